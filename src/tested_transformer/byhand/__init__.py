@@ -1,0 +1,1 @@
+"""The Transformer in NumPy, float64: plain functions, with gradients derived by hand."""

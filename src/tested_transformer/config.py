@@ -1,0 +1,93 @@
+"""The numbers that fix a Transformer's size, and the sizes of the paper."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes and settings of one Transformer (paper, Section 3 and Table 3). Checks itself; cannot be changed.
+
+    `d_k` and `d_v` are the widths of one head and default to `d_model / n_heads`. `n_layers` counts the layers of the
+    encoder, and again those of the decoder. `dropout` is a probability. Lengths and ids count tokens.
+    """
+
+    vocab_size: int
+    d_model: int = 512
+    d_ff: int = 2048
+    n_heads: int = 8
+    n_layers: int = 6
+    d_k: int = None  # type: ignore[assignment]  # None on the way in only
+    d_v: int = None  # type: ignore[assignment]
+    dropout: float = 0.1
+    max_len: int = 1024
+    pad_id: int = 0
+    bos_id: int = 1
+    eos_id: int = 2
+    unk_id: int = 3
+    activation: str = "relu"
+    attention_bias: bool = False
+    norm_first: bool = False
+    final_norm: bool = None  # type: ignore[assignment]
+    norm_eps: float = 1e-5
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "d_model", "d_ff", "n_heads", "n_layers", "max_len"):
+            _require_positive(name, getattr(self, name))
+        for name in ("d_k", "d_v"):
+            if getattr(self, name) is None:
+                if self.d_model % self.n_heads:
+                    raise ValueError(f"n_heads ({self.n_heads}) must divide d_model ({self.d_model}), or give {name}")
+                object.__setattr__(self, name, self.d_model // self.n_heads)
+            _require_positive(name, getattr(self, name))
+        if self.final_norm is None:  # norm-last ends every layer with a norm; norm-first leaves the last sum bare
+            object.__setattr__(self, "final_norm", self.norm_first)
+        for name in ("attention_bias", "norm_first", "final_norm"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} ({getattr(self, name)!r}) must be True or False")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout ({self.dropout}) must be at least 0 and below 1")
+        if not self.norm_eps > 0:
+            raise ValueError(f"norm_eps ({self.norm_eps}) must be positive")
+        if self.activation not in ("relu", "gelu"):
+            raise ValueError(f"activation ({self.activation!r}) must be 'relu' or 'gelu'")
+        ids = {name: getattr(self, name) for name in ("pad_id", "bos_id", "eos_id", "unk_id")}
+        for name, value in ids.items():
+            _require_whole(name, value)
+            if not 0 <= value < self.vocab_size:
+                raise ValueError(f"{name} ({value}) must be at least 0 and below vocab_size ({self.vocab_size})")
+        if len(set(ids.values())) < len(ids):
+            raise ValueError(f"pad_id, bos_id, eos_id, unk_id {tuple(ids.values())} must differ from each other")
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with these fields changed. Head widths follow `d_model` and `n_heads` again unless they are given."""
+        unknown = set(changes) - {field.name for field in fields(self)}
+        if unknown:
+            raise TypeError(f"Config has no field {', '.join(sorted(unknown))}")
+        kept = asdict(self)
+        if changes.keys() & {"d_model", "n_heads"}:
+            kept |= {"d_k": None, "d_v": None}
+        if "norm_first" in changes:
+            kept["final_norm"] = None
+        return type(self)(**kept | changes)
+
+
+def _require_whole(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} ({value!r}) must be a whole number")
+
+
+def _require_positive(name: str, value: object) -> None:
+    _require_whole(name, value)
+    if value < 1:  # type: ignore[operator]
+        raise ValueError(f"{name} ({value}) must be at least 1")
+
+
+TINY = Config(vocab_size=16, d_model=16, d_ff=32, n_heads=2, n_layers=2, dropout=0.0, max_len=32)
+"""Small enough to print whole and to train while the page is read."""
+
+BASE = Config(vocab_size=37_000)
+"""The paper's base model (Table 3, first row; vocabulary of Section 5.1)."""
+
+BIG = BASE.replace(d_model=1024, d_ff=4096, n_heads=16, dropout=0.3)
+"""The paper's big model (Table 3, last row)."""

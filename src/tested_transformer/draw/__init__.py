@@ -1,0 +1,3 @@
+"""Every figure of the book. A drawing takes arrays and returns a picture; it computes nothing."""
+
+from tested_transformer.draw import attention as attention

@@ -1,0 +1,1 @@
+"""The Transformer in PyTorch: modules to import, train and reuse."""

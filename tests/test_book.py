@@ -1,0 +1,85 @@
+"""The guards, held against every page of the book."""
+
+import inspect
+import pkgutil
+
+import guards
+import notebooks
+import pytest
+import yaml
+from guards import BOOK, ORDER, ROOT
+
+import tested_transformer
+
+CHAPTERS = notebooks.chapters()
+PAGES = CHAPTERS + sorted(BOOK.glob("*.md"))
+
+
+def named(paths):
+    return pytest.mark.parametrize("path", paths, ids=lambda path: path.name)
+
+
+@named(CHAPTERS)
+def test_a_chapter_is_fully_run_and_in_normal_form(path):
+    assert notebooks.faults(path) == []
+
+
+@named(PAGES)
+@pytest.mark.parametrize(
+    "guard",
+    [guards.untraced_numbers, guards.typed_matrices, guards.pictures_without_words, guards.broken_links],
+    ids=lambda guard: guard.__name__,
+)
+def test_a_page_keeps(path, guard):
+    assert guard(path) == []
+
+
+@named(CHAPTERS)
+@pytest.mark.parametrize("guard", [guards.source_that_is_not_real, guards.hard_to_read], ids=lambda guard: guard.__name__)
+def test_a_chapter_keeps(path, guard):
+    assert guard(path) == []
+
+
+def test_every_page_is_in_the_table_of_contents_and_the_other_way_round():
+    assert sorted(path.stem for path in PAGES) == sorted([*ORDER, "index"])
+
+
+@named(CHAPTERS)
+def test_a_chapter_installs_the_package_where_it_is_missing(path):
+    url = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
+    first = next(cell for cell in guards.cells(path) if cell["cell_type"] == "code")
+    assert f"%pip install --quiet git+{url}" in first["source"]
+    assert first["metadata"]["tags"] == ["remove-cell"]
+
+
+def public(package):
+    """Full names of the public functions and classes that the modules of a package define."""
+    for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        module = __import__(info.name, fromlist=["_"])
+        for name, obj in vars(module).items():
+            if not name.startswith("_") and inspect.getmodule(obj) is module and (inspect.isfunction(obj) or inspect.isclass(obj)):
+                yield f"{info.name}.{name}"
+
+
+def test_every_public_function_of_the_mathematics_is_shown_in_a_chapter():
+    shown = {name for path in CHAPTERS for name, _ in guards.shown(path)}
+    wanted = {n for n in public(tested_transformer) if n.split(".")[1] in ("byhand", "model", "config")}
+    assert wanted - shown == set()
+
+
+def test_every_drawing_and_helper_is_used_in_a_chapter():
+    code = "\n".join(cell["source"] for path in CHAPTERS for cell in guards.cells(path) if cell["cell_type"] == "code")
+    wanted = [n for n in public(tested_transformer) if n.split(".")[1] in ("draw", "show", "exercises")]
+    helpers = {"Shown", "Report", "Picture", "picture", "styled", "tiles"}  # what the others are made of
+    assert [name for name in wanted if (last := name.rpartition(".")[2]) not in helpers and f"{last}(" not in code] == []
+
+
+def test_every_line_of_the_source_checklist_has_its_place():
+    lines = yaml.safe_load((ROOT / "tests" / "checklist.yml").read_text(encoding="utf-8"))
+    places = [line["place"] for line in lines if line["place"] != "planned"]
+    for place in places:
+        page, _, anchor = place.partition("#")
+        path = next((p for p in PAGES if p.stem == page), None)
+        assert path, f"{place}: there is no such page"
+        assert anchor in guards.slugs(path), f"{place}: there is no such heading"
+    assert len(lines) == 50

@@ -1,0 +1,111 @@
+"""Re-run chapters from a clean kernel and write them in normal form; or say what is not normal.
+
+    python tools/notebooks.py run [book/attention.ipynb …]     all chapters if none is named
+    python tools/notebooks.py check [book/attention.ipynb …]
+
+Normal form: run from top to bottom (execution counts 1, 2, 3 …), no errors, nothing on stderr, only what is needed as
+metadata, one way to write the JSON. A chapter that did not change gives a file that did not change.
+"""
+
+import json
+import pathlib
+import sys
+
+import nbformat
+from nbclient import NotebookClient
+
+BOOK = pathlib.Path(__file__).parents[1] / "book"
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def chapters():
+    """All notebooks of the book, in alphabetical order."""
+    return sorted(BOOK.glob("*.ipynb"))
+
+
+def normal(notebook):
+    """The notebook as text in normal form."""
+    cells = []
+    for cell in notebook["cells"]:
+        kept = {key: cell["metadata"][key] for key in ("mystnb", "tags") if cell["metadata"].get(key)}
+        new = {"cell_type": cell["cell_type"], "id": cell["id"], "metadata": kept, "source": _lines(cell["source"])}
+        if cell["cell_type"] == "code":
+            new["execution_count"] = cell["execution_count"]
+            new["outputs"] = [_normal_output(output) for output in cell["outputs"]]
+        cells.append(dict(sorted(new.items())))
+    whole = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+
+
+def _normal_output(output):
+    new = {key: value for key, value in output.items() if key != "metadata"}
+    if "data" in new:
+        new["data"] = {mime: value if mime == "image/png" else _lines(value) for mime, value in new["data"].items()}
+        new["metadata"] = output.get("metadata", {})
+    if "text" in new:
+        new["text"] = _lines(new["text"])
+    return dict(sorted(new.items()))
+
+
+def _lines(text):
+    """Text as the notebook format stores it: a list of lines with their ends."""
+    return ("".join(text) if isinstance(text, list) else text).splitlines(keepends=True)
+
+
+def faults(path):
+    """What keeps a notebook from normal form, in words; an empty list where nothing does."""
+    text = path.read_text(encoding="utf-8")
+    notebook = json.loads(text)
+    found, count = [], 0
+    for i, cell in enumerate(notebook["cells"]):
+        where, source = f"{path.name}, cell {i}", "".join(cell["source"])
+        if not source.strip():
+            found.append(f"{where}: empty")
+        if cell["cell_type"] != "code":
+            continue
+        count += 1
+        if cell["execution_count"] != count:
+            found.append(f"{where}: execution count {cell['execution_count']}, but run from the top it is {count}")
+        if source.rstrip().endswith(";"):
+            found.append(f"{where}: ends with a semicolon, which hides nothing when the notebook is checked")
+        if any("nbval" in tag for tag in cell["metadata"].get("tags", [])) or "NBVAL" in source:
+            found.append(f"{where}: excused from comparison; mend the cell")
+        for output in cell["outputs"]:
+            if output["output_type"] == "error" and "raises-exception" not in cell["metadata"].get("tags", []):
+                found.append(f"{where}: stores the error {output['ename']}: {output['evalue']}")
+            if output.get("name") == "stderr":
+                found.append(f"{where}: writes to stderr")
+    if not found and text != normal(notebook):
+        found.append(f"{path.name}: not in normal form")
+    return found
+
+
+def run(path):
+    """Run one chapter from a clean kernel and write it in normal form, if it ran without an error."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=300, record_timing=False, resources={"metadata": {"path": str(BOOK)}}).execute()
+    path.write_text(normal(notebook), encoding="utf-8")
+
+
+def main(arguments):
+    """The command line; returns its exit status."""
+    if not arguments or arguments[0] not in ("run", "check"):
+        print(__doc__)
+        return 2
+    paths = [pathlib.Path(name) for name in arguments[1:]] or chapters()
+    bad = 0
+    for path in paths:
+        if arguments[0] == "run":
+            print(f"running {path.name}", flush=True)
+            run(path)
+        for fault in faults(path):
+            print(fault)
+            bad += 1
+    return min(bad, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
