@@ -1,8 +1,6 @@
 """The last touches to the built pages: mathematics from our own folder, light pages, names for screen readers."""
 
 import pathlib
-import re
-import shutil
 
 from sphinx.util.fileutil import copy_asset
 
