@@ -9,16 +9,8 @@ import yaml
 
 ROOT = pathlib.Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html"
-BUILD = (
-    sys.executable,
-    "-c",
-    "from jupyter_book.cli.main import main; main()",
-    "build",
-    "-n",
-    "-W",
-    "--keep-going",
-    "-q",
-)
+BOOK = (sys.executable, "-c", "from jupyter_book.cli.main import main; main()")
+STRICT = ("--all", "-n", "-W", "--keep-going", "-q")
 
 
 def pages():
@@ -33,7 +25,8 @@ def main():
     for page in pages():
         page.unlink(missing_ok=True)
     quiet = os.environ | {"PYTHONWARNINGS": "ignore"}  # deprecations inside the builder; its own warnings stay errors
-    status = subprocess.run([*BOOK, "build", *STRICT, str(ROOT)], cwd=ROOT, env=quiet, check=False, stdout=subprocess.DEVNULL).returncode
+    command = [*BOOK, "build", *STRICT, str(ROOT)]
+    status = subprocess.run(command, cwd=ROOT, env=quiet, check=False, stdout=subprocess.DEVNULL).returncode
     missing = [str(page.relative_to(ROOT)) for page in pages() if not page.is_file()]
     if missing:
         print(f"not built: {', '.join(missing)}", file=sys.stderr)
