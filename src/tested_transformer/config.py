@@ -1,7 +1,7 @@
 """The numbers that fix a Transformer's size, and the sizes of the paper."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Config:
         if len(set(ids.values())) < len(ids):
             raise ValueError(f"pad_id, bos_id, eos_id, unk_id {tuple(ids.values())} must differ from each other")
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> "Config":
         """A copy with these fields changed. Head widths follow `d_model` and `n_heads` again unless they are given."""
         unknown = set(changes) - {field.name for field in fields(self)}
         if unknown:

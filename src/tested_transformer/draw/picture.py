@@ -80,14 +80,15 @@ def picture(
 
 def tiles(axes: Axes, x: ArrayLike, cmap: LinearSegmentedColormap, limits: tuple[float, float], decimals: int) -> None:
     """A matrix as coloured tiles with the numbers in them, in an ink that reads on the tile."""
-    x = np.asarray(x)
+    x = np.asarray(x, dtype=float)
     low, high = limits
     axes.imshow(x, cmap=cmap, vmin=low, vmax=high, aspect="equal")
     for (i, j), value in np.ndenumerate(x):
-        red, green, blue, _ = cmap((value - low) / (high - low))
-        light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55
-        whole = decimals if value != round(value) else 0
-        axes.text(j, i, f"{value:.{whole}f}", ha="center", va="center", color=INK if light else "white")
+        red, green, blue = np.power(cmap((value - low) / (high - low))[:3], 2.2)
+        light = 0.21 * red + 0.72 * green + 0.07 * blue > 0.18  # where black and white read equally well
+        whole = np.isclose(value, np.round(value), rtol=0, atol=1e-10)  # the last bits of a float do not decide
+        number = f"{value:z.{0 if whole else decimals}f}"
+        axes.text(j, i, number, ha="center", va="center", color="black" if light else "white")
     axes.set_xticks(np.arange(x.shape[1] + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(x.shape[0] + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=2)
