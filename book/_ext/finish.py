@@ -21,6 +21,8 @@ UNUSED = [
 
 # Where the name that a screen reader hears is not the text that is seen, or a role does not fit its element.
 NAMES = [
+    (r"(Show|Hide) code cell content", r"\1 the solution"),
+    (r"(Show|Hide) code cell outputs?", r"\1 what it printed"),
     (
         r"<html>\s*<head>(?=\s*<meta http-equiv)",
         '<html lang="en">\n<head>\n<link rel="icon" href="_static/favicon.svg">',
