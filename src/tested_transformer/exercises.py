@@ -92,7 +92,9 @@ def _compared(results: list[Any], expected: list[Any]) -> str:
             at = tuple(int(i) for i in np.argwhere(~right)[0])
             share = 100 * int(right.sum()) // right.size  # rounded down: 100 % would be a lie
             digits = 4 if f"{got[at]:.4f}" != f"{want[at]:.4f}" else 12
-            place = f"first difference{f' at {list(at)}' if at else ''}: {got[at]:.{digits}f}, not {want[at]:.{digits}f}"
+            place = (
+                f"first difference{f' at {list(at)}' if at else ''}: {got[at]:.{digits}f}, not {want[at]:.{digits}f}"
+            )
             return f"no, {share} % of the values are right; {place}"
     return "yes"
 

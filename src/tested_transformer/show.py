@@ -125,7 +125,7 @@ def _places(x: np.ndarray, decimals: int | None) -> int:
     return 0 if not _rounds(x, 0) else 4 if decimals is None else decimals
 
 
-def _sign(decimals: int | None, *arrays: np.ndarray) -> str:
+def _sign(decimals: int | None, *arrays: Any) -> str:
     """Equal, or about equal where not all digits of all arrays are written."""
     return r"\approx" if any(_rounds(x, _places(x, decimals)) for x in map(_array, arrays)) else "="
 
