@@ -187,6 +187,13 @@ def broken_links(path):
     return found
 
 
+def too_wide(path):
+    """Lines of code that do not fit on the page: of cells, and of shown source."""
+    code = [cell["source"] for cell in cells(path) if cell["cell_type"] == "code"]
+    lines = "\n".join([*code, *(text for _, text in shown(path))]).splitlines()
+    return [f"{path.name}: {len(line)} signs, 88 fit on the page: {line}" for line in lines if len(line) > 88]
+
+
 def hard_to_read(path):
     """Chapters whose code crowds out the prose."""
     code = [c["source"] for c in cells(path) if c["cell_type"] == "code" and "importlib" not in c["source"]]

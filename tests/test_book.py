@@ -36,7 +36,7 @@ def test_a_page_keeps(path, guard):
 
 @named(CHAPTERS)
 @pytest.mark.parametrize(
-    "guard", [guards.source_that_is_not_real, guards.hard_to_read], ids=lambda guard: guard.__name__
+    "guard", [guards.source_that_is_not_real, guards.too_wide, guards.hard_to_read], ids=lambda guard: guard.__name__
 )
 def test_a_chapter_keeps(path, guard):
     assert guard(path) == []

@@ -367,6 +367,16 @@ def test_a_chapter_of_short_cells_and_enough_words_is_readable(write):
     assert guards.hard_to_read(write(WORDS)) == []
 
 
+def test_code_wider_than_the_page_is_found(write):
+    for width, found in ((88, 0), (89, 1)):
+        line = "#" + "x" * (width - 1)
+        assert len(guards.too_wide(write(code(f"f()\n{line}")))) == found
+        output = result(show(linear))
+        output["data"]["text/markdown"] = output["data"]["text/markdown"].replace("\n```", f"\n{line}\n```")
+        assert len(guards.too_wide(write(code("show(f)", output)))) == 2 * found
+        assert guards.too_wide(write(markdown(line))) == []
+
+
 @pytest.mark.parametrize(
     ("cells", "words"),
     [

@@ -110,12 +110,18 @@ def test_whole_numbers_are_written_whole():
     assert grids(matrix("X", [[2.0, -3.0]], decimals=2).latex) == [[["2", "-3"]]]
 
 
-def test_other_numbers_get_four_decimals_or_as_many_as_asked_for():
-    assert matrix("x", [0.5, -1.25]).latex == "$$\nx = \\begin{bmatrix} 0.5000 & -1.2500 \\end{bmatrix}\n$$"
-    assert matrix("x", [0.5, 2]).latex == "$$\nx = \\begin{bmatrix} 0.5000 & 2.0000 \\end{bmatrix}\n$$"
+def test_other_numbers_get_as_few_decimals_as_do_no_harm_but_four_at_most():
+    assert matrix("x", [0.5, 2]).latex == "$$\nx = \\begin{bmatrix} 0.5 & 2.0 \\end{bmatrix}\n$$"
+    assert matrix("x", [0.5, -1.25]).text == "x = 0.50  -1.25"
+    assert matrix("x", [0.5, 0.125]).text == "x = 0.500  0.125"
+    assert matrix("x", [0.5, 0.0625]).text == "x = 0.5000  0.0625"
+    assert matrix("x", [0.5, 1e4 / 3]).text == "x ≈ 0.5000  3333.3333"
+
+
+def test_other_numbers_get_as_many_decimals_as_asked_for():
     assert matrix("x", 0.456, decimals=2).latex == r"$\displaystyle x \approx 0.46$"
     assert matrix("x", 0.456, decimals=0).latex == r"$\displaystyle x \approx 0$"
-    assert matrix("x", [0.5, 1e4 / 3]).text == "x ≈ 0.5000  3333.3333"
+    assert matrix("x", [0.5], decimals=3).text == "x = 0.500"
 
 
 def test_what_is_cut_off_is_called_about_equal():
@@ -143,7 +149,7 @@ def test_what_is_small_but_not_zero_does_not_look_like_zero():
     assert grids(matrix("x", [-0.000012, 0.00005]).latex) == [[[r"-1.2 \cdot 10^{-5}", "0.0001"]]]
     assert matrix("x", [-0.000012, 0.5]).text == "x ≈ -1.2e-5  0.5000"
     assert grids(matrix("x", [0.00004, 0.5], decimals=2).latex) == [[["0.00", "0.50"]]]  # the caller chose
-    assert grids(matrix("x", [1e-17, 0.5]).latex) == [[["0.0000", "0.5000"]]]  # noise
+    assert grids(matrix("x", [1e-17, 0.5]).latex) == [[["0.0", "0.5"]]]  # noise
 
 
 def test_infinity_and_not_a_number_are_shown_as_what_they_are():
@@ -183,14 +189,13 @@ def test_rows_have_their_words_beside_the_bracket():
 
 def test_columns_make_a_table_with_the_name_in_the_corner():
     assert matrix("A", [[0.25, 0.75]], rows=["I"], columns=["love", "AI"]).latex == (
-        "$$\n\\begin{array}{r|rr} A & \\text{love} & \\text{AI} \\\\ \\hline "
-        "\\text{I} & 0.2500 & 0.7500 \\end{array}\n$$"
+        "$$\n\\begin{array}{r|rr} A & \\text{love} & \\text{AI} \\\\ \\hline \\text{I} & 0.25 & 0.75 \\end{array}\n$$"
     )
     assert matrix("A", [[1, 2], [3, 4]], columns=["a", "b"]).latex == (
         "$$\n\\begin{array}{r|rr} A & \\text{a} & \\text{b} \\\\ \\hline  & 1 & 2 \\\\  & 3 & 4 \\end{array}\n$$"
     )
     assert matrix("A", [[0.25, 0.75]], rows=["I"], columns=["love", "AI"]).text == (
-        "A =      love      AI\n    I  0.2500  0.7500"
+        "A =    love    AI\n    I  0.25  0.75"
     )
     assert matrix("A", [[1, 2]], columns=["a", "b"]).text == "A = a  b\n    1  2"
 
@@ -236,24 +241,49 @@ def test_a_latex_name_reads_well_in_a_terminal(latex, plain):
 
 def test_a_product_by_hand_with_every_term():
     shown = product("AB", [[1, -2]], [[3, 0.5], [-1, 0.25]])
-    assert grids(shown.latex) == [
-        [["1", "-2"]],
-        [["3.0000", "0.5000"], ["-1.0000", "0.2500"]],
+    assert shown.latex == "\n".join(
         [
-            [
-                r"1 \cdot 3.0000 + (-2) \cdot (-1.0000)",
-                r"1 \cdot 0.5000 + (-2) \cdot 0.2500",
-            ]
-        ],
-        [["5", "0"]],
-    ]
+            "$$",
+            r"\begin{aligned}",
+            r"AB &= \begin{bmatrix} 1 & -2 \end{bmatrix} "
+            r"\begin{bmatrix} 3.00 & 0.50 \\ -1.00 & 0.25 \end{bmatrix} \\[0.6em]",
+            r"&= \begin{bmatrix} 1 \cdot 3.00 + (-2) \cdot (-1.00) & "
+            r"1 \cdot 0.50 + (-2) \cdot 0.25 \end{bmatrix} \\[0.6em]",
+            r"&= \begin{bmatrix} 5 & 0 \end{bmatrix}",
+            r"\end{aligned}",
+            "$$",
+        ]
+    )
     assert shown.text.splitlines() == [
         "AB, row by row:",
-        "  row 1, column 1: 1·3.0000 + (-2)·(-1.0000) = 5",
-        "  row 1, column 2: 1·0.5000 + (-2)·0.2500 = 0",
+        "  row 1, column 1: 1·3.00 + (-2)·(-1.00) = 5",
+        "  row 1, column 2: 1·0.50 + (-2)·0.25 = 0",
     ]
-    assert shown.latex.startswith("$$\n\\begin{aligned}\nAB &= \\begin{bmatrix} 1 & -2 \\end{bmatrix} \\begin{bmatrix}")
-    assert shown.latex.endswith(" \\\\[0.6em]\n&= \\begin{bmatrix} 5 & 0 \\end{bmatrix}\n\\end{aligned}\n$$")
+
+
+def test_a_wide_product_is_written_entry_by_entry():
+    a, b = np.full((1, 4), 0.0625), np.full((4, 2), 2.0)
+    terms = " + ".join([r"0.0625 \cdot 2"] * 4)
+    for name, whole in (("C = A B", "C"), ("AB", "(AB)")):
+        left = r"\begin{bmatrix} 0.0625 & 0.0625 & 0.0625 & 0.0625 \end{bmatrix}"
+        right = r"\begin{bmatrix} 2 & 2 \\ 2 & 2 \\ 2 & 2 \\ 2 & 2 \end{bmatrix}"
+        lines = [
+            f"{name} &= {left} {right}",
+            f"{{{whole}}}_{{1,1}} &= {terms} = 0.5",
+            f"{{{whole}}}_{{1,2}} &= {terms} = 0.5",
+            rf"{whole} &= \begin{{bmatrix}} 0.5 & 0.5 \end{{bmatrix}}",
+        ]
+        inside = " \\\\[0.6em]\n".join(lines)
+        assert product(name, a, b).latex == f"$$\n\\begin{{aligned}}\n{inside}\n\\end{{aligned}}\n$$"
+
+
+def written_out(latex):
+    """The sums and the results of a product by their places, whichever way it is written."""
+    entries = re.findall(r"_\{(\d+),(\d+)\} &(?:=|\\approx) (.*?) (?:=|\\approx) (.*?) \\\\", latex)
+    if entries:
+        return {(int(i) - 1, int(j) - 1): (terms, result) for i, j, terms, result in entries}
+    sums, result = map(np.array, grids(latex)[2:])
+    return {place: (sums[place], result[place]) for place in np.ndindex(sums.shape)}
 
 
 @pytest.mark.parametrize(
@@ -267,17 +297,22 @@ def test_a_product_by_hand_with_every_term():
     ids=["whole", "random", "tiny and large", "weights"],
 )
 def test_the_terms_of_a_product_give_the_result(a, b):
-    left, right, sums, result = grids(product("AB", a, b).latex)
+    latex = product("AB", a, b).latex
+    left, right, *_, result = grids(latex)
     assert np.allclose(values(left), a, rtol=0.05, atol=0.50001e-4)
     assert np.allclose(values(right), b, rtol=0.05, atol=0.50001e-4)
     assert np.allclose(values(result), a @ b, rtol=0.05, atol=0.50001e-4)
-    for (i, j), exact in np.ndenumerate(a @ b):
-        terms = re.findall(rf"{NUMBER} \\cdot {NUMBER}", sums[i][j])
-        pairs = [(float(p) * 10.0 ** int(s or 0), float(q) * 10.0 ** int(t or 0)) for p, s, q, t in terms]
+    places = written_out(latex)
+    assert sorted(places) == list(np.ndindex(result_shape := (len(a), b.shape[1])))
+    assert values(result).shape == result_shape
+    for (i, j), (terms, total) in places.items():
+        factors = re.findall(rf"{NUMBER} \\cdot {NUMBER}", terms)
+        pairs = [(float(p) * 10.0 ** int(s or 0), float(q) * 10.0 ** int(t or 0)) for p, s, q, t in factors]
         assert pairs == [(number(left[i][k]), number(right[k][j])) for k in range(len(b))]
         rounding = sum(0.5e-4 * (abs(p) + abs(q) + 1e-4) for p, q in pairs) + 0.5e-4
-        assert abs(sum(p * q for p, q in pairs) - exact) <= rounding
-        assert abs(sum(p * q for p, q in pairs) - number(result[i][j])) <= rounding + 0.5e-4
+        assert abs(sum(p * q for p, q in pairs) - (a @ b)[i, j]) <= rounding
+        assert total == result[i][j]
+        assert abs(sum(p * q for p, q in pairs) - number(total)) <= rounding + 0.5e-4
 
 
 def test_the_text_of_a_product_has_the_same_terms():
@@ -298,6 +333,9 @@ def test_a_product_says_where_it_is_only_about_equal():
     assert signs(product("AB", [[0.25]], [[0.5]])) == ["=", "=", "="]
     assert signs(product("AB", [[0.1234]], [[0.1234]])) == ["=", "=", r"\approx"]  # 0.0152 and more
     assert signs(product("AB", [[1 / 3, 2 / 3]], [[1], [1]])) == [r"\approx", "=", r"\approx"]  # 0.3333 + 0.6667
+    wide = product("C = A B", np.full((1, 6), 1 / 3), np.full((6, 1), 2.0))
+    assert signs(wide) == [r"\approx"] * 3
+    assert r" + 0.3333 \cdot 2 \approx 4 \\" in wide.latex
 
 
 def test_factors_that_do_not_fit_are_refused_with_their_shapes():
@@ -319,15 +357,15 @@ def test_a_softmax_by_hand_with_every_term():
             r"\operatorname{softmax}(s) &\approx \frac{(e^{0.0000}, e^{1.0986})}{e^{0.0000} + e^{1.0986}} \\[0.6em]",
             r"&\approx \frac{(1, 3)}{1 + 3} \\[0.6em]",
             r"&= \frac{(1, 3)}{4} \\[0.6em]",
-            r"&= (0.2500, 0.7500)",
+            r"&= (0.25, 0.75)",
             r"\end{aligned}",
             "$$",
         ]
     )
     assert shown.text.splitlines() == [
         "softmax(s):",
-        "  exp(0.0000) ≈ 1, divided by 4: 0.2500",
-        "  exp(1.0986) ≈ 3, divided by 4: 0.7500",
+        "  exp(0.0000) ≈ 1, divided by 4: 0.25",
+        "  exp(1.0986) ≈ 3, divided by 4: 0.75",
     ]
 
 

@@ -18,7 +18,14 @@ BOXES = [
     ("Add & norm", LEFT, 274, 28, "norm", ("addnorm",)),
     ("Masked attention", RIGHT, 408, 38, "attend", ("masks", "attention")),
     ("Add & norm", RIGHT, 372, 28, "norm", ("addnorm",)),
-    ("Multi-head attention", RIGHT, 310, 38, "attend", ("decoder", "heads", "attention")),
+    (
+        "Multi-head attention",
+        RIGHT,
+        310,
+        38,
+        "attend",
+        ("decoder", "heads", "attention"),
+    ),
     ("Add & norm", RIGHT, 274, 28, "norm", ("addnorm",)),
     ("Feed forward", RIGHT, 212, 38, "feed", ("feedforward",)),
     ("Add & norm", RIGHT, 176, 28, "norm", ("addnorm",)),
@@ -35,7 +42,10 @@ def svg(chapters, link):
            'role="group" aria-label="The Transformer, from the input at the bottom to the probabilities at the top">',
            '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
            '<path d="M0 0 8 4 0 8z"/></marker></defs>']  # fmt: skip
-    for left, (top, bottom), name in ((LEFT, ENCODER, "encoder"), (RIGHT, DECODER, "decoder")):
+    for left, (top, bottom), name in (
+        (LEFT, ENCODER, "encoder"),
+        (RIGHT, DECODER, "decoder"),
+    ):
         out.append(
             f'<rect class="frame" x="{left - 16}" y="{top}" width="{BOX + 32}" height="{bottom - top}" rx="12"/>'
         )
@@ -45,7 +55,9 @@ def svg(chapters, link):
     for column, side, anchor in ((LEFT, 22, "start"), (RIGHT, WIDTH - 22, "end")):
         middle = column + BOX / 2
         out.append(f'<circle class="plus" cx="{middle}" cy="{PLUS}" r="11"/>')
-        out.append(f'<path class="plus" d="M{middle - 6} {PLUS}h12M{middle} {PLUS - 6}v12"/>')
+        out.append(
+            f'<path class="plus" d="M{middle - 6} {PLUS}h12M{middle} {PLUS - 6}v12"/>'
+        )
         second = f'<tspan x="{side}" dy="14">encoding</tspan>'
         words = f'<text class="side" x="{side}" y="{PLUS - 2}" text-anchor="{anchor}">Positional{second}</text>'
         out.append(_linked(words, "Positional encoding", "positions", chapters, link))
@@ -98,5 +110,8 @@ class Architecture(SphinxDirective):
         """The picture as a raw node."""
         here = self.env.docname
         chapters = {name.rpartition("/")[2]: name for name in self.env.found_docs}
-        picture = svg(chapters, lambda name: self.env.app.builder.get_relative_uri(here, chapters[name]))
+        picture = svg(
+            chapters,
+            lambda name: self.env.app.builder.get_relative_uri(here, chapters[name]),
+        )
         return [nodes.raw("", picture, format="html")]

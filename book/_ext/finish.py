@@ -42,7 +42,10 @@ def copy_mathjax(app, error):
     for part in MATHJAX:
         target = pathlib.Path(app.outdir, "_static", "mathjax", part)
         target.parent.mkdir(parents=True, exist_ok=True)
-        copy_asset(str(source / part), str(target if (source / part).is_dir() else target.parent))
+        copy_asset(
+            str(source / part),
+            str(target if (source / part).is_dir() else target.parent),
+        )
 
 
 def touch_up(app, error):

@@ -34,20 +34,28 @@ def check(
         raise ValueError("check needs at least one case")
     for case in cases:
         try:
-            results.append(candidate(*deepcopy(case)))  # it may change what it is given without spoiling the case
-        except Exception as error:  # whatever the reader's code raises is told, not thrown
+            results.append(
+                candidate(*deepcopy(case))
+            )  # it may change what it is given without spoiling the case
+        except (
+            Exception
+        ) as error:  # whatever the reader's code raises is told, not thrown
             return Report(False, (f"it runs: no, {type(error).__name__}: {error}",))
     if all(result is None for result in results):
         return Report(False, ("not written yet: the function returns None",))
     lines = ["it runs: yes"]
     for law, holds in (laws or {}).items():
         lines.append(f"{law}: {_verdict(_holds(holds, results, cases))}")
-    lines.append(f"equals the book's function: {_compared(results, [reference(*case) for case in cases])}")
+    lines.append(
+        f"equals the book's function: {_compared(results, [reference(*case) for case in cases])}"
+    )
     return Report(all(line.endswith(": yes") for line in lines), tuple(lines))
 
 
 def check_test(
-    test: Callable[[Callable[..., Any]], bool], right: Callable[..., Any], broken: Callable[..., Any]
+    test: Callable[[Callable[..., Any]], bool],
+    right: Callable[..., Any],
+    broken: Callable[..., Any],
 ) -> Report:
     """Does your test tell a right function from a broken one? It takes a function and returns True if all is well.
 
@@ -61,7 +69,10 @@ def check_test(
     if verdict is None:
         return Report(False, ("not written yet: the test returns None",))
     rejects = _verdict(not _holds(test, [broken], [()]))
-    lines = (f"it accepts the right function: {accepts}", f"it rejects the broken one: {rejects}")
+    lines = (
+        f"it accepts the right function: {accepts}",
+        f"it rejects the broken one: {rejects}",
+    )
     return Report(accepts == rejects == "yes", lines)
 
 
@@ -69,10 +80,14 @@ def _verdict(holds: bool) -> str:
     return "yes" if holds else "no"
 
 
-def _holds(law: Callable[..., bool], results: list[Any], cases: list[tuple[Any, ...]]) -> bool:
+def _holds(
+    law: Callable[..., bool], results: list[Any], cases: list[tuple[Any, ...]]
+) -> bool:
     """A result that a law cannot even read does not keep it."""
     try:
-        return all(law(result, *case) for result, case in zip(results, cases, strict=True))
+        return all(
+            law(result, *case) for result, case in zip(results, cases, strict=True)
+        )
     except Exception:
         return False
 
@@ -90,11 +105,13 @@ def _compared(results: list[Any], expected: list[Any]) -> str:
         right = np.isclose(got, want, rtol=1e-9, atol=1e-12)
         if not right.all():
             at = tuple(int(i) for i in np.argwhere(~right)[0])
-            share = 100 * int(right.sum()) // right.size  # rounded down: 100 % would be a lie
+            share = (
+                100 * int(right.sum()) // right.size
+            )  # rounded down: 100 % would be a lie
             digits = 4 if f"{got[at]:.4f}" != f"{want[at]:.4f}" else 12
-            place = (
-                f"first difference{f' at {list(at)}' if at else ''}: {got[at]:.{digits}f}, not {want[at]:.{digits}f}"
-            )
+            where = f" at {list(at)}" if at else ""
+            values = f"{got[at]:.{digits}f}, not {want[at]:.{digits}f}"
+            place = f"first difference{where}: {values}"
             return f"no, {share} % of the values are right; {place}"
     return "yes"
 
