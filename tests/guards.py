@@ -19,10 +19,21 @@ ORDER = [pathlib.Path(c["file"]).name for part in TOC["parts"] for c in part["ch
 # Figures that others published, quoted with their source in the sentence: the only numbers that no cell has printed.
 PUBLISHED: dict[str, str] = {}
 
-NUMBER = re.compile(r"(?<![\w.])[-−–]?\d[\d\u202f ]*(?:\.\d+)?(?:\s?%)?(?![\w.]*\d)")
-FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1\s*$", re.M | re.S)
-HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.M)
-LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+# A number as it is written: a sign (behind a word or a bracket it is a dash), thousands in groups, decimals, a power
+# of ten, a percent sign. Not 3.2.1 or 13.05.2024, and no part of them.
+NUMBER = re.compile(
+    r"((?<![\w)\]}])[-–])?(?<![\w.])(\d{1,3}(?:(?:[,\u00a0\u202f]|\\,)\d{3})+(?:\.\d+)?|\d*\.\d+|\d+)(e[-+]?\d+)?"
+    r"(?!\.?\d|[a-z]+\d)((?:\s|\\,)?(?:\\?%|per ?cent\b))?"
+)
+POWER = re.compile(r"\s*(?:\\cdot|\\times|·|×)\s*10\^\{?(-?\d+)\}?")
+NAMED = re.compile(r"(?:\b(?:arXiv|Chapter|Equation|Figure|NumPy|Python|PyTorch|Section|Table|version)|§)[\s:]*$")
+
+FENCE = re.compile(r"^ *(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^ *(?P=fence)[`~]* *$", re.M | re.S)
+INLINE = re.compile(r"(?:\{[\w:-]+\})?`[^`\n]*`")
+NO_WORDS = re.compile(r'\]\([^)]*\)|<!--.*?-->|</?[a-z][\w-]*(?:\s+[\w-]+(?:="[^"]*")?)*\s*/?>|https?://\S+', re.S)
+HEADING = re.compile(r"^#{1,4}\s+(.+?)\s*$", re.M)
+LINK = re.compile(r'!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)')
+PICTURE = re.compile(r"!\[([^\]]*)\]\(")
 
 
 def cells(path):
@@ -45,47 +56,68 @@ def outputs(path, *mimes):
                     yield "".join(output["data"][mime])
 
 
+def without_code(text):
+    """Markdown without fenced and inline code; a directive keeps its words."""
+
+    def kept(block):
+        return without_code(block["body"]) if re.match(r"\{(?!code)", block["info"]) else ""
+
+    return INLINE.sub("", FENCE.sub(kept, text))
+
+
 def prose(path):
     """Sentences of a chapter: its Markdown without code and link targets, and the words that describe its figures."""
     for cell in cells(path):
         if cell["cell_type"] == "markdown":
-            text = re.sub(r"`[^`\n]*`", "", FENCE.sub("", cell["source"]))
-            yield re.sub(r"\]\([^)]*\)|<[^>]*>|\{[a-z:]+\}", "", text)
+            yield NO_WORDS.sub("", without_code(cell["source"]))
         figure = cell["metadata"].get("mystnb", {})
         yield figure.get("image", {}).get("alt", "")
         yield figure.get("figure", {}).get("caption", "")
 
 
+def numbers(text):
+    """All numbers in a text, in plain form: -0.5000, 1234.50, 1.2e-5, 70.70%."""
+    text = POWER.sub(r"e\1", text.replace("−", "-"))
+    for match in NUMBER.finditer(text):
+        sign, digits, power, percent = match.groups("")
+        if not NAMED.search(text[: match.start()]):
+            yield sign.replace("–", "-") + re.sub(r"[^\d.]", "", digits) + power + ("%" if percent else "")
+
+
+def places(number):
+    return -Decimal(number.rstrip("%")).as_tuple().exponent
+
+
 def quoted_numbers(text):
     """Numbers that must have been calculated: percentages, and those with two or more decimals."""
-    for match in NUMBER.findall(text):
-        number = re.sub(r"[\s\u202f]", "", match).lstrip("-−–")
-        if number.endswith("%") or len(number.partition(".")[2]) >= 2:
-            yield number
+    grouped = re.sub(r"(?<=\d) (?=\d{3})", "\u202f", text)  # in a sentence, a space may separate thousands
+    return [number for number in numbers(grouped) if re.search(r"\.\d\d|%", number)]
+
+
+def traced(number, printed):
+    """Has this number been printed, with its sign, to the precision quoted? A percentage with its percent sign."""
+    value, half = Decimal(number.rstrip("%")), Decimal(1).scaleb(-places(number)) / 2
+    same = [x for x in printed if x.endswith("%") == number.endswith("%") and places(x) >= places(number)]
+    return any(abs(Decimal(x.rstrip("%")) - value) <= half for x in same)
 
 
 def untraced_numbers(path):
     """Numbers in sentences that no cell of the chapter has printed, to the precision quoted."""
-    printed = " ".join(outputs(path, "stream", "text/plain", "text/latex"))
-    have = [Decimal(number) for number in re.findall(r"\d+(?:\.\d+)?", printed)]
-    percentages = [Decimal(number) for number in re.findall(r"(\d+(?:\.\d+)?)\s?\\?%", printed)]
-    found = []
-    for text in prose(path):
-        for number in quoted_numbers(text):
-            value = Decimal(number.rstrip("%"))
-            half = Decimal(1).scaleb(value.as_tuple().exponent) / 2
-            places = -value.as_tuple().exponent
-            pool = percentages if number.endswith("%") else [x for x in have if -x.as_tuple().exponent >= places]
-            if number not in PUBLISHED and not any(abs(x - value) <= half for x in pool):
-                found.append(f"{path.name}: {number} stands in a sentence, and no cell printed it")
-    return found
+    printed = {number for text in outputs(path, "stream", "text/plain", "text/latex") for number in numbers(text)}
+    quoted = [number for text in prose(path) for number in quoted_numbers(text) if number not in PUBLISHED]
+    missing = [number for number in quoted if not traced(number, printed)]
+    return [f"{path.name}: {number} stands in a sentence, and no cell printed it" for number in missing]
 
 
 def typed_matrices(path):
-    """Matrices of numbers written into Markdown instead of being shown by `matrix`."""
-    grids = re.compile(r"\\begin\{([bpv]?matrix|array)\}.*?\\end\{\1\}", re.S)
-    typed = [m[0] for text in prose(path) for m in grids.finditer(text) if re.search(r"\d", m[0].partition("}")[2])]
-    return [f"{path.name}: a matrix typed by hand: {grid[:60]}" for grid in typed]
+    """Matrices of numbers written into Markdown instead of being shown by `matrix`; those of symbols are welcome."""
+    grids = re.compile(r"\\begin\{([a-zA-Z]*matrix|array)\*?\}(.*?)\\end\{\1\*?\}", re.S)
+    found = []
+    for text in prose(path):
+        for grid in grids.finditer(text):
+            if re.search(r"\d", re.sub(r"[_^](\{[^}]*\}|\w)", "", grid[2])):
+                found.append(f"{path.name}: a matrix typed by hand: {grid[0][:60]}")
+    return found
 
 
 def pictures_without_words(path):
@@ -95,6 +127,8 @@ def pictures_without_words(path):
         alt = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt", "")
         if any("image/png" in o.get("data", {}) for o in cell.get("outputs", [])) and len(alt.split()) < 8:
             found.append(f"{path.name}: a picture without alt text (8 words at least): {alt!r}")
+        if cell["cell_type"] == "markdown" and not all(map(str.strip, PICTURE.findall(without_code(cell["source"])))):
+            found.append(f"{path.name}: a picture without alt text: {cell['source'][:60]!r}")
     return found
 
 
@@ -113,22 +147,25 @@ def source_that_is_not_real(path):
         try:
             if show(pkgutil.resolve_name(name)).markdown != text:
                 found.append(f"{path.name}: {name} is shown as it no longer is")
-        except (ImportError, AttributeError):
+        except (ImportError, AttributeError, TypeError):
             found.append(f"{path.name}: {name} is shown, but does not exist")
     for cell in cells(path):
-        if cell["cell_type"] == "markdown" and re.search(r"^\s*(def|class) \w+.*:", cell["source"], re.M):
+        if cell["cell_type"] == "markdown" and re.search(r"^\s*(def \w+\(|class \w+[(:])", cell["source"], re.M):
             found.append(f"{path.name}: code pasted into the text: {cell['source'][:60]!r}")
     return found
 
 
 def slugs(path):
     """The anchors of a page's headings, as the book builder makes them."""
-    found = set()
+    found = []
     for cell in cells(path):
         if cell["cell_type"] == "markdown":
             for heading in HEADING.findall(FENCE.sub("", cell["source"])):
-                plain = re.sub(r"[`*$\\]", "", heading).lower()
-                found.add(re.sub(r"[^\w\- ]", "", plain).replace(" ", "-"))
+                words = re.sub(r"\$[^$]*\$|\]\([^)]*\)", "", heading)  # mathematics leaves no trace in an anchor
+                slug, i = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-"), 1
+                while slug in found:
+                    slug, i = f"{slug}-{i}", i + 1
+                found.append(slug)
     return found
 
 
@@ -138,7 +175,7 @@ def broken_links(path):
     for cell in cells(path):
         if cell["cell_type"] != "markdown":
             continue
-        for link in LINK.findall(FENCE.sub("", cell["source"])):
+        for link in LINK.findall(without_code(cell["source"])):
             if re.match(r"\w+:", link):
                 continue
             page, _, anchor = link.partition("#")
@@ -160,6 +197,8 @@ def too_wide(path):
 def hard_to_read(path):
     """Chapters whose code crowds out the prose."""
     code = [c["source"] for c in cells(path) if c["cell_type"] == "code" and "importlib" not in c["source"]]
+    if not code:
+        return []
     lengths = [len(source.splitlines()) for source in code]
     words = sum(len(text.split()) for text in prose(path))
     found = [

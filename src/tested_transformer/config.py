@@ -75,11 +75,11 @@ class Config:
         unknown = set(changes) - {field.name for field in fields(self)}
         if unknown:
             raise TypeError(f"Config has no field {', '.join(sorted(unknown))}")
-        kept = asdict(self)
-        if changes.keys() & {"d_model", "n_heads"}:
-            kept |= {"d_k": None, "d_v": None}
-        if "norm_first" in changes:
-            kept["final_norm"] = None
+        follow = {"d_k", "d_v"} if changes.keys() & {"d_model", "n_heads"} else set()
+        follow |= {"final_norm"} if "norm_first" in changes else set()
+        kept = {
+            name: value for name, value in asdict(self).items() if name not in follow
+        }
         return type(self)(**kept | changes)
 
 

@@ -119,7 +119,7 @@ def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
         written = f"{_plain(sums[i][j]).replace(' · ', '·')} {_plain(last)} {_plain(result[i][j])}"
         lines.append(f"  row {i + 1}, column {j + 1}: {written}")
         entries.append(
-            rf"{{{whole}}}_{{{i + 1},{j + 1}}} &= {sums[i][j]} {last} {result[i][j]}"
+            rf"{{{whole}}}_{{{i + 1},{j + 1}}} &{factors} {sums[i][j]} {last} {result[i][j]}"
         )
     steps = [f"{name} &{factors} {_grid(left)} {_grid(right)}"]
     if max(sum(len(_plain(cell)) for cell in row) for row in sums) <= WIDE:
@@ -187,7 +187,7 @@ def _places(x: np.ndarray, decimals: int | None) -> int:
     return next((places for places in (1, 2, 3) if not _rounds(x, places)), 4)
 
 
-def _sign(decimals: int | None, *arrays: np.ndarray) -> str:
+def _sign(decimals: int | None, *arrays: Any) -> str:
     """Equal, or about equal where not all digits of all arrays are written."""
     return (
         r"\approx"

@@ -1,0 +1,213 @@
+"""The figures: they draw without a warning, the same way each time, and show the numbers that they were given."""
+
+import functools
+import io
+import itertools
+import warnings
+
+import matplotlib
+import matplotlib.image
+import numpy as np
+import pytest
+from helpers import normal
+from matplotlib import rc_context
+from matplotlib.colors import to_rgb
+
+from tested_transformer import draw
+from tested_transformer.byhand.attention import attention
+from tested_transformer.draw.picture import (
+    INK,
+    KEY,
+    OUT,
+    QUERY,
+    SERIES,
+    SIGNED,
+    VALUE,
+    WEIGHTS,
+    Picture,
+    picture,
+    tiles,
+)
+from tested_transformer.example import W_K, W_Q, W_V, WORDS, X
+
+Q, K, V = X @ W_Q, X @ W_K, X @ W_V
+A_OUT, A = attention(Q, K, V)
+STEPS = {"X": X, "Q": Q, "K": K, "V": V, "scores": Q @ K.T / np.sqrt(3), "weights": A, "out": A_OUT}
+TEMPERATURES = np.geomspace(0.2, 50, 20)
+CURVES = np.linspace([1, 0, 0], [0.4, 0.3, 0.3], 20)
+WIDTHS = [4, 16, 64, 256]
+
+FIGURES = {
+    "weights": lambda: draw.attention.weights(A, WORDS, WORDS),
+    "weights, not square": lambda: draw.attention.weights(A[:2], WORDS[:2], WORDS),
+    "path": lambda: draw.attention.path(STEPS, WORDS),
+    "mixture": lambda: draw.attention.mixture(A[:, :, None] * V, WORDS),
+    "temperature": lambda: draw.attention.temperature(TEMPERATURES, CURVES, WORDS, marked=1.7),
+    "widths": lambda: draw.attention.widths(WIDTHS, [2.1, 3.9, 8.2, 15.7], [0.3, 0.2, 0.1, 0.05], [0.3] * 4),
+}
+each_figure = pytest.mark.parametrize("name", FIGURES)
+
+
+@functools.cache
+def drawn(name):
+    """A figure, its picture and the size of that; no warning is let through."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = FIGURES[name]()
+        return figure, *figure._repr_png_()
+
+
+def texts(axes):
+    """The numbers that stand in the tiles, as rows; None where there is none."""
+    found = {(round(t.get_position()[1]), round(t.get_position()[0])): t.get_text() for t in axes.texts}
+    rows, columns = axes.get_images()[0].get_array().shape
+    return [[found.get((i, j)) for j in range(columns)] for i in range(rows)]
+
+
+def labels(ticks):
+    return [tick.get_text() for tick in ticks]
+
+
+@each_figure
+def test_a_figure_draws_without_warnings_in_the_right_size(name):
+    figure, code, size = drawn(name)
+    assert isinstance(figure, Picture)
+    pixels = matplotlib.image.imread(io.BytesIO(code), "png")
+    inches = figure.get_size_inches()
+    assert inches[0] <= 7.2
+    assert pixels.shape[:2] == (round(200 * inches[1]), round(200 * inches[0]))
+    assert size == {"width": round(96 * inches[0]), "height": round(96 * inches[1])}
+    assert np.ptp(pixels[..., :3]) > 0.5, "the picture is empty"
+    assert np.all(pixels[0, :, :3] == 1), "the ground is not white"
+
+
+@each_figure
+def test_a_figure_has_the_same_bytes_each_time_whatever_the_style_outside(name):
+    with rc_context({"font.size": 30, "text.color": "red", "axes.titlelocation": "right", "savefig.facecolor": "red"}):
+        assert FIGURES[name]()._repr_png_() == drawn(name)[1:]
+
+
+@each_figure
+def test_no_letter_is_too_small_for_a_phone(name):
+    words = drawn(name)[0].findobj(lambda artist: hasattr(artist, "get_fontsize"))
+    assert min(text.get_fontsize() for text in words if text.get_text()) >= 11
+
+
+def test_tiles_show_the_numbers_of_the_array_where_they_stand():
+    x = np.array([[0.12345, 1.0, -0.25], [-0.00001, 1 / 3, 1 - 1e-15]])
+    _, ((axes,),) = picture(3, 2)
+    tiles(axes, x, WEIGHTS, (0, 1), decimals=2)
+    assert texts(axes) == [["0.12", "1", "-0.25"], ["0.00", "0.33", "1"]]
+    assert np.array_equal(axes.get_images()[0].get_array(), x)
+    assert axes.get_images()[0].get_clim() == (0, 1)
+    assert axes.yaxis_inverted(), "the first row stands at the top"
+
+
+def test_tiles_take_whole_numbers_yes_and_no_and_infinity():
+    for x in (np.array([[1, 0]]), np.array([[True, False]])):
+        _, ((axes,),) = picture(3, 2)
+        tiles(axes, x, WEIGHTS, (0, 1), decimals=2)
+        assert texts(axes) == [["1", "0"]]
+    tiles(axes, np.array([[-np.inf, 0.5]]), WEIGHTS, (0, 1), decimals=1)
+    assert "-inf" in [text.get_text() for text in axes.texts]
+
+
+def luminance(colour):
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("cmap", [WEIGHTS, SIGNED], ids=lambda cmap: cmap.name)
+def test_numbers_can_be_read_on_every_tile(cmap):
+    _, ((axes,),) = picture(6, 2)
+    shades = np.linspace(0, 1, 101)
+    tiles(axes, shades[None], cmap, (0, 1), decimals=2)
+    for shade, text in zip(shades, axes.texts, strict=True):
+        assert contrast(cmap(shade)[:3], text.get_color()) >= 4.5, f"{text.get_text()} cannot be read"
+
+
+def test_colours_of_lines_and_words_stand_out_from_white_and_from_each_other():
+    assert all(contrast(colour, "white") >= 4.5 for colour in (INK, *SERIES))
+    assert SERIES[:4] == (QUERY, KEY, VALUE, OUT)
+    for one, other in itertools.combinations(SERIES, 2):
+        assert np.abs(np.subtract(to_rgb(one), to_rgb(other))).max() > 0.2
+
+
+def test_weights_have_a_row_for_each_query_and_a_column_for_each_key():
+    x = np.array([[0.25, 0.75, 0.0], [0.1, 0.2, 0.7]])
+    axes = draw.attention.weights(x, ("this", "that"), ("a", "b", "c")).axes[0]
+    assert texts(axes) == [["0.2500", "0.7500", "0"], ["0.1000", "0.2000", "0.7000"]]
+    assert labels(axes.get_yticklabels()) == ["this", "that"]
+    assert labels(axes.get_xticklabels()) == ["a", "b", "c"]
+    assert "queries" in axes.get_ylabel()
+    assert "keys" in axes.get_xlabel()
+    assert (axes.yaxis.label.get_color(), axes.xaxis.label.get_color()) == (QUERY, KEY)
+    assert axes.get_images()[0].get_clim() == (0, 1)
+
+
+def test_the_path_shows_every_step_with_its_formula_and_an_arrow_for_each_use():
+    figure = draw.attention.path(STEPS, WORDS)
+    figure.draw_without_rendering()
+    titles = ["$X$", "W^Q", "W^K", "W^V", "QK^T", "softmax", "weights"]
+    assert len(figure.axes) == len(STEPS)
+    for axes, (name, x), title in zip(figure.axes, STEPS.items(), titles, strict=True):
+        assert title in axes.get_title()
+        assert np.array_equal(axes.get_images()[0].get_array(), x)
+        shown = np.array(texts(axes), dtype=float)
+        assert np.array_equal(shown, x if name in "XQKV" else x.round(2))
+    assert labels(figure.axes[0].get_yticklabels()) == list(WORDS)
+    arrows = [artist for artist in figure.artists if hasattr(artist, "get_arrowstyle")]
+    assert len(arrows) == 8
+    assert all(a._posA_posB[0][1] > a._posA_posB[1][1] for a in arrows), "every arrow points down"
+
+
+def test_the_bars_of_a_mixture_are_the_shares_and_reach_the_output():
+    shares = np.array([[[0.5, 1.0], [0.25, 0.0]], [[0.1, 0.2], [0.3, 0.4]]])
+    figure = draw.attention.mixture(shares, ("one", "two"))
+    for i, axes in enumerate(figure.axes):
+        assert axes.get_title(loc="left") == f"output for “{('one', 'two')[i]}”"
+        heights = np.array([[bar.get_height() for bar in bars] for bars in axes.containers])
+        bottoms = np.array([[bar.get_y() for bar in bars] for bars in axes.containers])
+        assert np.allclose(heights, shares[i])
+        assert np.allclose(bottoms, [[0, 0], shares[i, 0]])
+        assert [text.get_text() for text in axes.texts] == [f"{total:.2f}" for total in shares[i].sum(axis=0)]
+        assert [bars.get_label() for bars in axes.containers] == ["one", "two"]
+        assert axes.get_xticks().tolist() == [1, 2]
+
+
+def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
+    (axes,) = FIGURES["temperature"]().axes
+    for j, word in enumerate(WORDS):
+        x, y = axes.lines[j].get_data()
+        assert np.array_equal(x, TEMPERATURES)
+        assert np.array_equal(y, CURVES[:, j])
+        (label,) = [text for text in axes.texts if text.get_text() == word]
+        assert label.xy[1] in CURVES[:, j]
+        assert label.get_color() == axes.lines[j].get_color() == SERIES[j]
+    assert list(axes.lines[3].get_xdata()) == [1.7, 1.7]
+    assert list(axes.lines[4].get_ydata()) == [1 / 3, 1 / 3]
+    assert axes.get_xscale() == "log"
+
+
+def test_the_widths_are_drawn_with_the_root_beside_the_spread_and_scaled_beside_raw():
+    spread, raw, scaled = normal(3, 4) ** 2
+    left, right = draw.attention.widths(WIDTHS, spread, raw, scaled).axes
+    for axes, expected in ((left, {r"$\sqrt{d_k}$": np.sqrt(WIDTHS), "measured": spread}), (right, None)):
+        expected = expected or {r"divided by $\sqrt{d_k}$": scaled, "as they are": raw}
+        assert {line.get_label(): line.get_ydata().tolist() for line in axes.lines} == {
+            label: list(y) for label, y in expected.items()
+        }
+        assert all(line.get_xdata().tolist() == WIDTHS for line in axes.lines)
+        assert labels(axes.get_xticklabels()) == [str(width) for width in WIDTHS]
+        assert "width of a key" in axes.get_xlabel()
+
+
+def test_no_window_and_no_global_state_is_left_behind():
+    before = dict(matplotlib.rcParams)
+    FIGURES["weights"]()
+    assert dict(matplotlib.rcParams) == before

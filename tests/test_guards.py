@@ -1,0 +1,465 @@
+"""Every guard is seen failing: small notebooks with one planted fault each, and the same without it."""
+
+import base64
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import guards
+import jaxtyping
+import matplotlib.image
+import notebooks
+import numpy as np
+import pytest
+from guards import ROOT
+from helpers import normal, unchecked
+
+from tested_transformer.byhand.linear import linear
+from tested_transformer.show import matrix, show
+
+
+def markdown(*lines):
+    return {"cell_type": "markdown", "metadata": {}, "source": "\n".join(lines)}
+
+
+def code(source, *outputs, count=None, **metadata):
+    """A code cell; without a count it gets the right one."""
+    return {"cell_type": "code", "metadata": metadata, "source": source, "execution_count": count, "outputs": outputs}
+
+
+def printed(text, name="stdout"):
+    return {"output_type": "stream", "name": name, "text": text}
+
+
+def displayed(**data):
+    data = {mime.replace("_", "/"): text for mime, text in data.items()}
+    return {"output_type": "display_data", "data": data, "metadata": {}}
+
+
+def result(shown):
+    """What a notebook stores for something shown."""
+    data = {"text/plain": repr(shown), "text/latex": shown.latex, "text/markdown": shown.markdown}
+    return {"output_type": "display_data", "data": {k: v for k, v in data.items() if v}, "metadata": {}}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes cells as a notebook in normal form, numbered from the top, and gives its path."""
+
+    def written(*cells, name="page.ipynb"):
+        count = 0
+        for i, cell in enumerate(cells):
+            cell["id"] = f"cell-{i}"
+            if cell["cell_type"] == "code":
+                count += 1
+                cell["execution_count"] = cell["execution_count"] or count
+                cell["outputs"] = list(cell["outputs"])
+        path = tmp_path / name
+        path.write_text(notebooks.normal({"cells": cells}), encoding="utf-8")
+        return path
+
+    return written
+
+
+# Normal form
+
+
+def test_a_notebook_in_order_has_no_faults(write):
+    raised = {"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []}
+    page = write(
+        markdown("# Title"),
+        code("1 + 1", printed("2\n")),
+        code("raise ValueError", raised, tags=["raises-exception"]),
+        code("x = 'a;b'  # NBVALUE;x"),
+    )
+    assert notebooks.faults(page) == []
+
+
+FAULTS = {
+    "a wrong count": ([code("1", count=2)], "execution count 2, but run from the top it is 1"),
+    "a stored error": (
+        [code("1 / 0", {"output_type": "error", "ename": "ZeroDivisionError", "evalue": "oh", "traceback": []})],
+        "stores the error ZeroDivisionError: oh",
+    ),
+    "a warning on stderr": ([code("1", printed("careful", name="stderr"))], "writes to stderr"),
+    "a semicolon at the end": ([code("plot();\n")], "ends with a semicolon"),
+    "an empty cell": ([markdown("  ")], "empty"),
+    "a tag that skips": ([code("1", tags=["nbval-skip"])], "excused from comparison"),
+    "an old tag that ignores": ([code("1", tags=["pytest-validate-ignore-output"])], "excused from comparison"),
+    "a comment that ignores": ([code("# NBVAL_IGNORE_OUTPUT\n1")], "excused from comparison"),
+    "an old comment that ignores": ([code("#PYTEST_VALIDATE_IGNORE_OUTPUT\n1")], "excused from comparison"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_normal_form_excludes(write, fault):
+    cells, words = FAULTS[fault]
+    (found,) = notebooks.faults(write(*cells))
+    assert words in found
+    assert found.startswith("page.ipynb, cell 0: ")
+
+
+def test_normal_form_excludes_a_cell_that_was_never_run(write):
+    page = write(code("1"), code("2"))
+    page.write_text(page.read_text().replace('"execution_count": 2', '"execution_count": null'))
+    assert notebooks.faults(page) == ["page.ipynb, cell 1: execution count None, but run from the top it is 2"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ('"metadata": {}', '"metadata": {"collapsed": false}'),
+        ('"nbformat_minor": 5', '"nbformat_minor": 4'),
+        ('"name": "python3"', '"name": "my-env"'),
+        (' "cells"', '  "cells"'),
+        ('"2\\n"', '"2", "\\n"'),
+    ],
+    ids=["more metadata", "an older format", "another kernel", "other spaces", "split lines"],
+)
+def test_normal_form_is_one_form(write, right, wrong):
+    page = write(code("1 + 1", printed("2\n")))
+    text = page.read_text()
+    page.write_text(text.replace(right, wrong, 1))
+    assert page.read_text() != text
+    assert notebooks.faults(page) == ["page.ipynb: not in normal form"]
+
+
+def test_the_command_says_what_is_wrong_and_fails(write, capsys):
+    assert notebooks.main(["check", str(write(code("1")))]) == 0
+    assert notebooks.main(["check", str(write(code("1;")))]) == 1
+    assert "semicolon" in capsys.readouterr().out
+    assert notebooks.main([]) == notebooks.main(["sing"]) == 2
+
+
+# Numbers in sentences
+
+QUOTED = {
+    "the weight is 0.4711.": ["0.4711"],
+    "by 47 %, or 70.70 %, or 1.5%": ["47%", "70.70%", "1.5%"],
+    r"$47\,\%$ and $12\%$": ["47%", "12%"],
+    "47 per cent, 12 percent": ["47%", "12%"],
+    "falls by −0.5000 or $-0.50$ (-0.25)": ["-0.5000", "-0.50", "-0.25"],
+    "falls to –0.50": ["-0.50"],
+    "between 0.25–0.50, and 0.25-0.50, or 0.25 – 0.50": ["0.25", "0.50"] * 3,
+    r"a = (x)-0.50 and x_{1}-0.25": ["0.50", "0.25"],
+    "1 234.50 or 1,234.50 or 1\u202f234.50 or 12 345 678.90": ["1234.50"] * 3 + ["12345678.90"],
+    r"$1\,234.50$": ["1234.50"],
+    "in 2017 100 % and 12 3456.78": ["100%", "3456.78"],
+    "(0.25,0.50) [0.125; 0.75]": ["0.25", "0.50", "0.125", "0.75"],
+    r"$1.25 \cdot 10^{-9}$, $1.25\times 10^3$, 1.25e-09": ["1.25e-9", "1.25e3", "1.25e-09"],
+    "a<0.50 and b>0.25": ["0.50", "0.25"],
+    ".75 of 4.71x": [".75", "4.71"],
+    "3–5 words, 6 of 10, 0.5, 1 000 000, 10 000": [],
+    "version 3.11, Python 3.11.2, PyTorch 2.10, 2.13.0+cpu, 3.20b1, v1.25": [],
+    "Section 3.2.1, Section 5.10, § 3.10, Table 3, arXiv:1706.03762": [],
+    "in 2017, on 13.05.2024": [],
+    "Section 3.2.1 says 0.25": ["0.25"],
+}
+
+
+@pytest.mark.parametrize("sentence", QUOTED)
+def test_quoted_numbers_are_those_with_two_decimals_or_a_percent_sign(sentence):
+    assert guards.quoted_numbers(sentence) == QUOTED[sentence]
+
+
+@pytest.mark.parametrize(
+    ("quoted", "output"),
+    [
+        ("0.4711", "0.4711"),
+        ("0.47", "0.4711"),
+        ("0.48", "[0.1 0.475]"),
+        ("−0.50", "x is -0.5000"),
+        ("−0.50", r"e^{-0.5000}"),
+        ("47 %", "47.11%"),
+        ("70.70 %", "70.70 %"),
+        ("12 %", r"12\%"),
+        ("1 234.50", "1,234.50"),
+        ("1 234.50", "1234.50"),
+        (r"$1.3 \cdot 10^{-5}$ and 0.25", "1.3e-05 and 0.25"),
+    ],
+)
+def test_a_number_that_was_printed_may_be_quoted(write, quoted, output):
+    assert guards.untraced_numbers(write(markdown(f"So it is {quoted}."), code("f()", printed(output)))) == []
+
+
+@pytest.mark.parametrize(
+    ("quoted", "output"),
+    [
+        ("0.4711", ""),  # never printed
+        ("0.4711", "0.4712"),  # another value
+        ("0.4711", "0.471"),  # fewer digits than quoted
+        ("0.4711", "10.4711 0.47110x2 v0.4711"),  # part of something else
+        ("0.48", "0.4711"),  # rounded wrongly
+        ("−0.50", "0.50"),  # another sign
+        ("0.50", "-0.50"),
+        ("0.50", "3.0.50"),  # a version
+        ("47 %", "47"),  # no percentage
+        ("47 %", "0.4711"),
+        ("47 %", "48.2%"),
+        ("47.0 %", "47%"),
+        ("0.47", "0.47%"),
+        ("47 per cent", "47"),
+        ("1 234.50", "234.50"),
+        ("234.50", "1,234.50"),
+        ("1.25", "1.25e-9"),
+    ],
+)
+def test_a_number_that_was_not_printed_is_found(write, quoted, output):
+    page = write(markdown(f"So it is {quoted}."), code("f()", printed(output)))
+    (found,) = guards.untraced_numbers(page)
+    assert found.startswith("page.ipynb: ")
+    assert found.endswith(" stands in a sentence, and no cell printed it")
+
+
+def test_numbers_count_as_printed_in_text_results_and_formulas(write):
+    page = write(
+        markdown("0.1250 and 0.3750 and 0.62"),
+        code("f()", displayed(text_plain="0.1250"), displayed(text_latex="$x = 0.3750$"), printed("0.6222")),
+    )
+    assert guards.untraced_numbers(page) == []
+
+
+def test_numbers_in_captions_and_alternative_texts_are_traced_too(write):
+    for where in ({"image": {"alt": "a bar of 0.25"}}, {"figure": {"caption": "a bar of 25 %"}}):
+        assert len(guards.untraced_numbers(write(code("draw()", mystnb=where)))) == 1
+        assert guards.untraced_numbers(write(code("draw()", printed("0.25, 25%"), mystnb=where))) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["```python", "x = 0.25", "```"], 0),
+        (["~~~", "0.25", "~~~"], 0),
+        (["- a list", "", "  ```", "  0.25", "  ```"], 0),
+        (['`0.25`, {cite:p}`a0.25`, [a](b-0.25.md), <br>, <img src="0.25">, https://a.org/0.25'], 0),
+        (["<!-- 0.25", "-->"], 0),
+        (["$x = 0.25$"], 1),
+        (["| a | 0.25 |", "|:--|--:|"], 1),
+        (["**0.25** and [0.50](a.md)"], 2),
+        (["if a < 0.25 then b > 0.50"], 2),
+        (["```{note}", "It is 0.25", "```", "and 0.75"], 2),
+        (["````{note}", "It is 0.25", "```python", "0.50", "```", "````", "and 0.75"], 2),
+        (["```{code-block} python", "0.25", "```", "and 0.75"], 1),
+        ([":::{note}", "It is 0.25", ":::"], 1),
+        (["# Title of 0.25"], 1),
+    ],
+)
+def test_code_and_links_are_no_sentences_but_all_else_is(write, lines, found):
+    assert len(guards.untraced_numbers(write(markdown(*lines)))) == found
+
+
+def test_a_published_figure_may_stand_in_a_sentence(write, monkeypatch):
+    page = write(markdown("The paper reports 4.92 and 25 %."))
+    assert len(guards.untraced_numbers(page)) == 2
+    monkeypatch.setattr(guards, "PUBLISHED", {"4.92": "vaswani2017", "25%": "vaswani2017"})
+    assert guards.untraced_numbers(page) == []
+
+
+def test_a_markdown_page_is_held_to_it_too(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\nIt is 0.25.\n", encoding="utf-8")
+    assert len(guards.untraced_numbers(page)) == 1
+
+
+# Matrices, pictures, source
+
+
+@pytest.mark.parametrize("kind", ["bmatrix", "pmatrix", "vmatrix", "Bmatrix", "matrix", "smallmatrix", "array"])
+def test_a_typed_matrix_of_numbers_is_found_and_one_of_symbols_is_not(write, kind):
+    columns = "{rr}" if kind == "array" else ""
+    typed = rf"\begin{{{kind}}}{columns} 6 & 2 \\ 1 & 1 \end{{{kind}}}"
+    (found,) = guards.typed_matrices(write(markdown("$$", f"QK = {typed}", "$$")))
+    assert found.startswith("page.ipynb: a matrix typed by hand: ")
+    symbols = typed.replace("6", "x_{11}").replace("2", "x_2^{10}").replace("1 & 1", r"\cos a & b")
+    assert guards.typed_matrices(write(markdown(f"${symbols}$"))) == []
+    assert guards.typed_matrices(write(markdown("```latex", typed, "```"), code(f"r'{typed}'"))) == []
+
+
+def test_a_picture_needs_words(write):
+    words = "One two three four five six seven eight."
+    for alt, found in ((words, 0), ("A picture.", 1), ("", 1)):
+        page = write(code("draw()", displayed(image_png="AAAA"), mystnb={"image": {"alt": alt}}))
+        assert len(guards.pictures_without_words(page)) == found
+    assert len(guards.pictures_without_words(write(code("draw()", displayed(image_png="AAAA"))))) == 1
+    assert guards.pictures_without_words(write(code("1", displayed(text_plain="1")))) == []
+    assert len(guards.pictures_without_words(write(markdown("![](a.png)")))) == 1
+    assert len(guards.pictures_without_words(write(markdown("![a](a.png) ![ ](b.png)")))) == 1
+    assert guards.pictures_without_words(write(markdown("![a bar](a.png) `![](b.png)`"))) == []
+
+
+def test_shown_source_must_be_the_real_one(write):
+    assert guards.source_that_is_not_real(write(code("show(linear)", result(show(linear))))) == []
+    changed = result(show(linear))
+    changed["data"]["text/markdown"] = changed["data"]["text/markdown"].replace("w.T", "w")
+    assert guards.source_that_is_not_real(write(code("show(linear)", changed))) == [
+        "page.ipynb: tested_transformer.byhand.linear.linear is shown as it no longer is"
+    ]
+
+
+@pytest.mark.parametrize("gone", ["linear.old_name", "no_such_module.linear", "linear.np.pi"])
+def test_shown_source_must_still_exist(write, gone):
+    output = result(show(linear))
+    output["data"]["text/markdown"] = output["data"]["text/markdown"].replace("linear.linear", gone)
+    assert guards.source_that_is_not_real(write(code("show(f)", output))) == [
+        f"page.ipynb: tested_transformer.byhand.{gone} is shown, but does not exist"
+    ]
+
+
+def test_what_a_chapter_shows_is_listed_by_full_name(write):
+    page = write(code("show(linear)", result(show(linear))), code("matrix('x', 1)", result(matrix("x", 1))))
+    assert [name for name, _ in guards.shown(page)] == ["tested_transformer.byhand.linear.linear"]
+
+
+@pytest.mark.parametrize("pasted", ["def f(x):", "class A:", "class A(B):", "    def f(self):"])
+def test_code_pasted_into_the_text_is_found(write, pasted):
+    (found,) = guards.source_that_is_not_real(write(markdown("Look:", "```python", pasted, "```")))
+    assert "code pasted into the text" in found
+    assert guards.source_that_is_not_real(write(markdown("We", "define it:", "class by class, def is a word:"))) == []
+
+
+# Links
+
+
+def test_links_lead_somewhere(write, tmp_path):
+    write(markdown("# Title", "## Why `x`, and $y$?", "## Again", "## Again"), name="other.ipynb")
+    (tmp_path / "plain.md").write_text("# A page\n\n##### Too deep\n", encoding="utf-8")
+    (tmp_path / "a.png").write_text("")
+    good = [
+        "other.ipynb",
+        "other.ipynb#why-x-and-",
+        "other.ipynb#again-1",
+        "plain.md#a-page",
+        "https://a.org/b",
+        "a.png",
+    ]
+    page = write(markdown("# Here", "[`f`](#here)", *(f"[to][{i}]({link})" for i, link in enumerate(good))))
+    assert guards.broken_links(page) == []
+    for bad, words in {
+        "none.ipynb": "no file",
+        "none.ipynb#title": "no file",
+        "other.ipynb#gone": "no heading",
+        "other.ipynb#again-2": "no heading",
+        "plain.md#too-deep": "no heading",
+        "#gone": "no heading",
+    }.items():
+        for link in (
+            f"[a]({bad})",
+            f"[see [1]]({bad})",
+            f'[a]({bad} "title")',
+            f"[a](<{bad}>)",
+            f"[![a](a.png)]({bad})",
+        ):
+            assert guards.broken_links(write(markdown("# Here", link))) == [f"page.ipynb: {bad} leads to {words}"]
+    assert guards.broken_links(write(markdown("![a bar](gone.png)"))) == ["page.ipynb: gone.png leads to no file"]
+    assert guards.broken_links(write(markdown("`[a](gone.md)`", "```", "[a](gone.md)", "```"))) == []
+
+
+# Chapters that are hard to read
+
+WORDS = markdown("word " * 400)
+
+
+def test_a_chapter_of_short_cells_and_enough_words_is_readable(write):
+    assert guards.hard_to_read(write(WORDS, *(code("x\n" * 4) for _ in range(9)), code("x\n" * 12))) == []
+    assert guards.hard_to_read(write(WORDS)) == []
+
+
+def test_code_wider_than_the_page_is_found(write):
+    for width, found in ((88, 0), (89, 1)):
+        line = "#" + "x" * (width - 1)
+        assert len(guards.too_wide(write(code(f"f()\n{line}")))) == found
+        output = result(show(linear))
+        output["data"]["text/markdown"] = output["data"]["text/markdown"].replace("\n```", f"\n{line}\n```")
+        assert len(guards.too_wide(write(code("show(f)", output)))) == 2 * found
+        assert guards.too_wide(write(markdown(line))) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([WORDS, code("class A:\n    pass")], "a class in a chapter"),
+        ([WORDS, code("1"), code("x\n" * 5), code("x\n" * 5)], "the middle code cell has 5 lines"),
+        ([WORDS, *(code("1") for _ in range(8)), code("x\n" * 13)], "1 of 9 code cells have more than 12 lines"),
+        ([markdown("word " * 31), code("x\n" * 4)], "31 words for 4 lines of code"),
+    ],
+)
+def test_a_chapter_is_hard_to_read_with(write, cells, words):
+    (found,) = guards.hard_to_read(write(*cells))
+    assert words in found
+
+
+# nbval, with the patches of the conftest at the root
+
+
+def picture(shade=200, size=100, dot=200):
+    """A grey square with a dot of a digit's size as PNG, in the letters that a notebook stores."""
+    pixels = np.full((size, size, 3), shade, dtype=np.uint8)
+    pixels[50:60, 50:56] = dot
+    file = io.BytesIO()
+    matplotlib.image.imsave(file, pixels, format="png")
+    return base64.b64encode(file.getvalue()).decode()
+
+
+DRAW = f"display({{'image/png': '{picture()}'}}, raw=True)"
+
+
+def test_nbval_with_our_patches_lets_only_right_cells_pass(write, tmp_path):
+    cells = {
+        "right number": (code("print(1 + 1)", printed("2\n")), "PASSED"),
+        "changed number": (code("print(1 + 1)", printed("3\n")), "FAILED"),
+        "right picture": (code(DRAW, displayed(image_png=picture())), "PASSED"),
+        "picture with other last bits": (code(DRAW, displayed(image_png=picture(shade=202, dot=199))), "PASSED"),
+        "picture with a changed digit": (code(DRAW, displayed(image_png=picture(dot=100))), "FAILED"),
+        "picture of another size": (code(DRAW, displayed(image_png=picture(size=101))), "FAILED"),
+        "stored picture that is not drawn": (code("x = 0", displayed(image_png=picture())), "FAILED"),
+        "drawn picture that is not stored": (code(DRAW), "FAILED"),
+        "tag that skips": (code("1", tags=["nbval-skip"]), "FAILED"),
+        "comment that ignores": (code("# NBVAL_IGNORE_OUTPUT\nprint(1)", printed("2\n")), "FAILED"),
+        "unrun cell": (code("x = 1", count=99), "FAILED"),
+        "cell after all these": (code("print(x)", printed("1\n")), "PASSED"),
+    }
+    page = write(*(cell for cell, _ in cells.values()))
+    page.write_text(page.read_text().replace('"execution_count": 99', '"execution_count": null'))
+    shutil.copy(ROOT / "conftest.py", tmp_path)
+    # jsonschema, which nbval brings along, imports this slow module where it can and does without it where it cannot.
+    (tmp_path / "rfc3987_syntax.py").write_text("raise ImportError")
+    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-rA", "-p", "no:cacheprovider", "."]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    verdicts = re.findall(r"^(PASSED|FAILED) page\.ipynb::Cell (\d+)", run.stdout, re.M)
+    found = {list(cells)[int(i)]: verdict for verdict, i in verdicts}
+    assert found == {name: verdict for name, (_, verdict) in cells.items()}, run.stdout + run.stderr
+    for words in ("differs somewhere by", "is (101, 101, ", "1 stored pictures, 0 new", "0 stored pictures, 1 new"):
+        assert words in run.stdout
+    for words in ("This cell was never run", "No cell is excused"):
+        assert words in run.stdout
+
+
+# Shapes
+
+
+def test_a_wrong_shape_or_type_is_noticed_in_tests():
+    with pytest.raises(jaxtyping.TypeCheckError, match=r"byhand\.linear\.linear"):
+        linear(normal(2, 3), normal(4, 5))
+    with pytest.raises(jaxtyping.TypeCheckError, match="'x'"):
+        linear(np.ones((2, 3), dtype=int), normal(4, 3))
+
+
+def test_the_check_can_be_set_aside_and_comes_back():
+    with unchecked():
+        assert linear(np.ones((2, 3), dtype=int), np.ones((4, 3), dtype=int)).shape == (2, 4)
+    with pytest.raises(jaxtyping.TypeCheckError):
+        linear(normal(2, 3), normal(4, 5))
+
+
+def test_outside_of_tests_nothing_is_checked_and_nothing_is_paid():
+    use = "linear(np.ones((2, 3), dtype=int), np.ones((4, 3), dtype=int))"
+    program = (
+        f"import sys, numpy as np; from tested_transformer.byhand.linear import linear; {use}; print(*sys.modules)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert "beartype" not in run.stdout.split()
+    assert "torch" not in run.stdout.split()

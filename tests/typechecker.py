@@ -1,0 +1,5 @@
+"""How strictly signatures are taken in tests: as written, and an int may stand for a float (PEP 484)."""
+
+from beartype import BeartypeConf, beartype
+
+checked = beartype(conf=BeartypeConf(is_pep484_tower=True))
