@@ -149,7 +149,7 @@ def test_what_is_small_but_not_zero_does_not_look_like_zero():
     assert grids(matrix("x", [-0.000012, 0.00005]).latex) == [[[r"-1.2 \cdot 10^{-5}", "0.0001"]]]
     assert matrix("x", [-0.000012, 0.5]).text == "x ≈ -1.2e-5  0.5000"
     assert grids(matrix("x", [0.00004, 0.5], decimals=2).latex) == [[["0.00", "0.50"]]]  # the caller chose
-    assert grids(matrix("x", [1e-17, 0.5]).latex) == [[["0.0", "0.5"]]]  # noise
+    assert grids(matrix("x", [1e-17, 0.5]).latex) == [[["0", "0.5"]]]  # noise
 
 
 def test_infinity_and_not_a_number_are_shown_as_what_they_are():
