@@ -145,11 +145,11 @@ def test_minus_zero_is_never_shown(x, decimals):
 
 
 def test_what_is_small_but_not_zero_does_not_look_like_zero():
-    assert grids(matrix("x", [0.00004, 0.5, 0.0]).latex) == [[[r"4.0 \cdot 10^{-5}", "0.5000", "0.0000"]]]
+    assert grids(matrix("x", [0.00004, 0.5, 0.0]).latex) == [[[r"4.0 \cdot 10^{-5}", "0.5000", "0"]]]
     assert grids(matrix("x", [-0.000012, 0.00005]).latex) == [[[r"-1.2 \cdot 10^{-5}", "0.0001"]]]
     assert matrix("x", [-0.000012, 0.5]).text == "x ≈ -1.2e-5  0.5000"
     assert grids(matrix("x", [0.00004, 0.5], decimals=2).latex) == [[["0.00", "0.50"]]]  # the caller chose
-    assert grids(matrix("x", [1e-17, 0.5]).latex) == [[["0.0", "0.5"]]]  # noise
+    assert grids(matrix("x", [1e-17, 0.5]).latex) == [[["0", "0.5"]]]  # noise
 
 
 def test_infinity_and_not_a_number_are_shown_as_what_they_are():
@@ -354,7 +354,7 @@ def test_a_softmax_by_hand_with_every_term():
         [
             "$$",
             r"\begin{aligned}",
-            r"\operatorname{softmax}(s) &\approx \frac{(e^{0.0000}, e^{1.0986})}{e^{0.0000} + e^{1.0986}} \\[0.6em]",
+            r"\operatorname{softmax}(s) &\approx \frac{(e^{0}, e^{1.0986})}{e^{0} + e^{1.0986}} \\[0.6em]",
             r"&\approx \frac{(1, 3)}{1 + 3} \\[0.6em]",
             r"&= \frac{(1, 3)}{4} \\[0.6em]",
             r"&= (0.25, 0.75)",
@@ -364,7 +364,7 @@ def test_a_softmax_by_hand_with_every_term():
     )
     assert shown.text.splitlines() == [
         "softmax(s):",
-        "  exp(0.0000) ≈ 1, divided by 4: 0.25",
+        "  exp(0) ≈ 1, divided by 4: 0.25",
         "  exp(1.0986) ≈ 3, divided by 4: 0.75",
     ]
 

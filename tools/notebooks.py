@@ -88,7 +88,8 @@ def faults(path):
 def run(path):
     """Run one chapter from a clean kernel and write it in normal form, if it ran without an error."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=300, record_timing=False, resources={"metadata": {"path": str(BOOK)}}).execute()
+    where = {"metadata": {"path": str(BOOK)}}
+    NotebookClient(notebook, timeout=300, record_timing=False, coalesce_streams=True, resources=where).execute()
     path.write_text(normal(notebook), encoding="utf-8")
 
 

@@ -49,7 +49,7 @@ def svg(chapters, link):
         out.append(
             f'<rect class="frame" x="{left - 16}" y="{top}" width="{BOX + 32}" height="{bottom - top}" rx="12"/>'
         )
-        words = f'<text class="side" x="{left - 14}" y="{top - 7}" text-anchor="start">{name.title()}, N layers</text>'
+        words = f'<text class="side" x="{left - 14}" y="{top - 7}" text-anchor="start">{name.title()} N×</text>'
         out.append(_linked(words, f"{name.title()}, N layers", name, chapters, link))
     out += [_line(path) for path in _paths()]
     for column, side, anchor in ((LEFT, 22, "start"), (RIGHT, WIDTH - 22, "end")):

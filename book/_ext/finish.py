@@ -21,6 +21,12 @@ UNUSED = [
 
 # Where the name that a screen reader hears is not the text that is seen, or a role does not fit its element.
 NAMES = [
+    (r"(Show|Hide) code cell content", r"\1 the solution"),
+    (r"(Show|Hide) code cell outputs?", r"\1 what it printed"),
+    (
+        r"<html>\s*<head>(?=\s*<meta http-equiv)",
+        '<html lang="en">\n<head>\n<link rel="icon" href="_static/favicon.svg">',
+    ),
     (r'(<button class="btn search-button-field[^>]*?) aria-label="Search"', r"\1"),
     (r"<summary aria-label=\"Toggle hidden content\">", "<summary>"),
     (r'(<i class="theme-switch[^>]*?) title="[^"]*"', r'\1 aria-hidden="true"'),
@@ -31,6 +37,22 @@ NAMES = [
         r'<div id="pst-primary-sidebar" role="region" aria-label="Book" class="',
     ),
 ]
+
+
+FIRST = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title>
+<link rel="icon" href="_static/favicon.svg"><meta http-equiv="refresh" content="0; url={page}.html"></head>
+<body><main><h1>{title}</h1><p><a href="{page}.html">To the first page</a></p></main></body>
+</html>
+"""
+
+
+def lead_to_first_page(app, error):
+    """Write index.html at the top, which leads to the first page."""
+    if not error and app.builder.format == "html":
+        html = FIRST.format(title=app.config.html_title, page=app.config.root_doc)
+        pathlib.Path(app.outdir, "index.html").write_text(html, encoding="utf-8")
 
 
 def copy_mathjax(app, error):
@@ -66,6 +88,7 @@ def setup(app):
     """Register the touches with Sphinx."""
     app.add_directive("architecture", Architecture)
     app.config.mathjax_path = "mathjax/tex-chtml.js"
+    app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", touch_up)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

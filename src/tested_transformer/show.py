@@ -213,6 +213,8 @@ def _number(value: float, places: int, tiny: bool) -> str:
     """A number in LaTeX; a tiny one, which would look like zero, by its power of ten where that is wanted."""
     if not np.isfinite(value):
         return {np.inf: r"\infty", -np.inf: r"-\infty"}.get(value, r"\text{NaN}")
+    if abs(value) <= NOISE:
+        return "0"  # nothing at all is seen at once among numbers that have decimals
     written = f"{value:z.{places}f}"
     if tiny and float(written) == 0 and abs(value) > NOISE:
         digits, power = f"{value:.1e}".split("e")
