@@ -170,6 +170,14 @@ def test_hiding_keys_is_the_same_as_leaving_them_out(attend, qkvm):
 
 
 @both_tracks
+def test_a_hidden_key_stays_hidden_however_low_the_scores_of_the_others_are(attend):
+    q, k, v = np.array([[1e6]]), np.array([[-1e6], [1.0]]), np.array([[2.0], [3.0]])
+    out, weights = attend(q, k, v, np.array([[True, False]]))
+    assert weights.tolist() == [[1, 0]]
+    assert out.tolist() == [[2]]
+
+
+@both_tracks
 def test_a_mask_that_hides_nothing_changes_nothing(attend):
     q, k, v = normal(2, 3, 5), normal(2, 4, 5), normal(2, 4, 6)
     for masked, free in zip(attend(q, k, v, np.ones((3, 4), dtype=bool)), attend(q, k, v), strict=True):
@@ -224,7 +232,8 @@ def test_a_query_with_nothing_to_look_at_gets_zeros_in_any_precision(dtype):
     assert weights[1].eq(0).all()
     assert weights[0, 1] == 0
     assert torch.allclose(weights[[0, 2]].sum(-1).double(), torch.ones(2, dtype=torch.float64), atol=0.01)
-    out.sum().backward()
+    with torch.autograd.set_detect_anomaly(True):  # no NaN at any step on the way back, not even one that is masked
+        out.sum().backward()
     assert q.grad[1].eq(0).all()
     assert all(x.grad.isfinite().all() for x in (q, k, v))
     assert v.grad.ne(0).any()

@@ -216,7 +216,7 @@ def _number(value: float, places: int, tiny: bool) -> str:
     if abs(value) <= NOISE:
         return "0"  # nothing at all is seen at once among numbers that have decimals
     written = f"{value:z.{places}f}"
-    if tiny and float(written) == 0 and abs(value) > NOISE:
+    if tiny and float(written) == 0:
         digits, power = f"{value:.1e}".split("e")
         return rf"{digits} \cdot 10^{{{int(power)}}}"
     return written
