@@ -230,6 +230,7 @@ def test_fixed_positions_made_without_memory_are_filled_when_they_get_some():
         positions = SinusoidalPositions(10, 4)
     assert positions.table.is_meta
     assert torch.equal(positions.to_empty(device="cpu").table, model.sinusoids(10, 4))
+    assert positions.to("meta").table.is_meta
 
 
 def test_learned_rows_begin_with_a_length_of_about_one():

@@ -7,14 +7,12 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.draw.picture import FAINT, INK, KEY, QUERY, SERIES, SIGNED, WEIGHTS, Picture, picture, styled
 
-STROKES = ("-", "--", ":", "-.")
-
 
 @styled
 def heat(table: ArrayLike, name: str = "column") -> Picture:
     """A table of positions as colours: one row for each position, from -1 through 0 to 1."""
     rows, columns = np.shape(table)
-    figure, ((axes,),) = picture(6.4, 1.2 + 5.2 * rows / columns)
+    figure, ((axes,),) = picture(5.4, 1.0 + 4.3 * rows / columns)
     image = axes.imshow(table, cmap=SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest")
     axes.set_xlabel(name)
     axes.set_ylabel("position")
@@ -26,7 +24,7 @@ def heat(table: ArrayLike, name: str = "column") -> Picture:
 def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> Picture:
     """Sine and cosine of some pairs against the position, a panel for each pair (arrays: positions × pairs)."""
     sines, cosines = np.asarray(sines), np.asarray(cosines)
-    figure, panels = picture(6.4, 1.2 + 1.3 * len(names), rows=len(names), sharex=True)
+    figure, panels = picture(5.4, 1.2 + 1.2 * len(names), rows=len(names), sharex=True)
     for i, (axes, name) in enumerate(zip(panels[:, 0], names, strict=True)):
         axes.axhline(0, color=FAINT, linewidth=1)
         axes.plot(sines[:, i], color=QUERY, label="sine")
@@ -42,7 +40,7 @@ def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> Pictur
 @styled
 def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> Picture:
     """Some pairs as hands of a clock (across: sine, up: cosine), each with the way from one position to k further."""
-    figure, (panels,) = picture(6.8, 3.6, columns=len(pairs))
+    figure, (panels,) = picture(5.8, 3.2, columns=len(pairs))
     circle = np.linspace(0, 2 * np.pi, 200)
     for axes, (name, points) in zip(panels, pairs.items(), strict=True):
         points = np.asarray(points)
@@ -70,14 +68,15 @@ def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> Picture:
 def wavelengths(lengths: ArrayLike, limit: float) -> Picture:
     """The wavelength of each pair, on a logarithmic scale, and a line at a length of text."""
     lengths = np.asarray(lengths)
-    figure, ((axes,),) = picture(6.4, 3.6)
+    figure, ((axes,),) = picture(5.4, 3.4)
     axes.plot(lengths, color=QUERY)
     axes.axhline(limit, color=KEY, linestyle="--")
     axes.annotate(f"{limit:g} positions", (0, limit), xytext=(0, 5), textcoords="offset points", color=KEY)
-    for i, side, drop in ((0, "left", 6), (len(lengths) - 1, "right", -16)):
+    ends = ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right"))
+    for i, form, place, side in ends:
         axes.plot(i, lengths[i], "o", color=QUERY)
-        place = {"xytext": (10 if i == 0 else -10, drop), "textcoords": "offset points", "ha": side}
-        axes.annotate(f"{lengths[i]:,.2f}" if i == 0 else f"{lengths[i]:,.1f}", (i, lengths[i]), **place)
+        axes.annotate(f"{lengths[i]:{form}}", (i, lengths[i]), xytext=place, textcoords="offset points", ha=side)
+    axes.set_ylim(lengths[0] / 2, 2 * lengths[-1])
     axes.set_yscale("log")
     axes.set_xlabel("pair")
     axes.set_ylabel("positions for one full turn")
@@ -87,7 +86,7 @@ def wavelengths(lengths: ArrayLike, limit: float) -> Picture:
 @styled
 def offsets(dots: ArrayLike, reach: int) -> Picture:
     """Dot products of one position with those up to `reach` before and after it (2 · reach + 1 numbers)."""
-    figure, ((axes,),) = picture(6.4, 3.2)
+    figure, ((axes,),) = picture(5.4, 3.1)
     axes.plot(np.arange(-reach, reach + 1), dots, color=QUERY)
     axes.set_ylim(0, None)
     axes.set_xlabel("offset between the two positions")
@@ -97,10 +96,10 @@ def offsets(dots: ArrayLike, reach: int) -> Picture:
 
 @styled
 def lengths(squared: Mapping[str, ArrayLike]) -> Picture:
-    """The squared length of every row, one curve for each kind of table."""
-    figure, ((axes,),) = picture(6.4, 3.2)
+    """The squared length of every row, one curve for each kind of table; the first lies on top."""
+    figure, ((axes,),) = picture(5.4, 3.1)
     for i, (name, values) in enumerate(squared.items()):
-        axes.plot(values, color=SERIES[i], linestyle=STROKES[i], label=name, linewidth=2.5 if i == 0 else 1.2)
+        axes.plot(values, color=SERIES[i], label=name, linewidth=1 if i else 3, zorder=3 - i)
     axes.set_xlabel("position")
     axes.set_ylabel("squared length of the row")
     axes.legend()
