@@ -259,7 +259,9 @@ def test_learned_positions_without_rows_or_columns_are_refused(sizes):
 
 @pytest.mark.parametrize("d_model", [0, 1, 5])
 def test_a_width_without_pairs_cannot_be_shifted(d_model):
-    with pytest.raises(ValueError, match=rf"d_model \({d_model}\) must be even and at least 2"):
+    with pytest.raises(
+        ValueError, match=rf"d_model \({d_model}\) must be even and at least 2: a lone sine cannot turn"
+    ):
         byhand.shift(1, d_model)
 
 

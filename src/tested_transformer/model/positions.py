@@ -1,4 +1,4 @@
-"""Positions in PyTorch: fixed sinusoids or learned rows, added to the embedded tokens."""
+"""Positions in PyTorch: fixed sinusoids or learned rows, added to embedded tokens."""
 
 from collections.abc import Callable
 
@@ -7,17 +7,22 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 
-def sinusoids(n: int, d_model: int, dtype: torch.dtype | None = None) -> Float[Tensor, "{n} {d_model}"]:
-    """One row for each position 0 … n-1 (paper, Section 3.5): the sine and the cosine of pos · ω, pair after pair.
+def sinusoids(
+    n: int, d_model: int, dtype: torch.dtype | None = None
+) -> Float[Tensor, "{n} {d_model}"]:
+    """Row pos holds the sine and the cosine of pos · ω, pair after pair.
 
-    Pair i, columns 2i and 2i+1, turns by ω = 10000^(-2i / d_model) a step. An odd width ends with a lone sine.
-    Calculated in float64, then rounded once to dtype (PyTorch's default where none is given).
+    Pair i, columns 2i and 2i+1, has ω = 10000^(-2i / d_model) (paper, Section 3.5).
+    Positions are 0 … n-1. An odd width ends with a lone sine.
+    Calculated in float64, then rounded once to dtype (PyTorch's default if not given).
     """
     if n < 1 or d_model < 1:
         raise ValueError(f"n ({n}) and d_model ({d_model}) must be at least 1")
     column = torch.arange(d_model, dtype=torch.float64, device="cpu")
     omega = 10000.0 ** (-2 * (column // 2) / d_model)
-    angles = torch.arange(n, dtype=torch.float64, device="cpu")[:, None] * omega  # -> (n, d_model)
+    angles = (
+        torch.arange(n, dtype=torch.float64, device="cpu")[:, None] * omega
+    )  # -> (n, d_model)
     table = torch.where(column % 2 == 0, angles.sin(), angles.cos())
     return table.to(torch.get_default_device(), dtype or torch.get_default_dtype())
 
@@ -25,7 +30,7 @@ def sinusoids(n: int, d_model: int, dtype: torch.dtype | None = None) -> Float[T
 class SinusoidalPositions(nn.Module):
     """Add sinusoids to embedded tokens, then drop out (paper, Sections 3.5 and 5.4).
 
-    max_len is the number of positions there are rows for. The table is not learned and not saved.
+    max_len is the number of positions. The table is not learned and not saved.
     """
 
     def __init__(self, max_len: int, d_model: int, dropout: float = 0.0) -> None:
@@ -33,43 +38,61 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
         self.dropout = _dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Float[Tensor, "*B T D"]:
-        """Token t of each sentence gets row offset + t. offset is above 0 where earlier tokens are cached."""
+    def forward(
+        self, x: Float[Tensor, "*B T D"], offset: int = 0
+    ) -> Float[Tensor, "*B T D"]:
+        """Token t of each sentence gets row offset + t.
+
+        offset is above 0 where earlier tokens are cached.
+        """
         return self.dropout(x + _rows(self.table, x, offset))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        super()._apply(fn, recurse)  # behind .to(), .double() and the like: round afresh from float64
-        self.table = sinusoids(*self.table.shape, dtype=self.table.dtype).to(self.table.device)
+        super()._apply(
+            fn, recurse
+        )  # behind .to(), .double() and the like: round afresh from float64
+        self.table = sinusoids(*self.table.shape, dtype=self.table.dtype).to(
+            self.table.device
+        )
         return self
 
 
 class LearnedPositions(nn.Module):
     """Add one learned row per position, then drop out (paper, Table 3, row E).
 
-    Rows start as normal numbers of spread 1 / √d_model, of length about 1; the paper names no start.
+    Rows begin as normal numbers of spread 1 / √d_model; the paper names no start.
     """
 
     def __init__(self, max_len: int, d_model: int, dropout: float = 0.0) -> None:
         super().__init__()
         if max_len < 1 or d_model < 1:
-            raise ValueError(f"max_len ({max_len}) and d_model ({d_model}) must be at least 1")
+            raise ValueError(
+                f"max_len ({max_len}) and d_model ({d_model}) must be at least 1"
+            )
         self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
         self.dropout = _dropout(dropout)
 
-    def forward(self, x: Float[Tensor, "*B T D"], offset: int = 0) -> Float[Tensor, "*B T D"]:
-        """Token t of each sentence gets row offset + t. offset is above 0 where earlier tokens are cached."""
+    def forward(
+        self, x: Float[Tensor, "*B T D"], offset: int = 0
+    ) -> Float[Tensor, "*B T D"]:
+        """Token t of each sentence gets row offset + t.
+
+        offset is above 0 where earlier tokens are cached.
+        """
         return self.dropout(x + _rows(self.table, x, offset))
 
 
 def _rows(table: Tensor, x: Tensor, offset: int) -> Tensor:
-    """The rows of the table for the tokens of x; a slice beyond the end would come back short without a word."""
+    """The rows for the tokens of x. (A slice beyond the end would come back short.)"""
     (max_len, d_model), (length, width) = table.shape, x.shape[-2:]
     if width != d_model:
         raise ValueError(f"the width of x ({width}) must be d_model ({d_model})")
     if offset < 0:
         raise ValueError(f"offset ({offset}) must be at least 0")
     if offset + length > max_len:
-        raise ValueError(f"offset ({offset}) + length ({length}) must not exceed max_len ({max_len})")
+        raise ValueError(
+            f"offset ({offset}) + length ({length}) must not exceed max_len ({max_len})"
+        )
     return table[offset : offset + length]
 
 
