@@ -7,7 +7,15 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from tested_transformer.draw.picture import FAINT, INK, SERIES, WEIGHTS, Picture, picture, styled
+from tested_transformer.draw.picture import (
+    FAINT,
+    INK,
+    SERIES,
+    WEIGHTS,
+    Picture,
+    picture,
+    styled,
+)
 
 
 @styled
