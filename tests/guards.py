@@ -19,7 +19,7 @@ ORDER = [pathlib.Path(c["file"]).name for part in TOC["parts"] for c in part["ch
 # Figures that others published, quoted with their source in the sentence: the only numbers that no cell has printed.
 PUBLISHED: dict[str, str] = {}
 
-NUMBER = re.compile(r"(?<![\w.])[-−–]?\d[\d\u202f ]*(?:\.\d+)?(?:\s?%)?(?![\w.]*\d)")  # noqa: RUF001
+NUMBER = re.compile(r"(?<![\w.])[-−–]?\d[\d\u202f ]*(?:\.\d+)?(?:\s?%)?(?![\w.]*\d)")
 FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1\s*$", re.M | re.S)
 HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.M)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -59,7 +59,7 @@ def prose(path):
 def quoted_numbers(text):
     """Numbers that must have been calculated: percentages, and those with two or more decimals."""
     for match in NUMBER.findall(text):
-        number = re.sub(r"[\s\u202f]", "", match).lstrip("-−–")  # noqa: RUF001
+        number = re.sub(r"[\s\u202f]", "", match).lstrip("-−–")
         if number.endswith("%") or len(number.partition(".")[2]) >= 2:
             yield number
 
@@ -150,17 +150,30 @@ def broken_links(path):
     return found
 
 
+def too_wide(path):
+    """Lines of code that do not fit on the page: of cells, and of shown source."""
+    code = [cell["source"] for cell in cells(path) if cell["cell_type"] == "code"]
+    lines = "\n".join([*code, *(text for _, text in shown(path))]).splitlines()
+    return [f"{path.name}: {len(line)} signs, 88 fit on the page: {line}" for line in lines if len(line) > 88]
+
+
 def hard_to_read(path):
     """Chapters whose code crowds out the prose."""
     code = [c["source"] for c in cells(path) if c["cell_type"] == "code" and "importlib" not in c["source"]]
     lengths = [len(source.splitlines()) for source in code]
     words = sum(len(text.split()) for text in prose(path))
-    found = [f"{path.name}: a class in a chapter; it belongs into the package" for c in code if re.search(r"^class ", c, re.M)]
+    found = [
+        f"{path.name}: a class in a chapter; it belongs into the package"
+        for c in code
+        if re.search(r"^class ", c, re.M)
+    ]
     if statistics.median(lengths) > 4:
         found.append(f"{path.name}: the middle code cell has {statistics.median(lengths)} lines; 4 is our limit")
     long = [n for n in lengths if n > 12]
     if len(long) > len(lengths) / 10:
-        found.append(f"{path.name}: {len(long)} of {len(lengths)} code cells have more than 12 lines; can they be functions?")
+        found.append(
+            f"{path.name}: {len(long)} of {len(lengths)} code cells have more than 12 lines; can they be functions?"
+        )
     if words < 8 * sum(lengths):
         found.append(f"{path.name}: {words} words for {sum(lengths)} lines of code; 8 words a line are our least")
     return found

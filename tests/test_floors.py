@@ -14,7 +14,13 @@ FLOORS = {
     "config": 0, "example": 0, "byhand": 1, "model": 1, "text": 2, "data": 2, "training": 2, "decoding": 2,
     "draw": 3, "show": 3, "exercises": 3, "__main__": 4,
 }  # fmt: skip
-LIBRARIES = {"byhand": {"numpy"}, "model": {"torch"}, "config": set(), "example": {"numpy"}, "draw": {"matplotlib", "numpy"}}
+LIBRARIES = {
+    "byhand": {"numpy"},
+    "model": {"torch"},
+    "config": set(),
+    "example": {"numpy"},
+    "draw": {"matplotlib", "numpy"},
+}
 STANDARD = {"collections", "dataclasses", "functools", "inspect", "io", "itertools", "math", "re", "typing"}
 
 

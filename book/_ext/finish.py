@@ -1,30 +1,71 @@
 """The last touches to the built pages: mathematics from our own folder, light pages, names for screen readers."""
 
+import importlib.metadata
 import pathlib
 import re
-import shutil
 
+from architecture import Architecture
 from sphinx.util.fileutil import copy_asset
 
 MATHJAX = ("tex-chtml.js", "a11y", "input/tex/extensions", "output/chtml/fonts/woff-v2")
+
+# What the theme puts on every page and no page needs: live cells by way of another host, and a second set of icons.
+UNUSED = [
+    r"<script[^>]*fontawesome\.js[^>]*></script>",
+    r"<script[^>]*sphinx-thebe\.js[^>]*></script>",
+    r"<link[^>]*sphinx-thebe\.css[^>]*>",
+    r"<script>const THEBE_JS_URL.*?</script>",
+    r'<script type="text/x-thebe-config">.*?</script>',
+    r"<script>kernelName = .*?</script>",
+]
+
+# Where the name that a screen reader hears is not the text that is seen, or a role does not fit its element.
+NAMES = [
+    (r'(<button class="btn search-button-field[^>]*?) aria-label="Search"', r"\1"),
+    (r"<summary aria-label=\"Toggle hidden content\">", "<summary>"),
+    (r'(<i class="theme-switch[^>]*?) title="[^"]*"', r'\1 aria-hidden="true"'),
+    (r'<div role="list" class="citation-list">', '<div class="citation-list">'),
+    (r' role="doc-biblioentry"', ""),
+    (
+        r'<div id="pst-primary-sidebar" class="',
+        r'<div id="pst-primary-sidebar" role="region" aria-label="Book" class="',
+    ),
+]
 
 
 def copy_mathjax(app, error):
     """Copy of MathJax what a page can ask for, from the installed package, so that no page asks another host."""
     if error or app.builder.format != "html":
         return
-    import importlib.metadata
-
     package = importlib.metadata.distribution("sphinx-mathjax-offline")
     source = pathlib.Path(package.locate_file("sphinx-mathjax-offline/static/mathjax"))
     for part in MATHJAX:
         target = pathlib.Path(app.outdir, "_static", "mathjax", part)
         target.parent.mkdir(parents=True, exist_ok=True)
-        copy_asset(str(source / part), str(target if (source / part).is_dir() else target.parent))
+        copy_asset(
+            str(source / part),
+            str(target if (source / part).is_dir() else target.parent),
+        )
+
+
+def touch_up(app, error):
+    """Take out what no page needs and put right what a screen reader would stumble over."""
+    if error or app.builder.format != "html":
+        return
+    for page in pathlib.Path(app.outdir).rglob("*.html"):
+        html = before = page.read_text(encoding="utf-8")
+        for pattern in UNUSED:
+            html = re.sub(pattern, "", html, flags=re.S)
+        for pattern, better in NAMES:
+            html = re.sub(pattern, better, html)
+        if html != before:
+            page.write_text(html, encoding="utf-8")
 
 
 def setup(app):
     """Register the touches with Sphinx."""
-    app.connect("build-finished", copy_mathjax)
+    app.add_directive("architecture", Architecture)
     app.config.mathjax_path = "mathjax/tex-chtml.js"
+    app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", touch_up)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,15 +1,16 @@
 """The numbers that fix a Transformer's size, and the sizes of the paper."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes and settings of one Transformer (paper, Section 3 and Table 3). Checks itself; cannot be changed.
+    """Sizes and settings of one Transformer (paper, Section 3 and Table 3).
 
-    `d_k` and `d_v` are the widths of one head and default to `d_model / n_heads`. `n_layers` counts the layers of the
-    encoder, and again those of the decoder. `dropout` is a probability. Lengths and ids count tokens.
+    Checks itself, and cannot be changed. `d_k` and `d_v` are the widths of one head and
+    default to `d_model / n_heads`. `n_layers` counts the layers of the encoder, and
+    again those of the decoder. `dropout` is a probability. Lengths count tokens.
     """
 
     vocab_size: int
@@ -17,8 +18,8 @@ class Config:
     d_ff: int = 2048
     n_heads: int = 8
     n_layers: int = 6
-    d_k: int = None  # type: ignore[assignment]  # None on the way in only
-    d_v: int = None  # type: ignore[assignment]
+    d_k: int | None = None  # None on the way in, a number once made
+    d_v: int | None = None
     dropout: float = 0.1
     max_len: int = 1024
     pad_id: int = 0
@@ -28,7 +29,7 @@ class Config:
     activation: str = "relu"
     attention_bias: bool = False
     norm_first: bool = False
-    final_norm: bool = None  # type: ignore[assignment]
+    final_norm: bool | None = None
     norm_eps: float = 1e-5
 
     def __post_init__(self) -> None:
@@ -36,31 +37,41 @@ class Config:
             _require_positive(name, getattr(self, name))
         for name in ("d_k", "d_v"):
             if getattr(self, name) is None:
-                if self.d_model % self.n_heads:
-                    raise ValueError(f"n_heads ({self.n_heads}) must divide d_model ({self.d_model}), or give {name}")
+                what = f"n_heads ({self.n_heads}) must divide d_model ({self.d_model})"
+                _require(self.d_model % self.n_heads == 0, f"{what}, or give {name}")
                 object.__setattr__(self, name, self.d_model // self.n_heads)
             _require_positive(name, getattr(self, name))
-        if self.final_norm is None:  # norm-last ends every layer with a norm; norm-first leaves the last sum bare
+        if (
+            self.final_norm is None
+        ):  # norm-first leaves the last sum bare, norm-last does not
             object.__setattr__(self, "final_norm", self.norm_first)
         for name in ("attention_bias", "norm_first", "final_norm"):
             if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name} ({getattr(self, name)!r}) must be True or False")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout ({self.dropout}) must be at least 0 and below 1")
-        if not self.norm_eps > 0:
-            raise ValueError(f"norm_eps ({self.norm_eps}) must be positive")
-        if self.activation not in ("relu", "gelu"):
-            raise ValueError(f"activation ({self.activation!r}) must be 'relu' or 'gelu'")
-        ids = {name: getattr(self, name) for name in ("pad_id", "bos_id", "eos_id", "unk_id")}
-        for name, value in ids.items():
-            _require_whole(name, value)
-            if not 0 <= value < self.vocab_size:
-                raise ValueError(f"{name} ({value}) must be at least 0 and below vocab_size ({self.vocab_size})")
-        if len(set(ids.values())) < len(ids):
-            raise ValueError(f"pad_id, bos_id, eos_id, unk_id {tuple(ids.values())} must differ from each other")
+                raise TypeError(
+                    f"{name} ({getattr(self, name)!r}) must be True or False"
+                )
+        rule = f"dropout ({self.dropout}) must be at least 0 and below 1"
+        _require(0 <= self.dropout < 1, rule)
+        _require(self.norm_eps > 0, f"norm_eps ({self.norm_eps}) must be positive")
+        rule = f"activation ({self.activation!r}) must be 'relu' or 'gelu'"
+        _require(self.activation in ("relu", "gelu"), rule)
+        self._check_ids()
 
-    def replace(self, **changes: Any) -> Self:
-        """A copy with these fields changed. Head widths follow `d_model` and `n_heads` again unless they are given."""
+    def _check_ids(self) -> None:
+        names = ("pad_id", "bos_id", "eos_id", "unk_id")
+        ids = tuple(getattr(self, name) for name in names)
+        for name, value in zip(names, ids, strict=True):
+            _require_whole(name, value)
+            rule = f"must be at least 0 and below vocab_size ({self.vocab_size})"
+            _require(0 <= value < self.vocab_size, f"{name} ({value}) {rule}")
+        rule = f"{', '.join(names)} {ids} must differ from each other"
+        _require(len(set(ids)) == len(ids), rule)
+
+    def replace(self, **changes: Any) -> "Config":
+        """A copy with these fields changed.
+
+        Head widths follow `d_model` and `n_heads` again unless they are given.
+        """
         unknown = set(changes) - {field.name for field in fields(self)}
         if unknown:
             raise TypeError(f"Config has no field {', '.join(sorted(unknown))}")
@@ -72,18 +83,24 @@ class Config:
         return type(self)(**kept | changes)
 
 
+def _require(holds: bool, rule: str) -> None:
+    if not holds:
+        raise ValueError(rule)
+
+
 def _require_whole(name: str, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} ({value!r}) must be a whole number")
 
 
-def _require_positive(name: str, value: object) -> None:
+def _require_positive(name: str, value: Any) -> None:
     _require_whole(name, value)
-    if value < 1:  # type: ignore[operator]
-        raise ValueError(f"{name} ({value}) must be at least 1")
+    _require(value >= 1, f"{name} ({value}) must be at least 1")
 
 
-TINY = Config(vocab_size=16, d_model=16, d_ff=32, n_heads=2, n_layers=2, dropout=0.0, max_len=32)
+TINY = Config(
+    vocab_size=16, d_model=16, d_ff=32, n_heads=2, n_layers=2, dropout=0.0, max_len=32
+)
 """Small enough to print whole and to train while the page is read."""
 
 BASE = Config(vocab_size=37_000)

@@ -1,4 +1,4 @@
-"""The running example of the book: three words, width three, whole numbers, so that all of it can be checked on paper."""
+"""The running example of the book: three words, width three, whole numbers, to be checked on paper."""
 
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Checkers for the chapters' exercises: they run your function and say which property fails, and where."""
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,41 +29,66 @@ def check(
 
     A law is a sentence and a test `law(result, *case) -> bool`. A function that returns None is not written yet.
     """
-    results = []
-    for case in (cases := list(cases)):
+    results, cases = [], list(cases)
+    if not cases:
+        raise ValueError("check needs at least one case")
+    for case in cases:
         try:
-            results.append(candidate(*case))
-        except Exception as error:  # whatever the reader's code raises is told, not thrown
+            results.append(
+                candidate(*deepcopy(case))
+            )  # it may change what it is given without spoiling the case
+        except (
+            Exception
+        ) as error:  # whatever the reader's code raises is told, not thrown
             return Report(False, (f"it runs: no, {type(error).__name__}: {error}",))
     if all(result is None for result in results):
         return Report(False, ("not written yet: the function returns None",))
     lines = ["it runs: yes"]
     for law, holds in (laws or {}).items():
         lines.append(f"{law}: {_verdict(_holds(holds, results, cases))}")
-    lines.append(f"equals the book's function: {_compared(results, [reference(*case) for case in cases])}")
+    lines.append(
+        f"equals the book's function: {_compared(results, [reference(*case) for case in cases])}"
+    )
     return Report(all(line.endswith(": yes") for line in lines), tuple(lines))
 
 
 def check_test(
-    test: Callable[[Callable[..., Any]], bool], right: Callable[..., Any], broken: Callable[..., Any]
+    test: Callable[[Callable[..., Any]], bool],
+    right: Callable[..., Any],
+    broken: Callable[..., Any],
 ) -> Report:
-    """Does your test tell a right function from a broken one? It takes a function and returns True if all is well."""
-    if test(right) is None:
+    """Does your test tell a right function from a broken one? It takes a function and returns True if all is well.
+
+    A test that raises an error has not said that all is well.
+    """
+    try:
+        verdict = test(right)
+        accepts = _verdict(bool(verdict))
+    except Exception as error:
+        verdict, accepts = False, f"no, {type(error).__name__}: {error}"
+    if verdict is None:
         return Report(False, ("not written yet: the test returns None",))
-    accepts, rejects = bool(test(right)), not test(broken)
-    lines = (f"it accepts the right function: {_verdict(accepts)}", f"it rejects the broken one: {_verdict(rejects)}")
-    return Report(accepts and rejects, lines)
+    rejects = _verdict(not _holds(test, [broken], [()]))
+    lines = (
+        f"it accepts the right function: {accepts}",
+        f"it rejects the broken one: {rejects}",
+    )
+    return Report(accepts == rejects == "yes", lines)
 
 
 def _verdict(holds: bool) -> str:
     return "yes" if holds else "no"
 
 
-def _holds(law: Callable[..., bool], results: list[Any], cases: list[tuple[Any, ...]]) -> bool:
+def _holds(
+    law: Callable[..., bool], results: list[Any], cases: list[tuple[Any, ...]]
+) -> bool:
     """A result that a law cannot even read does not keep it."""
     try:
-        return all(law(result, *case) for result, case in zip(results, cases, strict=True))
-    except (TypeError, ValueError, IndexError, AttributeError):
+        return all(
+            law(result, *case) for result, case in zip(results, cases, strict=True)
+        )
+    except Exception:
         return False
 
 
@@ -70,15 +96,26 @@ def _compared(results: list[Any], expected: list[Any]) -> str:
     """Yes, or what share of the values is right in the first case that differs, and the first wrong place."""
     for got, want in zip(results, expected, strict=True):
         try:
-            got = np.asarray(got, dtype=float)
+            got = _numbers(got)
         except (TypeError, ValueError):
             return "no, it is not an array of numbers"
-        want = np.asarray(want, dtype=float)
+        want = _numbers(want)
         if got.shape != want.shape:
             return f"no, its shape is {got.shape} and should be {want.shape}"
         right = np.isclose(got, want, rtol=1e-9, atol=1e-12)
         if not right.all():
             at = tuple(int(i) for i in np.argwhere(~right)[0])
-            place = f"first difference at {list(at)}: {got[at]:.4f}, not {want[at]:.4f}"
-            return f"no, {100 * right.mean():.0f} % of the values are right; {place}"
+            share = (
+                100 * int(right.sum()) // right.size
+            )  # rounded down: 100 % would be a lie
+            digits = 4 if f"{got[at]:.4f}" != f"{want[at]:.4f}" else 12
+            where = f" at {list(at)}" if at else ""
+            values = f"{got[at]:.{digits}f}, not {want[at]:.{digits}f}"
+            place = f"first difference{where}: {values}"
+            return f"no, {share} % of the values are right; {place}"
     return "yes"
+
+
+def _numbers(x: Any) -> np.ndarray:
+    """Numbers as an array; a tensor is taken out of its graph first."""
+    return np.asarray(x.detach() if hasattr(x, "detach") else x, dtype=float)

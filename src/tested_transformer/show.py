@@ -13,11 +13,30 @@ import numpy as np
 
 from tested_transformer.byhand.softmax import softmax
 
+NOISE = 1e-10
+"""What is nearer than this to a whole number is whole: the last bits of a float differ from machine to machine."""
+
+WIDE = 64
+"""So many signs of sums fit beside each other on a page; more are written below each other."""
+
+SYMBOLS = {
+    "cdot": "·",
+    "times": "×",
+    "approx": "≈",
+    "partial": "∂",
+    "infty": "inf",
+    "lVert": "‖",
+    "rVert": "‖",
+}
+"""How LaTeX commands read in a terminal."""
+
 
 class Shown:
     """Something to look at: plain text everywhere, LaTeX or Markdown where a notebook or a page can draw it."""
 
-    def __init__(self, text: str, latex: str | None = None, markdown: str | None = None) -> None:
+    def __init__(
+        self, text: str, latex: str | None = None, markdown: str | None = None
+    ) -> None:
         self.text, self.latex, self.markdown = text, latex, markdown
 
     def __repr__(self) -> str:
@@ -31,47 +50,82 @@ class Shown:
 
 
 def show(obj: Any) -> Shown:
-    """The source of a function, method or class as it stands in the package, headed by its full name."""
+    """The source of a function, method or class as it stands in the package.
+
+    Its full name stands above it.
+    """
     obj = inspect.unwrap(obj)
     try:
         source = inspect.getsource(obj).rstrip()
-    except (TypeError, OSError):
-        raise TypeError(f"show needs a function, method or class written in Python, not {obj!r}") from None
-    name = f"{obj.__module__}.{obj.__qualname__}"
-    return Shown(f"# {name}\n{source}", markdown=f"**`{name}`**\n\n```python\n{source}\n```")
+        name = f"{obj.__module__}.{obj.__qualname__}"
+    except (TypeError, OSError, AttributeError):
+        needs = "show needs a function, method or class written in Python"
+        raise TypeError(f"{needs}, not {obj!r}") from None
+    if "<" in name:
+        needs = "show needs something that others can import by its name"
+        raise TypeError(f"{needs}, not {name}")
+    markdown = f"**`{name}`**\n\n```python\n{source}\n```"
+    return Shown(f"# {name}\n{source}", markdown=markdown)
 
 
 def matrix(
-    name: str, x: Any, rows: Sequence[str] = (), columns: Sequence[str] = (), decimals: int | None = None
+    name: str,
+    x: Any,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    decimals: int | None = None,
 ) -> Shown:
-    """A number, vector or matrix under its name (LaTeX). `rows` and `columns` label it, with words for example.
+    """A number, vector or matrix under its name (LaTeX). `rows` and `columns` label it, with the words for example.
 
-    Whole numbers are written whole, others with `decimals` places (4 if not given).
+    Whole numbers are written whole, others with `decimals` places (at most 4 if not given),
+    and with ≈ where that rounds them.
     """
-    cells = _cells(name, x, decimals)
-    for what, labels, size in (("rows", rows, len(cells)), ("columns", columns, len(cells[0]))):
+    x = _array(x)
+    cells, sign = _cells(name, x, decimals), _sign(decimals, x)
+    for what, labels, size in (
+        ("rows", rows, len(cells)),
+        ("columns", columns, len(cells[0])),
+    ):
         if len(labels) not in (0, size):
-            raise ValueError(f"{name} has {size} {what} but {len(labels)} labels: {list(labels)}")
-    text = "\n".join(_aligned(cells, rows, columns, opening=f"{_plain(name)} = "))
-    if np.ndim(x) == 0:
-        return Shown(text, rf"$\displaystyle {name} = {cells[0][0]}$")
-    return Shown(text, f"$$\n{name} = {_grid(cells, rows, columns)}\n$$")
+            raise ValueError(
+                f"{name} has {size} {what} but {len(labels)} labels: {list(labels)}"
+            )
+    text = "\n".join(
+        _aligned(cells, rows, columns, opening=f"{_plain(name)} {_plain(sign)} ")
+    )
+    if x.ndim == 0:
+        return Shown(text, rf"$\displaystyle {name} {sign} {cells[0][0]}$")
+    latex = (
+        _table(name, cells, rows, columns)
+        if columns
+        else f"{name} {sign} {_grid(cells, rows)}"
+    )
+    return Shown(text, f"$$\n{latex}\n$$")
 
 
 def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
     """The matrix product a b with every term: the factors, each entry as a sum of products, the result."""
     a, b = _array(a), _array(b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
-        raise ValueError(f"{name}: shapes {a.shape} and {b.shape} do not multiply; the inner sizes must agree")
+        raise ValueError(
+            f"{name}: shapes {a.shape} and {b.shape} do not multiply; the inner sizes must agree"
+        )
     left, right, result = (_cells(name, x, decimals) for x in (a, b, a @ b))
-    terms = [[list(zip(row, column, strict=True)) for column in zip(*right, strict=True)] for row in left]
-    sums = [[" + ".join(rf"{_bracketed(p)} \cdot {_bracketed(q)}" for p, q in cell) for cell in row] for row in terms]
-    lines = [f"{_plain(name)}, row by row:"]
-    for i, row in enumerate(terms):
-        for j, cell in enumerate(row):
-            written = " + ".join(f"{_bracketed(p)}·{_bracketed(q)}" for p, q in cell)
-            lines.append(f"  row {i + 1}, column {j + 1}: {written} = {result[i][j]}")
-    steps = [f"{name} &= {_grid(left)} {_grid(right)}", f"&= {_grid(sums)}", f"&= {_grid(result)}"]
+    sums = [[_sum(row, column) for column in zip(*right, strict=True)] for row in left]
+    factors, last = _sign(decimals, a, b), _sign(decimals, a, b, a @ b)
+    lines, entries = [f"{_plain(name)}, row by row:"], []
+    whole = name.partition("=")[0].strip() if "=" in name else f"({name})"
+    for i, j in np.ndindex(len(left), len(right[0])):
+        written = f"{_plain(sums[i][j]).replace(' · ', '·')} {_plain(last)} {_plain(result[i][j])}"
+        lines.append(f"  row {i + 1}, column {j + 1}: {written}")
+        entries.append(
+            rf"{{{whole}}}_{{{i + 1},{j + 1}}} &= {sums[i][j]} {last} {result[i][j]}"
+        )
+    steps = [f"{name} &{factors} {_grid(left)} {_grid(right)}"]
+    if max(sum(len(_plain(cell)) for cell in row) for row in sums) <= WIDE:
+        steps += [f"&= {_grid(sums)}", f"&{last} {_grid(result)}"]
+    else:
+        steps += [*entries, f"{whole} &{last} {_grid(result)}"]
     return Shown("\n".join(lines), _steps(steps))
 
 
@@ -79,86 +133,198 @@ def softmax_terms(name: str, x: Any, decimals: int | None = None) -> Shown:
     """The softmax of one row of scores with every term: the exponentials, their sum, and the quotients."""
     x = _array(x)
     if x.ndim != 1:
-        raise ValueError(f"{name}: softmax_terms takes one row of scores, not an array of shape {x.shape}")
-    scores, exps, weights = (_cells(name, row, decimals)[0] for row in (x, np.exp(x), softmax(x)))
-    total = _cells(name, np.exp(x).sum(), decimals)[0][0]
+        raise ValueError(
+            f"{name}: softmax_terms takes one row of scores, not an array of shape {x.shape}"
+        )
+    with np.errstate(over="ignore"):
+        raised = np.exp(x)
+    if not 0 < raised.sum() < np.inf:
+        raise ValueError(
+            f"{name}: the exponentials of {x.tolist()} add up to {raised.sum()}; that divides nothing"
+        )
+    scores, exps, weights = (
+        _cells(name, row, decimals)[0] for row in (x, raised, softmax(x))
+    )
+    total = _cells(name, raised.sum(), decimals)[0][0]
     powers = [f"e^{{{s}}}" for s in scores]
-    lines = [
-        f"{_plain(name)}:",
-        *(f"  exp({s}) = {e}, divided by {total}: {w}" for s, e, w in zip(scores, exps, weights, strict=True)),
+    signs = [
+        _sign(decimals, *row)
+        for row in ((x,), (x, raised), (raised, raised.sum()), (raised, softmax(x)))
     ]
+    lines = [f"{_plain(name)}:"]
+    for s, e, w in zip(
+        map(_plain, scores), map(_plain, exps), map(_plain, weights), strict=True
+    ):
+        lines.append(
+            f"  exp({s}) {_plain(signs[1])} {e}, divided by {_plain(total)}: {w}"
+        )
     steps = [
-        rf"{name} &= \frac{{({', '.join(powers)})}}{{{' + '.join(powers)}}}",
-        rf"&= \frac{{({', '.join(exps)})}}{{{' + '.join(exps)}}}",
-        rf"&= \frac{{({', '.join(exps)})}}{{{total}}}",
-        f"&= ({', '.join(weights)})",
+        rf"{name} &{signs[0]} \frac{{({', '.join(powers)})}}{{{' + '.join(powers)}}}",
+        rf"&{signs[1]} \frac{{({', '.join(exps)})}}{{{' + '.join(exps)}}}",
+        rf"&{signs[2]} \frac{{({', '.join(exps)})}}{{{total}}}",
+        f"&{signs[3]} ({', '.join(weights)})",
     ]
     return Shown("\n".join(lines), _steps(steps))
 
 
 def _array(x: Any) -> np.ndarray:
     """Numbers as a float array; a tensor is taken out of its graph first."""
-    return np.asarray(x.detach() if hasattr(x, "detach") else x, dtype=float)
+    return np.asarray(x.detach().tolist() if hasattr(x, "detach") else x, dtype=float)
+
+
+def _rounds(x: np.ndarray, places: int) -> bool:
+    """Does writing with that many decimals change a number, by more than noise?"""
+    finite = x[np.isfinite(x)]
+    return not np.allclose(finite, np.round(finite, places), rtol=0, atol=NOISE)
+
+
+def _places(x: np.ndarray, decimals: int | None) -> int:
+    """Decimals to write: none for whole numbers, else those asked for, else as few as do no harm, at most 4."""
+    if not _rounds(x, 0):
+        return 0
+    if decimals is not None:
+        return decimals
+    return next((places for places in (1, 2, 3) if not _rounds(x, places)), 4)
+
+
+def _sign(decimals: int | None, *arrays: np.ndarray) -> str:
+    """Equal, or about equal where not all digits of all arrays are written."""
+    return (
+        r"\approx"
+        if any(_rounds(x, _places(x, decimals)) for x in map(_array, arrays))
+        else "="
+    )
 
 
 def _cells(name: str, x: Any, decimals: int | None) -> list[list[str]]:
     x = _array(x)
     if x.ndim > 2 or x.size == 0:
-        raise ValueError(f"{name}: shape {x.shape} cannot be written out; it takes a number, a vector or a matrix")
-    if decimals is None:
-        decimals = 0 if np.all(x == np.round(x)) else 4
-    return [[_number(value, decimals) for value in row] for row in np.atleast_2d(x)]
+        raise ValueError(
+            f"{name}: shape {x.shape} cannot be written out; it takes a number, a vector or a matrix"
+        )
+    places = _places(x, decimals)
+    return [
+        [_number(value, places, tiny=decimals is None) for value in row]
+        for row in np.atleast_2d(x)
+    ]
 
 
-def _number(value: float, decimals: int) -> str:
+def _number(value: float, places: int, tiny: bool) -> str:
+    """A number in LaTeX; a tiny one, which would look like zero, by its power of ten where that is wanted."""
     if not np.isfinite(value):
         return {np.inf: r"\infty", -np.inf: r"-\infty"}.get(value, r"\text{NaN}")
-    written = f"{value:.{decimals}f}"
-    return written.removeprefix("-") if float(written) == 0 else written
+    written = f"{value:z.{places}f}"
+    if tiny and float(written) == 0 and abs(value) > NOISE:
+        digits, power = f"{value:.1e}".split("e")
+        return rf"{digits} \cdot 10^{{{int(power)}}}"
+    return written
 
 
 def _bracketed(number: str) -> str:
-    return f"({number})" if number.startswith("-") else number
+    return f"({number})" if number.startswith("-") or " " in number else number
 
 
-def _grid(cells: list[list[str]], rows: Sequence[str] = (), columns: Sequence[str] = ()) -> str:
-    """LaTeX of a matrix: in brackets, or as a ruled table where its columns are labelled."""
-    body = [" & ".join(row) for row in cells]
-    if not rows and not columns:
-        return r"\begin{bmatrix} " + r" \\ ".join(body) + r" \end{bmatrix}"
-    if rows:
-        body = [rf"\text{{{_escaped(label)}}} & {row}" for label, row in zip(rows, body, strict=True)]
-    rule = "r|" if rows else ""
-    head = ""
-    if columns:
-        head = " & ".join(([""] if rows else []) + [rf"\text{{{_escaped(label)}}}" for label in columns])
-        head += r" \\ \hline "
-    return rf"\begin{{array}}{{{rule}{'r' * len(cells[0])}}} {head}" + r" \\ ".join(body) + r" \end{array}"
+def _sum(row: Sequence[str], column: Sequence[str]) -> str:
+    """A row times a column, as it is written before it is added up."""
+    return " + ".join(
+        rf"{_bracketed(p)} \cdot {_bracketed(q)}"
+        for p, q in zip(row, column, strict=True)
+    )
+
+
+def _grid(cells: list[list[str]], rows: Sequence[str] = ()) -> str:
+    """LaTeX of a matrix in brackets, with the labels of its rows to the right."""
+    grid = (
+        r"\begin{bmatrix} "
+        + r" \\ ".join(" & ".join(row) for row in cells)
+        + r" \end{bmatrix}"
+    )
+    if not rows:
+        return grid
+    words = r" \\ ".join(_word(label) for label in rows)
+    return rf"{grid} \begin{{array}}{{l}} {words} \end{{array}}"
+
+
+def _table(
+    name: str, cells: list[list[str]], rows: Sequence[str], columns: Sequence[str]
+) -> str:
+    """LaTeX of a matrix as a ruled table, its name in the corner, words above and beside it."""
+    head = [_word(label) for label in columns]
+    words = [_word(label) for label in rows] or [""] * len(cells)
+    lines = [
+        " & ".join(line)
+        for line in (
+            [name, *head],
+            *([w, *row] for w, row in zip(words, cells, strict=True)),
+        )
+    ]
+    body = r" \\ \hline " + r" \\ ".join(lines[1:])
+    return rf"\begin{{array}}{{r|{'r' * len(columns)}}} {lines[0]}{body} \end{{array}}"
 
 
 def _steps(lines: list[str]) -> str:
-    return "$$\n\\begin{aligned}\n" + " \\\\[0.6em]\n".join(lines) + "\n\\end{aligned}\n$$"
+    return (
+        "$$\n\\begin{aligned}\n" + " \\\\[0.6em]\n".join(lines) + "\n\\end{aligned}\n$$"
+    )
 
 
-def _escaped(label: str) -> str:
-    """A word as LaTeX text: its special characters are shown, not obeyed."""
-    special = {"\\": r"\backslash", "^": r"\wedge", "~": r"\sim"}
-    return re.sub(r"[\\{}$&#%_^~]", lambda m: f"${special[m[0]]}$" if m[0] in special else f"\\{m[0]}", label)
+def _word(label: str) -> str:
+    r"""A word as LaTeX. Special characters are shown, not obeyed: outside \text, where all readers of LaTeX agree."""
+    special = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "} | {
+        c: f"\\{c}" for c in "{}$&#%_"
+    }
+    parts = re.split(r"([\\{}$&#%_^~])", label)
+    return "".join(special.get(part, rf"\text{{{part}}}") for part in parts if part)
 
 
-def _plain(name: str) -> str:
-    """A LaTeX name as it reads in a terminal."""
-    name = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1 / \2", name.replace(r"\sqrt{d_k}", "√d_k"))
-    name = name.replace(r"^{\mathsf T}", "ᵀ").replace(r"\partial ", "∂")
-    name = re.sub(r"\\(?:operatorname|text|mathrm|mathbf)\{([^{}]*)\}", r"\1", name)
-    return re.sub(r"\\[,;! ]", " ", name).replace("\\", "").replace("{", "").replace("}", "")
+def _plain(latex: str) -> str:
+    """LaTeX as it reads in a terminal."""
+    text = re.sub(r" \\cdot 10\^\{(-?\d+)\}", r"e\1", latex)
+    text = (
+        text.replace(r"^{\mathsf T}", "ᵀ")
+        .replace(r"^\top", "ᵀ")
+        .replace(r"\partial ", "∂")
+    )
+    for command, symbol in SYMBOLS.items():
+        text = re.sub(rf"\\{command}(?![A-Za-z])", symbol, text)
+    text = re.sub(
+        r"\\[,;:! ]", " ", re.sub(r"\\(left|right|displaystyle)(?![A-Za-z])", "", text)
+    )
+    before = ""
+    while text != before:  # from the innermost braces outwards
+        before = text
+        text = re.sub(r"\\(?:text|operatorname|math[a-z]+)\{([^{}]*)\}", r"\1", text)
+        text = re.sub(r"([_^])\{([^{}]*)\}", lambda m: m[1] + _group(m[2]), text)
+        text = re.sub(r"\\sqrt\{([^{}]*)\}", lambda m: "√" + _group(m[1]), text)
+        text = re.sub(
+            r"\\frac\{([^{}]*)\}\{([^{}]*)\}",
+            lambda m: f"{_group(m[1])} / {_group(m[2])}",
+            text,
+        )
+    text = re.sub(r"\\([A-Za-z]+)\{([^{}]*)\}", r"\1(\2)", text)
+    return re.sub(r" +", " ", re.sub(r"[\\{}]", "", text)).strip()
 
 
-def _aligned(cells: list[list[str]], rows: Sequence[str], columns: Sequence[str], opening: str) -> list[str]:
+def _group(text: str) -> str:
+    return text if re.fullmatch(r"[\w.√∂]*|\([^()]*\)", text) else f"({text})"
+
+
+def _aligned(
+    cells: list[list[str]], rows: Sequence[str], columns: Sequence[str], opening: str
+) -> list[str]:
     """Plain-text lines of a matrix, its columns under each other, behind the opening."""
     table = [[*([""] if rows else []), *columns]] if columns else []
-    table += [[*([label] if rows else []), *row] for label, row in zip(rows or [""] * len(cells), cells, strict=True)]
-    table = [[cell.replace(r"\infty", "inf").replace(r"\text{NaN}", "nan") for cell in row] for row in table]
+    numbers = [[_plain(cell) for cell in row] for row in cells]
+    table += [
+        [*([label] if rows else []), *row]
+        for label, row in zip(rows or [""] * len(cells), numbers, strict=True)
+    ]
     widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
-    return [(opening if i == 0 else " " * len(opening)) + line.rstrip() for i, line in enumerate(lines)]
+    lines = [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in table
+    ]
+    return [
+        (opening if i == 0 else " " * len(opening)) + line.rstrip()
+        for i, line in enumerate(lines)
+    ]

@@ -14,7 +14,8 @@ def attention(
 ) -> tuple[Float[np.ndarray, "*B Tq Dv"], Float[np.ndarray, "*B Tq Tk"]]:
     """softmax(Q K^T / sqrt(d_k)) V (paper, equation 1): returns (out, weights).
 
-    Where mask, broadcast to the scores, is True, a query may look; a query with nothing to look at gets zeros.
+    Where mask, broadcast to the scores, is True, a query may look. A query with nothing
+    to look at gets zeros.
     """
     scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
     if mask is not None:
@@ -29,8 +30,15 @@ def attention_backward(
     k: Float[np.ndarray, "*B Tk Dk"],
     v: Float[np.ndarray, "*B Tk Dv"],
     weights: Float[np.ndarray, "*B Tq Tk"],
-) -> tuple[Float[np.ndarray, "*B Tq Dk"], Float[np.ndarray, "*B Tk Dk"], Float[np.ndarray, "*B Tk Dv"]]:
-    """From the gradient of out, the gradients of q, k and v. A masked pair has weight zero and passes nothing on."""
+) -> tuple[
+    Float[np.ndarray, "*B Tq Dk"],
+    Float[np.ndarray, "*B Tk Dk"],
+    Float[np.ndarray, "*B Tk Dv"],
+]:
+    """From the gradient of out, the gradients of q, k and v.
+
+    A masked pair has weight zero and passes nothing on.
+    """
     d_weights = d_out @ v.swapaxes(-1, -2)
     d_scores = softmax_backward(d_weights, weights) / np.sqrt(q.shape[-1])
     return d_scores @ k, d_scores.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ d_out

@@ -69,12 +69,21 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
         boxes[name] = figure.add_axes((left, bottom, 0.26, 0.125))
         decimals = 0 if name in "XQKV" else 2
         low = min(0, np.min(steps[name]))
-        tiles(boxes[name], steps[name], WEIGHTS, (low, max(1, 1.25 * np.max(steps[name]))), decimals)
+        tiles(
+            boxes[name],
+            steps[name],
+            WEIGHTS,
+            (low, max(1, 1.25 * np.max(steps[name]))),
+            decimals,
+        )
         boxes[name].set_aspect("auto")
-        boxes[name].set_title(formulas[name], color=colours.get(name, INK), loc="center")
+        boxes[name].set_title(
+            formulas[name], color=colours.get(name, INK), loc="center"
+        )
         boxes[name].set_xticks([])
         boxes[name].set_yticks(
-            range(len(words)), words if across == 1 or name in ("X", "scores", "weights", "out") else []
+            range(len(words)),
+            words if across == 1 or name in ("X", "scores", "weights", "out") else [],
         )
     for start, end in (
         "XQ",
@@ -94,8 +103,16 @@ def _arrow(figure: Picture, start: Axes, end: Axes, colour: str) -> None:
     """An arrow from below one box to above the title of another."""
     a, b = start.get_position(), end.get_position()
     tail, head = ((a.x0 + a.x1) / 2, a.y0 - 0.008), ((b.x0 + b.x1) / 2, b.y1 + 0.032)
-    style = {"arrowstyle": "-|>", "mutation_scale": 14, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
-    figure.add_artist(FancyArrowPatch(tail, head, transform=figure.transFigure, color=colour, **style))
+    style = {
+        "arrowstyle": "-|>",
+        "mutation_scale": 14,
+        "linewidth": 1.6,
+        "shrinkA": 0,
+        "shrinkB": 0,
+    }
+    figure.add_artist(
+        FancyArrowPatch(tail, head, transform=figure.transFigure, color=colour, **style)
+    )
 
 
 @styled
@@ -106,7 +123,14 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> Picture:
     for i, axes in enumerate(panels):
         base = np.zeros(shares.shape[2])
         for j, word in enumerate(words):
-            axes.bar(range(1, shares.shape[2] + 1), shares[i, j], bottom=base, color=SERIES[j], label=word, width=0.7)
+            axes.bar(
+                range(1, shares.shape[2] + 1),
+                shares[i, j],
+                bottom=base,
+                color=SERIES[j],
+                label=word,
+                width=0.7,
+            )
             base += shares[i, j]
         for c, total in enumerate(base, start=1):
             axes.text(c, total + 0.03, f"{total:.2f}", ha="center", va="bottom")
@@ -115,20 +139,32 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> Picture:
     panels[0].set_ylabel("value")
     figure.supxlabel("component of the output", fontsize=11)
     figure.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(words), title="taken from"
+        *panels[0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=len(words),
+        title="taken from",
     )
     return figure
 
 
 @styled
-def temperature(temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str], marked: float) -> Picture:
+def temperature(
+    temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str], marked: float
+) -> Picture:
     """Softmax weights, one curve for each word (curves: temperatures × words), and a mark at one temperature."""
     figure, ((axes,),) = picture(6, 3.4)
     for j, word in enumerate(words):
-        axes.plot(temperatures, np.asarray(curves)[:, j], color=SERIES[j], linestyle=("-", "--", ":")[j % 3])
+        axes.plot(
+            temperatures,
+            np.asarray(curves)[:, j],
+            color=SERIES[j],
+            linestyle=("-", "--", ":")[j % 3],
+        )
         near = np.argmin(np.abs(np.log(np.asarray(temperatures) / marked)))
         place = {"xytext": (10, 6 if j == 0 else -14), "textcoords": "offset points"}
-        axes.annotate(word, (temperatures[near], curves[near][j]), color=SERIES[j], **place)
+        axes.annotate(
+            word, (temperatures[near], curves[near][j]), color=SERIES[j], **place
+        )
     axes.axvline(marked, color=FAINT, linewidth=1)
     axes.annotate(r"$\sqrt{d_k}$", (marked, 1.02), ha="center", va="bottom")
     axes.axhline(1 / len(words), color=FAINT, linewidth=1, linestyle=":")
@@ -140,7 +176,9 @@ def temperature(temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str]
 
 
 @styled
-def widths(d_k: ArrayLike, spread: ArrayLike, raw: ArrayLike, scaled: ArrayLike) -> Picture:
+def widths(
+    d_k: ArrayLike, spread: ArrayLike, raw: ArrayLike, scaled: ArrayLike
+) -> Picture:
     """Against the key width: the spread of the scores, and the size of the softmax gradient, raw and scaled."""
     figure, ((left, right),) = picture(6.8, 3.4, columns=2)
     left.plot(d_k, np.sqrt(d_k), color=FAINT, linewidth=5, label=r"$\sqrt{d_k}$")

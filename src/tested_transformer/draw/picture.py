@@ -21,10 +21,14 @@ SERIES = (QUERY, KEY, VALUE, OUT, "#8A6D00", "#444444")
 INK, FAINT = "#1d2530", "#98a2ad"
 """Text and lines; grids and guides."""
 
-WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", "#b9d7ea", "#2f86bd", "#00456e"])
+WEIGHTS = LinearSegmentedColormap.from_list(
+    "weights", ["#ffffff", "#b9d7ea", "#2f86bd", "#00456e"]
+)
 """From nothing (white) to much: for numbers that start at zero."""
 
-SIGNED = LinearSegmentedColormap.from_list("signed", ["#9c3a00", "#e8985c", "#ffffff", "#6aa9d2", "#00456e"])
+SIGNED = LinearSegmentedColormap.from_list(
+    "signed", ["#9c3a00", "#e8985c", "#ffffff", "#6aa9d2", "#00456e"]
+)
 """From negative (brown) through zero (white) to positive (blue)."""
 
 STYLE = {
@@ -54,8 +58,12 @@ class Picture(Figure):
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         buffer = io.BytesIO()
         with rc_context(STYLE):
-            self.savefig(buffer, format="png", facecolor="white", metadata={"Software": None})
-        width, height = self.get_size_inches() * 96  # CSS pixels: sharp on a fine screen, the right size on any
+            self.savefig(
+                buffer, format="png", facecolor="white", metadata={"Software": None}
+            )
+        width, height = (
+            self.get_size_inches() * 96
+        )  # CSS pixels: sharp on a fine screen, the right size on any
         return buffer.getvalue(), {"width": round(width), "height": round(height)}
 
 
@@ -78,16 +86,29 @@ def picture(
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
-def tiles(axes: Axes, x: ArrayLike, cmap: LinearSegmentedColormap, limits: tuple[float, float], decimals: int) -> None:
+def tiles(
+    axes: Axes,
+    x: ArrayLike,
+    cmap: LinearSegmentedColormap,
+    limits: tuple[float, float],
+    decimals: int,
+) -> None:
     """A matrix as coloured tiles with the numbers in them, in an ink that reads on the tile."""
-    x = np.asarray(x)
+    x = np.asarray(x, dtype=float)
     low, high = limits
     axes.imshow(x, cmap=cmap, vmin=low, vmax=high, aspect="equal")
     for (i, j), value in np.ndenumerate(x):
-        red, green, blue, _ = cmap((value - low) / (high - low))
-        light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55
-        whole = decimals if value != round(value) else 0
-        axes.text(j, i, f"{value:.{whole}f}", ha="center", va="center", color=INK if light else "white")
+        red, green, blue = np.power(cmap((value - low) / (high - low))[:3], 2.2)
+        light = (
+            0.21 * red + 0.72 * green + 0.07 * blue > 0.18
+        )  # where black and white read equally well
+        whole = np.isclose(
+            value, np.round(value), rtol=0, atol=1e-10
+        )  # the last bits of a float do not decide
+        number = f"{value:z.{0 if whole else decimals}f}"
+        axes.text(
+            j, i, number, ha="center", va="center", color="black" if light else "white"
+        )
     axes.set_xticks(np.arange(x.shape[1] + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(x.shape[0] + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=2)

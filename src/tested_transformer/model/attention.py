@@ -15,25 +15,34 @@ def attention(
     mask: Tensor | None = None,
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "*B Tq Dv"], Float[Tensor, "*B Tq Tk"]]:
-    """softmax(Q K^T / sqrt(d_k)) V (paper, equation 1): returns (out, weights), weights as they are before dropout.
+    """softmax(Q K^T / sqrt(d_k)) V (paper, equation 1): returns (out, weights).
 
-    Where mask, broadcast to the scores, is True, a query may look; a query with nothing to look at gets zeros.
+    Where mask, broadcast to the scores, is True, a query may look. A query with nothing
+    to look at gets zeros. The weights returned are those before dropout.
     """
     _check(q, k, v, mask, dropout)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # (*B, Tq, Dk) -> (*B, Tq, Tk)
+    scores = (
+        q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    )  # (*B, Tq, Dk) -> (*B, Tq, Tk)
     if mask is None:
         weights = scores.softmax(-1)
-    else:  # the lowest finite number, not -inf: no NaN where a row is hidden whole, forward or backward
+    else:  # lowest, not -inf: no NaN where a row is hidden whole, forward or backward
         lowest = torch.finfo(scores.dtype).min
         weights = scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0.0)
     return F.dropout(weights, dropout) @ v, weights
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> None:
+def _check(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float
+) -> None:
     if q.size(-1) != k.size(-1):
-        raise ValueError(f"queries and keys must have the same width: {q.size(-1)} and {k.size(-1)}")
+        raise ValueError(
+            f"queries and keys must have the same width: {q.size(-1)} and {k.size(-1)}"
+        )
     if k.size(-2) != v.size(-2):
-        raise ValueError(f"there must be one value for each key: {k.size(-2)} keys and {v.size(-2)} values")
+        raise ValueError(
+            f"there must be one value for each key: {k.size(-2)} keys and {v.size(-2)} values"
+        )
     if not 0 <= dropout < 1:
         raise ValueError(f"dropout ({dropout}) must be at least 0 and below 1")
     if mask is None:
@@ -43,4 +52,6 @@ def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float)
     scores = (*q.shape[:-1], k.size(-2))
     sizes = zip(reversed(mask.shape), reversed(scores), strict=False)
     if mask.dim() > len(scores) or any(m not in (1, s) for m, s in sizes):
-        raise ValueError(f"mask of shape {tuple(mask.shape)} does not broadcast to the scores {scores}")
+        raise ValueError(
+            f"mask of shape {tuple(mask.shape)} does not broadcast to the scores {scores}"
+        )
