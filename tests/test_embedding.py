@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers import assert_gradients, assert_near, normal, tensors, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
@@ -85,24 +86,18 @@ def test_the_same_token_is_the_same_row_wherever_it_stands(seed, shape):
 # Gradients
 
 
-def test_the_gradient_is_that_of_central_differences():
-    ids, table, d_y = draw(0, (2, 3))
-    ids[0, 0] = ids[1, 2]  # a word in both sentences
-    d_table, h = embedding_backward(d_y, ids, len(table)), 1e-4
-    for place in np.ndindex(table.shape):
-        up, down = table.copy(), table.copy()
-        up[place] += h
-        down[place] -= h
-        slope = ((embedding(ids, up) * d_y).sum() - (embedding(ids, down) * d_y).sum()) / (2 * h)
-        assert slope == pytest.approx(d_table[place], rel=1e-6, abs=1e-9)
+@given(seeds, shapes)
+def test_the_gradient_is_that_of_central_differences(seed, shape):
+    ids, table, d_y = draw(seed, shape)
+    assert_gradients(lambda t: (embedding(ids, t) * d_y).sum(), [table], [embedding_backward(d_y, ids, len(table))])
 
 
 @given(seeds, shapes)
 def test_the_gradient_is_that_of_autograd(seed, shape):
     ids, table, d_y = draw(seed, shape)
-    weight = torch.tensor(table, requires_grad=True)
+    (weight,) = tensors(table)
     F.embedding(torch.tensor(ids), weight).backward(torch.tensor(d_y))
-    assert np.allclose(embedding_backward(d_y, ids, len(table)), weight.grad, rtol=1e-9, atol=1e-12)
+    assert_near(embedding_backward(d_y, ids, len(table)), weight.grad, 1e-9)
 
 
 def test_a_tied_table_learns_from_both_ends():
@@ -110,11 +105,11 @@ def test_a_tied_table_learns_from_both_ends():
     module = Embedding(5, 3).double()
     with torch.no_grad():
         module.weight.copy_(torch.tensor(table))
-    d_logits = np.random.default_rng(4).normal(size=(2, 3, 5))
+    d_logits = normal(2, 3, 5)
     module.logits(module(torch.tensor(ids))).backward(torch.tensor(d_logits))
     at_input = embedding_backward(math.sqrt(3) * d_logits @ table, ids, 5)
     at_output = d_logits.reshape(-1, 5).T @ (math.sqrt(3) * embedding(ids, table)).reshape(-1, 3)
-    assert np.allclose(at_input + at_output, module.weight.grad, rtol=1e-9)
+    assert_near(at_input + at_output, module.weight.grad, 1e-9)
 
 
 # Agreement
@@ -127,8 +122,8 @@ def test_numpy_ours_and_pytorchs_own_agree(seed, shape):
     with torch.no_grad():
         module.weight.copy_(own.weight)
     by_hand = math.sqrt(3) * embedding(ids, table)
-    assert np.allclose(module(torch.tensor(ids)).detach(), by_hand, rtol=1e-12)
-    assert np.allclose(math.sqrt(3) * own(torch.tensor(ids)), by_hand, rtol=1e-12)
+    assert_near(module(torch.tensor(ids)), by_hand, 1e-12)
+    assert_near(math.sqrt(3) * own(torch.tensor(ids)), by_hand, 1e-12)
     assert torch.equal(module(torch.tensor(ids, dtype=torch.int32)), module(torch.tensor(ids)))
 
 
@@ -202,7 +197,7 @@ def test_printing_a_model_shows_both_sizes():
     assert repr(Embedding(37_000, 512)) == "Embedding(37000, 512)"
 
 
-def test_the_module_can_be_exported_and_compiled_whole():
+def test_the_module_can_be_exported():
     module, ids = Embedding(6, 4), torch.tensor([[1, 2, 5]])
     exported = torch.export.export(module, (ids,)).module()
     assert torch.equal(exported(ids), module(ids))
@@ -218,8 +213,8 @@ def test_an_id_outside_the_table_is_refused_by_name(bad):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.uint8])
-def test_ids_that_are_not_whole_numbers_are_refused(dtype):
-    with pytest.raises(TypeError, match=rf"ids must be whole numbers \(int64 or int32\), not {dtype}"):
+def test_ids_of_another_type_are_refused(dtype):
+    with unchecked(), pytest.raises(TypeError, match=rf"ids must be int64 or int32, not {dtype}"):
         Embedding(6, 4)(torch.zeros(2, 3, dtype=dtype))
 
 
