@@ -8,7 +8,7 @@ CHAPTERS ?=
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
-	@echo "make fix     format, re-run chapters from a clean kernel, normalise"
+	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make clean   remove what was built, and .venv"
@@ -32,6 +32,7 @@ fix: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python tools/notebooks.py run $(CHAPTERS)
+	$(BIN)/python tools/readme.py
 
 lab: $(READY)
 	$(BIN)/jupyter lab book

@@ -87,7 +87,7 @@ def run(path):
     """Run one chapter from a clean kernel and write it in normal form, if it ran without an error."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=300, record_timing=False, resources={"metadata": {"path": str(BOOK)}}).execute()
-    path.write_text(normal(notebook), encoding="utf-8")
+    path.write_text(normal(notebook), encoding="utf-8", newline="\n")
 
 
 def main(arguments):
