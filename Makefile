@@ -4,10 +4,11 @@ BIN := .venv/bin
 READY := .venv/ready
 CHAPTERS ?=
 
-.PHONY: help book test fix lab matrix clean
+.PHONY: help book test slow fix lab matrix clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
+	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
 	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
 	@echo "make matrix  compare all outputs under 1 and 2 threads, two instruction sets, two hash seeds"
@@ -28,6 +29,9 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -q --nbval --nbval-current-env -m "not slow"
+
+slow: $(READY)
+	$(BIN)/python -m pytest -q -rs -m slow tests
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .
