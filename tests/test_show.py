@@ -261,6 +261,12 @@ def test_a_product_by_hand_with_every_term():
     ]
 
 
+def test_negative_and_tiny_factors_stand_in_brackets():
+    shown = product("AB", [[0.00004, -1]], [[-2], [1]])
+    assert r"(4.0 \cdot 10^{-5}) \cdot (-2) + (-1.0000) \cdot 1" in shown.latex
+    assert "(4.0e-5)·(-2) + (-1.0000)·1 ≈ -1.0001" in shown.text
+
+
 def test_a_wide_product_is_written_entry_by_entry():
     a, b = np.full((1, 4), 0.0625), np.full((4, 2), 2.0)
     terms = " + ".join([r"0.0625 \cdot 2"] * 4)

@@ -54,7 +54,6 @@ def show(obj: Any) -> Shown:
 
     Its full name stands above it.
     """
-    obj = inspect.unwrap(obj)
     try:
         source = inspect.getsource(obj).rstrip()
         name = f"{obj.__module__}.{obj.__qualname__}"
@@ -327,6 +326,6 @@ def _aligned(
         for row in table
     ]
     return [
-        (opening if i == 0 else " " * len(opening)) + line.rstrip()
+        (opening if i == 0 else " " * len(opening)) + line
         for i, line in enumerate(lines)
     ]
