@@ -4,12 +4,13 @@ BIN := .venv/bin
 READY := .venv/ready
 CHAPTERS ?=
 
-.PHONY: help book test fix lab clean
+.PHONY: help book test fix lab matrix clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
 	@echo "make fix     format, re-run chapters from a clean kernel, normalise"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
+	@echo "make matrix  compare all outputs under 1 and 2 threads, two instruction sets, two hash seeds"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make clean   remove what was built, and .venv"
 
@@ -32,6 +33,14 @@ fix: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python tools/notebooks.py run $(CHAPTERS)
+
+matrix: $(READY)
+	for threads in 1 2; do for set in native default; do for seed in 0 1; do \
+	  echo "threads $$threads, instructions $$set, hash seed $$seed"; \
+	  if [ $$set = default ]; then export ATEN_CPU_CAPABILITY=default; else unset ATEN_CPU_CAPABILITY; fi; \
+	  OMP_NUM_THREADS=$$threads OPENBLAS_NUM_THREADS=$$threads PYTHONHASHSEED=$$seed \
+	    $(BIN)/python -m pytest -q --nbval --nbval-current-env book || exit 1; \
+	done; done; done
 
 lab: $(READY)
 	$(BIN)/jupyter lab book

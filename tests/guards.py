@@ -17,7 +17,9 @@ TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 ORDER = [pathlib.Path(c["file"]).name for part in TOC["parts"] for c in part["chapters"]]
 
 # Figures that others published, quoted with their source in the sentence: the only numbers that no cell has printed.
-PUBLISHED: dict[str, str] = {}
+PUBLISHED: dict[str, str] = {
+    "4.92": "perplexity of the base model and of row (E), Table 3, vaswani2017",
+}
 
 # A number as it is written: a sign (behind a word or a bracket it is a dash), thousands in groups, decimals, a power
 # of ten, a percent sign. Not 3.2.1 or 13.05.2024, and no part of them.

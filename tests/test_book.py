@@ -57,6 +57,8 @@ def test_a_chapter_installs_the_package_where_it_is_missing(path):
 def public(package):
     """Full names of the public functions and classes that the modules of a package define."""
     for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if "._" in info.name:  # a private module
+            continue
         module = __import__(info.name, fromlist=["_"])
         for name, obj in vars(module).items():
             if (
@@ -67,10 +69,29 @@ def public(package):
                 yield f"{info.name}.{name}"
 
 
+def is_shown(name, shown):
+    """A function or class is shown whole, or a class by all its public methods, one by one."""
+    obj = pkgutil.resolve_name(name)
+    members = vars(obj).items() if inspect.isclass(obj) else ()
+    methods = [
+        m for m, value in members if m[0] != "_" and (isinstance(value, classmethod) or inspect.isfunction(value))
+    ]
+    return name in shown or (bool(methods) and all(f"{name}.{method}" in shown for method in methods))
+
+
 def test_every_public_function_of_the_mathematics_is_shown_in_a_chapter():
     shown = {name for path in CHAPTERS for name, _ in guards.shown(path)}
-    wanted = {n for n in public(tested_transformer) if n.split(".")[1] in ("byhand", "model", "config")}
-    assert wanted - shown == set()
+    wanted = [n for n in public(tested_transformer) if n.split(".")[1] in ("byhand", "model", "config", "text")]
+    assert [name for name in wanted if not is_shown(name, shown)] == []
+
+
+def test_a_class_is_shown_whole_or_by_all_its_public_methods():
+    name = "tested_transformer.text.tokens.WordPiece"
+    methods = {f"{name}.{method}" for method in ("train", "encode", "decode", "save", "load")}
+    assert is_shown(name, {name})
+    assert is_shown(name, methods)
+    assert not is_shown(name, methods - {f"{name}.load"})
+    assert not is_shown("tested_transformer.text.tokens.pad", methods)
 
 
 def test_every_drawing_and_helper_is_used_in_a_chapter():

@@ -1,0 +1,68 @@
+"""Positions: the sinusoids of the paper, their shift, and adding a table to tokens."""
+
+import numpy as np
+from jaxtyping import Float
+
+
+def sinusoids(n: int, d_model: int) -> Float[np.ndarray, "{n} {d_model}"]:
+    """Row pos holds the sine and the cosine of pos · ω, pair after pair.
+
+    Pair i, columns 2i and 2i+1, has ω = 10000^(-2i / d_model) (paper, Section 3.5).
+    Positions are 0 … n-1. An odd width ends with a lone sine.
+    """
+    if n < 1 or d_model < 1:
+        raise ValueError(f"n ({n}) and d_model ({d_model}) must be at least 1")
+    column = np.arange(d_model)
+    omega = 10000.0 ** (-2 * (column // 2) / d_model)
+    angles = np.arange(n)[:, None] * omega  # (n, 1) and (d_model,) -> (n, d_model)
+    return np.where(column % 2 == 0, np.sin(angles), np.cos(angles))
+
+
+def shift(k: int, d_model: int) -> Float[np.ndarray, "{d_model} {d_model}"]:
+    """The matrix T_k that leads from any row of the sinusoids to the row k later.
+
+    It turns each pair by its own k · ω; k may be negative. A lone sine has no partner to
+    turn with, so d_model must be even.
+    """
+    if d_model < 1 or d_model % 2:
+        raise ValueError(
+            f"d_model ({d_model}) must be even and at least 2: a lone sine cannot turn"
+        )
+    turn = np.zeros((d_model, d_model))
+    for even in range(0, d_model, 2):
+        angle = k * 10000.0 ** (-even / d_model)
+        sin, cos = np.sin(angle), np.cos(angle)
+        turn[even : even + 2, even : even + 2] = [[cos, -sin], [sin, cos]]
+    return turn
+
+
+def add_positions(
+    x: Float[np.ndarray, "*B T D"], table: Float[np.ndarray, "L D"], offset: int = 0
+) -> Float[np.ndarray, "*B T D"]:
+    """Add row offset + t of the table to token t of each sentence.
+
+    The table is fixed (sinusoids) or learned. It must have a row for every token.
+    """
+    length = x.shape[-2]
+    if offset < 0:
+        raise ValueError(f"offset ({offset}) must be at least 0")
+    if offset + length > len(table):
+        raise ValueError(
+            f"offset ({offset}) + length ({length}) must not exceed "
+            f"the rows of the table ({len(table)})"
+        )
+    return x + table[offset : offset + length]
+
+
+def add_positions_backward(
+    d_y: Float[np.ndarray, "*B T D"], table: Float[np.ndarray, "L D"], offset: int = 0
+) -> tuple[Float[np.ndarray, "*B T D"], Float[np.ndarray, "L D"]]:
+    """From the gradient of the sum, the gradients of x and of the table.
+
+    Rows of the table that no token used get zero.
+    """
+    d_table = np.zeros_like(table)
+    d_table[offset : offset + d_y.shape[-2]] = d_y.reshape(-1, *d_y.shape[-2:]).sum(
+        axis=0
+    )
+    return d_y, d_table

@@ -1,0 +1,164 @@
+"""Pictures of positional encodings."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tested_transformer.draw.picture import (
+    FAINT,
+    INK,
+    KEY,
+    QUERY,
+    SERIES,
+    SIGNED,
+    WEIGHTS,
+    Picture,
+    picture,
+    styled,
+)
+
+
+@styled
+def heat(table: ArrayLike, name: str = "column") -> Picture:
+    """A table of positions as colours from -1 through 0 to 1, one row for each."""
+    rows, columns = np.shape(table)
+    figure, ((axes,),) = picture(5.4, 1.0 + 4.3 * rows / columns)
+    image = axes.imshow(
+        table, cmap=SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest"
+    )
+    axes.set_xlabel(name)
+    axes.set_ylabel("position")
+    figure.colorbar(image, ax=axes, ticks=[-1, 0, 1], shrink=0.8, pad=0.02)
+    return figure
+
+
+@styled
+def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> Picture:
+    """Sine and cosine of some pairs, a panel for each (arrays: positions × pairs)."""
+    sines, cosines = np.asarray(sines), np.asarray(cosines)
+    figure, panels = picture(5.4, 1.2 + 1.2 * len(names), rows=len(names), sharex=True)
+    for i, (axes, name) in enumerate(zip(panels[:, 0], names, strict=True)):
+        axes.axhline(0, color=FAINT, linewidth=1)
+        axes.plot(sines[:, i], color=QUERY, label="sine")
+        axes.plot(cosines[:, i], color=KEY, linestyle="--", label="cosine")
+        axes.set_ylim(-1.15, 1.15)
+        axes.set_yticks([-1, 0, 1])
+        axes.set_title(name)
+    panels[-1, 0].set_xlabel("position")
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2
+    )
+    return figure
+
+
+@styled
+def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> Picture:
+    """Some pairs as hands of a clock, with arrows to position start and to start + k.
+
+    Each pair is an array (positions × 2): the sine goes across, the cosine up.
+    """
+    figure, (panels,) = picture(5.8, 3.2, columns=len(pairs))
+    circle = np.linspace(0, 2 * np.pi, 200)
+    for axes, (name, points) in zip(panels, pairs.items(), strict=True):
+        points = np.asarray(points)
+        axes.plot(np.sin(circle), np.cos(circle), color=FAINT, linewidth=1)
+        for position, (x, y) in enumerate(points):
+            ends = position in (start, start + k)
+            colour = {start: QUERY, start + k: KEY}.get(position, INK)
+            if ends:
+                arrow = {
+                    "arrowstyle": "-|>",
+                    "color": colour,
+                    "linewidth": 2,
+                    "shrinkA": 0,
+                    "shrinkB": 0,
+                }
+                axes.annotate("", (x, y), (0, 0), arrowprops=arrow)
+            axes.plot(x, y, "o", color=colour, markersize=6 if ends else 4)
+            axes.annotate(
+                str(position),
+                (1.18 * x, 1.18 * y),
+                color=colour,
+                ha="center",
+                va="center",
+            )
+        axes.set_xlim(-1.35, 1.35)
+        axes.set_ylim(-1.35, 1.35)
+        axes.set_aspect("equal")
+        axes.set_xticks([-1, 0, 1])
+        axes.set_yticks([-1, 0, 1])
+        axes.set_xlabel("sine")
+        axes.set_title(name)
+    panels[0].set_ylabel("cosine")
+    return figure
+
+
+@styled
+def wavelengths(lengths: ArrayLike, limit: float) -> Picture:
+    """The wavelength of each pair, with a line at a length of text."""
+    lengths = np.asarray(lengths)
+    figure, ((axes,),) = picture(5.4, 3.4)
+    axes.plot(lengths, color=QUERY)
+    axes.axhline(limit, color=KEY, linestyle="--")
+    axes.annotate(
+        f"{limit:g} positions",
+        (0, limit),
+        xytext=(0, 5),
+        textcoords="offset points",
+        color=KEY,
+    )
+    ends = ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right"))
+    for i, form, place, side in ends:
+        axes.plot(i, lengths[i], "o", color=QUERY)
+        axes.annotate(
+            f"{lengths[i]:{form}}",
+            (i, lengths[i]),
+            xytext=place,
+            textcoords="offset points",
+            ha=side,
+        )
+    axes.set_ylim(lengths[0] / 2, 2 * lengths[-1])
+    axes.set_yscale("log")
+    axes.set_xlabel("pair")
+    axes.set_ylabel("positions for one full turn")
+    return figure
+
+
+@styled
+def offsets(dots: ArrayLike, reach: int) -> Picture:
+    """Dot products of one position with those up to `reach` before and after it."""
+    figure, ((axes,),) = picture(5.4, 3.1)
+    axes.plot(np.arange(-reach, reach + 1), dots, color=QUERY)
+    axes.set_ylim(0, None)
+    axes.set_xlabel("offset between the two positions")
+    axes.set_ylabel("dot product")
+    return figure
+
+
+@styled
+def lengths(squared: Mapping[str, ArrayLike]) -> Picture:
+    """The squared length of every row, one curve for each table; the first on top."""
+    figure, ((axes,),) = picture(5.4, 3.1)
+    for i, (name, values) in enumerate(squared.items()):
+        axes.plot(
+            values, color=SERIES[i], label=name, linewidth=1 if i else 3, zorder=3 - i
+        )
+    axes.set_xlabel("position")
+    axes.set_ylabel("squared length of the row")
+    axes.legend()
+    return figure
+
+
+@styled
+def shares(a: ArrayLike) -> Picture:
+    """Attention weights between positions (queries × keys) as colours from 0 to 1."""
+    figure, ((axes,),) = picture(4.6, 3.9)
+    image = axes.imshow(a, cmap=WEIGHTS, vmin=0, vmax=1, interpolation="nearest")
+    axes.set_xlabel("takes from position")
+    axes.set_ylabel("position")
+    ticks = range(0, len(np.asarray(a)), 4)
+    axes.set_xticks(ticks)
+    axes.set_yticks(ticks)
+    figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], shrink=0.8)
+    return figure

@@ -1,0 +1,102 @@
+"""Positions in PyTorch: fixed sinusoids or learned rows, added to embedded tokens."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def sinusoids(
+    n: int, d_model: int, dtype: torch.dtype | None = None
+) -> Float[Tensor, "{n} {d_model}"]:
+    """Row pos holds the sine and the cosine of pos · ω, pair after pair.
+
+    Pair i, columns 2i and 2i+1, has ω = 10000^(-2i / d_model) (paper, Section 3.5).
+    Positions are 0 … n-1. An odd width ends with a lone sine.
+    Calculated in float64, then rounded once to dtype (PyTorch's default if not given).
+    """
+    if n < 1 or d_model < 1:
+        raise ValueError(f"n ({n}) and d_model ({d_model}) must be at least 1")
+    column = torch.arange(d_model, dtype=torch.float64, device="cpu")
+    omega = 10000.0 ** (-2 * (column // 2) / d_model)
+    angles = (
+        torch.arange(n, dtype=torch.float64, device="cpu")[:, None] * omega
+    )  # -> (n, d_model)
+    table = torch.where(column % 2 == 0, angles.sin(), angles.cos())
+    return table.to(torch.get_default_device(), dtype or torch.get_default_dtype())
+
+
+class SinusoidalPositions(nn.Module):
+    """Add sinusoids to embedded tokens, then drop out (paper, Sections 3.5 and 5.4).
+
+    max_len is the number of positions. The table is not learned and not saved.
+    """
+
+    def __init__(self, max_len: int, d_model: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
+        self.dropout = _dropout(dropout)
+
+    def forward(
+        self, x: Float[Tensor, "*B T D"], offset: int = 0
+    ) -> Float[Tensor, "*B T D"]:
+        """Token t of each sentence gets row offset + t.
+
+        offset is above 0 where earlier tokens are cached.
+        """
+        return self.dropout(x + _rows(self.table, x, offset))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+        super()._apply(
+            fn, recurse
+        )  # behind .to(), .double() and the like: round afresh from float64
+        self.table = sinusoids(*self.table.shape, dtype=self.table.dtype).to(
+            self.table.device
+        )
+        return self
+
+
+class LearnedPositions(nn.Module):
+    """Add one learned row per position, then drop out (paper, Table 3, row E).
+
+    Rows begin as normal numbers of spread 1 / √d_model; the paper names no start.
+    """
+
+    def __init__(self, max_len: int, d_model: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        if max_len < 1 or d_model < 1:
+            raise ValueError(
+                f"max_len ({max_len}) and d_model ({d_model}) must be at least 1"
+            )
+        self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
+        self.dropout = _dropout(dropout)
+
+    def forward(
+        self, x: Float[Tensor, "*B T D"], offset: int = 0
+    ) -> Float[Tensor, "*B T D"]:
+        """Token t of each sentence gets row offset + t.
+
+        offset is above 0 where earlier tokens are cached.
+        """
+        return self.dropout(x + _rows(self.table, x, offset))
+
+
+def _rows(table: Tensor, x: Tensor, offset: int) -> Tensor:
+    """The rows for the tokens of x. (A slice beyond the end would come back short.)"""
+    (max_len, d_model), (length, width) = table.shape, x.shape[-2:]
+    if width != d_model:
+        raise ValueError(f"the width of x ({width}) must be d_model ({d_model})")
+    if offset < 0:
+        raise ValueError(f"offset ({offset}) must be at least 0")
+    if offset + length > max_len:
+        raise ValueError(
+            f"offset ({offset}) + length ({length}) must not exceed max_len ({max_len})"
+        )
+    return table[offset : offset + length]
+
+
+def _dropout(p: float) -> nn.Dropout:
+    if not 0 <= p < 1:
+        raise ValueError(f"dropout ({p}) must be at least 0 and below 1")
+    return nn.Dropout(p)

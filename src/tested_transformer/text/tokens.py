@@ -1,0 +1,281 @@
+"""From text to ids and back: a vocabulary, byte-pair encoding, WordPiece, truncation and padding."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+from math import inf
+from operator import index
+from typing import Any, SupportsIndex
+
+import numpy as np
+from jaxtyping import Int
+
+from tested_transformer.config import Config
+from tested_transformer.text import _files
+from tested_transformer.text._checks import checked, in_range, require_many
+from tested_transformer.text.pairs import Pairs, merge
+
+PAD, BOS, EOS, UNK = Config.pad_id, Config.bos_id, Config.eos_id, Config.unk_id
+SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
+"""Names of the special tokens at their ids. Text is never looked up among them, so nobody can type one."""
+
+BYTES = bytes(sorted(range(256), key=lambda byte: (byte == 0x20 or not chr(byte).isprintable(), byte)))
+"""All bytes, visible characters first: the order of GPT-2, so that ties between pairs fall as they do there."""
+BYTE_IDS = {byte: i for i, byte in enumerate(BYTES, start=len(SPECIALS))}
+
+PIECES = re.compile(r" ?\w{1,64}| ?[^\w\s]{1,64}|\s{1,64}(?!\S)|\s")
+WORDS = re.compile(r"\w+|[^\w\s]")
+LONGEST_TOKEN = 1 + 4 * 64  # bytes: a space and 64 characters
+LONGEST_WORD = 100  # characters, as in BERT
+REMEMBERED = 100_000  # pieces
+
+
+def split(text: str) -> list[str]:
+    """Cut a text into pieces that no merge will cross: words, punctuation, white space. Joined, they are the text.
+
+    The space before a word belongs to its piece. A lone surrogate is no character and raises a ValueError.
+    """
+    return PIECES.findall(checked(text))
+
+
+class Vocabulary:
+    """A list of tokens. The id of a token is its position; the first four positions are the special tokens."""
+
+    def __init__(self, tokens: Iterable[str]) -> None:
+        self.tokens = [*SPECIALS, *tokens]
+        self.vocab_size = len(self.tokens)
+        self._ids: dict[str, int] = {}
+        for i, token in enumerate(self.tokens[len(SPECIALS) :], start=len(SPECIALS)):
+            if not token:
+                raise ValueError(f"token {i} is empty; a token has at least one character")
+            if self._ids.setdefault(checked(token), i) != i:
+                raise ValueError(f"token {i} ({token!r}) is token {self._ids[token]} already")
+
+    @classmethod
+    def train(cls, tokens: Iterable[str], vocab_size: int | None = None) -> "Vocabulary":
+        """The most frequent tokens, equally frequent ones by alphabet; `vocab_size` counts the special tokens too."""
+        require_many(tokens, "tokens")
+        if vocab_size is not None and vocab_size < len(SPECIALS):
+            raise ValueError(f"vocab_size ({vocab_size}) must be at least {len(SPECIALS)}, the special tokens")
+        ranked = sorted(Counter(tokens).items(), key=lambda item: (-item[1], item[0]))
+        return cls([token for token, _ in ranked[: None if vocab_size is None else vocab_size - len(SPECIALS)]])
+
+    def __contains__(self, token: str) -> bool:
+        return token in self._ids
+
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        """The id of each token; one that is not in the vocabulary gets the id of `<unk>`."""
+        require_many(tokens, "tokens")
+        return [self._ids.get(token, UNK) for token in tokens]
+
+    def decode(self, ids: Iterable[SupportsIndex]) -> list[str]:
+        """The token at each id."""
+        return [self.tokens[i] for i in in_range(ids, self.vocab_size)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tokens to a JSON file."""
+        _files.write(path, "Vocabulary", "tokens", self.tokens)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Vocabulary":
+        """Read what `save` wrote; any other file raises a ValueError."""
+        return cls(_without_specials(path, _files.read(path, "Vocabulary", "tokens")))
+
+
+class BytePairEncoding:
+    """Text as ids by byte-pair encoding on UTF-8 bytes (paper, Section 5.1): any text, and back without loss.
+
+    Ids 0 to 3 are the special tokens, 4 to 259 the bytes, and merge number k makes the id 260 + k of a pair of ids.
+    """
+
+    def __init__(self, merges: Iterable[tuple[int, int]]) -> None:
+        self.tokens = [b""] * len(SPECIALS) + [bytes([byte]) for byte in BYTES]
+        self._joined: dict[tuple[int, int], int] = {}
+        for k, (a, b) in enumerate(merges):
+            for i in (a, b):
+                if not len(SPECIALS) <= i < len(self.tokens):
+                    rule = f"at least {len(SPECIALS)} and below {len(self.tokens)}"
+                    raise ValueError(f"merge {k} joins ids {a} and {b}; an id must be {rule} there")
+            if self._joined.setdefault((a, b), len(self.tokens)) != len(self.tokens):
+                raise ValueError(f"merge {k} joins ids {a} and {b}, as an earlier merge does")
+            if len(self.tokens[a]) + len(self.tokens[b]) > LONGEST_TOKEN:
+                raise ValueError(f"merge {k} makes a token longer than any piece of text ({LONGEST_TOKEN} bytes)")
+            self.tokens.append(self.tokens[a] + self.tokens[b])
+        self.merges = list(self._joined)
+        self.vocab_size = len(self.tokens)
+        self._remembered: dict[str, list[int]] = {}
+
+    @classmethod
+    def train(cls, texts: Iterable[str], n_merges: int) -> "BytePairEncoding":
+        """Learn merges: again and again the most frequent pair, the one with smaller ids if two are equally frequent.
+
+        There are fewer than `n_merges` if no pair is left to merge.
+        """
+        require_many(texts, "texts")
+        if n_merges < 0:
+            raise ValueError(f"n_merges ({n_merges}) must be at least 0")
+        counts = Counter(piece for text in texts for piece in split(text))
+        pairs = Pairs({_byte_ids(piece): n for piece, n in counts.items()})
+        queue = [(-n, pair) for pair, n in pairs.counts.items()]
+        heapify(queue)
+        merges: list[tuple[int, int]] = []
+        while queue and len(merges) < n_merges:
+            n, pair = heappop(queue)
+            if -n == pairs.counts[pair]:
+                born = pairs.merge(pair, len(SPECIALS) + len(BYTES) + len(merges))
+                merges.append(pair)
+                for new in born:
+                    heappush(queue, (-pairs.counts[new], new))
+            elif pairs.counts[pair]:  # earlier merges have made it rarer
+                heappush(queue, (-pairs.counts[pair], pair))
+        return cls(merges)
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special tokens. Special tokens that a user has typed are text like any other."""
+        ids: list[int] = []
+        for piece in split(text):
+            if piece not in self._remembered:
+                if len(self._remembered) >= REMEMBERED:
+                    self._remembered.clear()
+                self._remembered[piece] = self._encode_piece(piece)
+            ids += self._remembered[piece]
+        return ids
+
+    def _encode_piece(self, piece: str) -> list[int]:
+        """Merge the pair that was learned first, wherever it stands; then again, until no known pair is left."""
+        ids = list(_byte_ids(piece))
+        while len(ids) > 1:
+            first = min(pairwise(ids), key=lambda pair: self._joined.get(pair, inf))
+            if first not in self._joined:
+                break
+            ids = merge(ids, first, self._joined[first])
+        return ids
+
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
+        """The text of ids. Special tokens leave nothing; bytes that are not UTF-8 become the replacement character."""
+        return b"".join(self.tokens[i] for i in in_range(ids, self.vocab_size)).decode(errors="replace")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the merges to a JSON file."""
+        _files.write(path, "BytePairEncoding", "merges", self.merges)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "BytePairEncoding":
+        """Read what `save` wrote; any other file raises a ValueError."""
+        merges = _files.read(path, "BytePairEncoding", "merges")
+        for k, pair in enumerate(merges):
+            if not isinstance(pair, list) or [type(i) for i in pair] != [int, int]:
+                raise ValueError(f"{path} is damaged: merge {k} ({pair!r}) must be two ids")
+        return cls([(a, b) for a, b in merges])
+
+
+class WordPiece:
+    """Words cut into pieces by longest match, as BERT does. `##` marks a piece that continues a word.
+
+    A word with a character that is not in the vocabulary becomes `<unk>` as a whole, and white space is lost.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.vocab_size = vocabulary.vocab_size
+
+    @classmethod
+    def train(cls, texts: Iterable[str], vocab_size: int, min_count: int = 1) -> "WordPiece":
+        """From single characters up, join the pair with the highest count(ab) / (count(a) count(b)).
+
+        Pairs seen less than `min_count` times are left alone. Every step looks at all pairs: for small texts.
+        """
+        require_many(texts, "texts")
+        counts = Counter(word for text in texts for word in WORDS.findall(checked(text)))
+        pairs = Pairs({(word[0], *("##" + char for char in word[1:])): n for word, n in counts.items()})
+        tokens = dict.fromkeys(sorted(pairs.singles))
+        if vocab_size < len(SPECIALS) + len(tokens):
+            least = f"{len(SPECIALS)} special tokens and {len(tokens)} characters"
+            raise ValueError(f"vocab_size ({vocab_size}) must hold {least}")
+        while len(SPECIALS) + len(tokens) < vocab_size:
+            scores = pairs.scores(min_count)
+            if not scores:
+                break
+            pair = min(scores, key=lambda pair: (-scores[pair], pair))
+            new = pair[0] + pair[1].removeprefix("##")
+            pairs.merge(pair, new)
+            tokens[new] = None
+        return cls(Vocabulary(tokens))
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without special tokens."""
+        return [i for word in WORDS.findall(checked(text)) for i in self._encode_word(word)]
+
+    def _encode_word(self, word: str) -> list[int]:
+        """The longest known piece at the front, then the longest of what is left."""
+        if len(word) > LONGEST_WORD:
+            return [UNK]
+        ids: list[int] = []
+        start = 0
+        while start < len(word):
+            for end in range(len(word), start, -1):
+                piece = "##" * (start > 0) + word[start:end]
+                if piece in self.vocabulary:
+                    break
+            else:  # not even one character is known
+                return [UNK]
+            ids += self.vocabulary.encode([piece])
+            start = end
+        return ids
+
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
+        """The words, with a space between them. `<unk>` becomes the replacement character, other specials nothing."""
+        kept = [i for i in map(index, ids) if i not in (PAD, BOS, EOS)]
+        tokens = ["\ufffd" if i == UNK else token for i, token in zip(kept, self.vocabulary.decode(kept), strict=True)]
+        return " ".join(tokens).replace(" ##", "")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the vocabulary to a JSON file."""
+        _files.write(path, "WordPiece", "tokens", self.vocabulary.tokens)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "WordPiece":
+        """Read what `save` wrote; any other file raises a ValueError."""
+        return cls(Vocabulary(_without_specials(path, _files.read(path, "WordPiece", "tokens"))))
+
+
+def truncate(ids: Iterable[int], max_len: int, eos_id: int = EOS) -> list[int]:
+    """The first `max_len` ids. If the last id was `eos_id`, it is still the last: one token more of the text goes."""
+    if max_len < 1:
+        raise ValueError(f"max_len ({max_len}) must be at least 1")
+    ids = list(ids)
+    if len(ids) > max_len and ids[-1] == eos_id:
+        return [*ids[: max_len - 1], eos_id]
+    return ids[:max_len]
+
+
+def pad(
+    sequences: Iterable[Iterable[int]], pad_id: int, max_len: int | None = None, eos_id: int = EOS
+) -> Int[np.ndarray, "B T"]:
+    """A row for each sequence, filled up on the right with `pad_id`, which no sequence may contain.
+
+    As wide as the longest sequence or, where `max_len` is given, exactly so wide: longer ones go through `truncate`.
+    """
+    rows = [list(ids) if max_len is None else truncate(ids, max_len, eos_id) for ids in sequences]
+    batch = np.full((len(rows), max_len or max(map(len, rows), default=0)), pad_id, dtype=np.int64)
+    for i, row in enumerate(rows):
+        if pad_id in row:
+            raise ValueError(f"sequence {i} contains pad_id ({pad_id}), so padding and text could not be told apart")
+        batch[i, : len(row)] = row
+    return batch
+
+
+def _byte_ids(piece: str) -> tuple[int, ...]:
+    return tuple(BYTE_IDS[byte] for byte in piece.encode())
+
+
+def _without_specials(path: str | os.PathLike[str], tokens: list[Any]) -> list[Any]:
+    if tuple(tokens[: len(SPECIALS)]) != SPECIALS:
+        raise ValueError(f"{path} is damaged: its first tokens must be {', '.join(SPECIALS)}")
+    for i, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise ValueError(f"{path} is damaged: token {i} ({token!r}) must be a string")
+    return tokens[len(SPECIALS) :]
