@@ -153,7 +153,7 @@ def test_weights_have_a_row_for_each_query_and_a_column_for_each_key():
 def test_the_path_shows_every_step_with_its_formula_and_an_arrow_for_each_use():
     figure = draw.attention.path(STEPS, WORDS)
     figure.draw_without_rendering()
-    titles = ["$X$", "W^Q", "W^K", "W^V", "QK^T", "softmax", "weights"]
+    titles = ["$X$", *(rf"${x} = X\,W^{x}$" for x in "QKV"), r"$QK^T/\sqrt{d_k}$", "softmax", "weights"]
     assert len(figure.axes) == len(STEPS)
     for axes, (name, x), title in zip(figure.axes, STEPS.items(), titles, strict=True):
         assert title in axes.get_title()

@@ -11,7 +11,9 @@ def checked(text: str) -> str:
         str.encode(text)
     except UnicodeEncodeError as error:
         found = f"character {error.start} of the text is {text[error.start]!r}"
-        raise ValueError(f"{found}, half of a surrogate pair: it has no UTF-8 bytes") from None
+        raise ValueError(
+            f"{found}, half of a surrogate pair: it has no UTF-8 bytes"
+        ) from None
     return text
 
 
@@ -19,11 +21,15 @@ def in_range(ids: Iterable[SupportsIndex], vocab_size: int) -> Iterator[int]:
     """The ids as Python numbers, each a position in the vocabulary."""
     for i in map(index, ids):
         if not 0 <= i < vocab_size:
-            raise IndexError(f"id ({i}) must be at least 0 and below vocab_size ({vocab_size})")
+            raise IndexError(
+                f"id ({i}) must be at least 0 and below vocab_size ({vocab_size})"
+            )
         yield i
 
 
 def require_many(strings: Iterable[str], name: str) -> None:
     """Refuse one string where several are meant: its characters would be taken for them."""
     if isinstance(strings, str):
-        raise TypeError(f"{name} must be several strings, in a list for example, not one: {strings[:20]!r}")
+        raise TypeError(
+            f"{name} must be several strings, in a list for example, not one: {strings[:20]!r}"
+        )

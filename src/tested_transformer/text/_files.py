@@ -11,7 +11,9 @@ VERSION = 1
 def write(path: str | os.PathLike[str], kind: str, name: str, content: Any) -> None:
     """Write one named content beside its kind. The file appears under its name only when it is complete."""
     path = Path(path)
-    text = json.dumps({"kind": kind, "version": VERSION, name: content}, ensure_ascii=False)
+    text = json.dumps(
+        {"kind": kind, "version": VERSION, name: content}, ensure_ascii=False
+    )
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         unfinished.write_text(text, encoding="utf-8")
@@ -30,7 +32,11 @@ def read(path: str | os.PathLike[str], kind: str, name: str) -> list[Any]:
         found = saved.get("kind") if isinstance(saved, dict) else type(saved).__name__
         raise ValueError(f"{path} is no saved {kind}: its kind is {found!r}")
     if saved.get("version") != VERSION:
-        raise ValueError(f"{path} has version {saved.get('version')!r}; this package reads version {VERSION}")
+        raise ValueError(
+            f"{path} has version {saved.get('version')!r}; this package reads version {VERSION}"
+        )
     if not isinstance(saved.get(name), list):
-        raise ValueError(f"{path} is damaged: {name!r} must be a list, not {type(saved.get(name)).__name__}")
+        raise ValueError(
+            f"{path} is damaged: {name!r} must be a list, not {type(saved.get(name)).__name__}"
+        )
     return saved[name]

@@ -8,7 +8,9 @@ from typing import TypeVar
 Symbol = TypeVar("Symbol", int, str)
 
 
-def merge(symbols: Sequence[Symbol], pair: tuple[Symbol, Symbol], new: Symbol) -> list[Symbol]:
+def merge(
+    symbols: Sequence[Symbol], pair: tuple[Symbol, Symbol], new: Symbol
+) -> list[Symbol]:
     """Replace each occurrence of the pair by `new`, from left to right."""
     merged: list[Symbol] = []
     i = 0
@@ -43,7 +45,9 @@ class Pairs:
         for pair in pairwise(self.words[w]):
             self.counts[pair] += times
 
-    def merge(self, pair: tuple[Symbol, Symbol], new: Symbol) -> set[tuple[Symbol, Symbol]]:
+    def merge(
+        self, pair: tuple[Symbol, Symbol], new: Symbol
+    ) -> set[tuple[Symbol, Symbol]]:
         """Merge the pair in the words that have it, and only there; returns the pairs that `new` belongs to."""
         born = set()
         for w in self.where.pop(pair, ()):
@@ -59,5 +63,7 @@ class Pairs:
 
     def scores(self, min_count: int) -> dict[tuple[Symbol, Symbol], float]:
         """The WordPiece score of each pair that occurs `min_count` times or more: count(ab) / (count(a) count(b))."""
-        enough = ((pair, n) for pair, n in self.counts.items() if n >= max(min_count, 1))
+        enough = (
+            (pair, n) for pair, n in self.counts.items() if n >= max(min_count, 1)
+        )
         return {(a, b): n / (self.singles[a] * self.singles[b]) for (a, b), n in enough}

@@ -22,7 +22,11 @@ PAD, BOS, EOS, UNK = Config.pad_id, Config.bos_id, Config.eos_id, Config.unk_id
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 """Names of the special tokens at their ids. Text is never looked up among them, so nobody can type one."""
 
-BYTES = bytes(sorted(range(256), key=lambda byte: (byte == 0x20 or not chr(byte).isprintable(), byte)))
+BYTES = bytes(
+    sorted(
+        range(256), key=lambda byte: (byte == 0x20 or not chr(byte).isprintable(), byte)
+    )
+)
 """All bytes, visible characters first: the order of GPT-2, so that ties between pairs fall as they do there."""
 BYTE_IDS = {byte: i for i, byte in enumerate(BYTES, start=len(SPECIALS))}
 
@@ -50,18 +54,33 @@ class Vocabulary:
         self._ids: dict[str, int] = {}
         for i, token in enumerate(self.tokens[len(SPECIALS) :], start=len(SPECIALS)):
             if not token:
-                raise ValueError(f"token {i} is empty; a token has at least one character")
+                raise ValueError(
+                    f"token {i} is empty; a token has at least one character"
+                )
             if self._ids.setdefault(checked(token), i) != i:
-                raise ValueError(f"token {i} ({token!r}) is token {self._ids[token]} already")
+                raise ValueError(
+                    f"token {i} ({token!r}) is token {self._ids[token]} already"
+                )
 
     @classmethod
-    def train(cls, tokens: Iterable[str], vocab_size: int | None = None) -> "Vocabulary":
+    def train(
+        cls, tokens: Iterable[str], vocab_size: int | None = None
+    ) -> "Vocabulary":
         """The most frequent tokens, equally frequent ones by alphabet; `vocab_size` counts the special tokens too."""
         require_many(tokens, "tokens")
         if vocab_size is not None and vocab_size < len(SPECIALS):
-            raise ValueError(f"vocab_size ({vocab_size}) must be at least {len(SPECIALS)}, the special tokens")
+            raise ValueError(
+                f"vocab_size ({vocab_size}) must be at least {len(SPECIALS)}, the special tokens"
+            )
         ranked = sorted(Counter(tokens).items(), key=lambda item: (-item[1], item[0]))
-        return cls([token for token, _ in ranked[: None if vocab_size is None else vocab_size - len(SPECIALS)]])
+        return cls(
+            [
+                token
+                for token, _ in ranked[
+                    : None if vocab_size is None else vocab_size - len(SPECIALS)
+                ]
+            ]
+        )
 
     def __contains__(self, token: str) -> bool:
         return token in self._ids
@@ -98,11 +117,17 @@ class BytePairEncoding:
             for i in (a, b):
                 if not len(SPECIALS) <= i < len(self.tokens):
                     rule = f"at least {len(SPECIALS)} and below {len(self.tokens)}"
-                    raise ValueError(f"merge {k} joins ids {a} and {b}; an id must be {rule} there")
+                    raise ValueError(
+                        f"merge {k} joins ids {a} and {b}; an id must be {rule} there"
+                    )
             if self._joined.setdefault((a, b), len(self.tokens)) != len(self.tokens):
-                raise ValueError(f"merge {k} joins ids {a} and {b}, as an earlier merge does")
+                raise ValueError(
+                    f"merge {k} joins ids {a} and {b}, as an earlier merge does"
+                )
             if len(self.tokens[a]) + len(self.tokens[b]) > LONGEST_TOKEN:
-                raise ValueError(f"merge {k} makes a token longer than any piece of text ({LONGEST_TOKEN} bytes)")
+                raise ValueError(
+                    f"merge {k} makes a token longer than any piece of text ({LONGEST_TOKEN} bytes)"
+                )
             self.tokens.append(self.tokens[a] + self.tokens[b])
         self.merges = list(self._joined)
         self.vocab_size = len(self.tokens)
@@ -156,7 +181,9 @@ class BytePairEncoding:
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text of ids. Special tokens leave nothing; bytes that are not UTF-8 become the replacement character."""
-        return b"".join(self.tokens[i] for i in in_range(ids, self.vocab_size)).decode(errors="replace")
+        return b"".join(self.tokens[i] for i in in_range(ids, self.vocab_size)).decode(
+            errors="replace"
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the merges to a JSON file."""
@@ -168,7 +195,9 @@ class BytePairEncoding:
         merges = _files.read(path, "BytePairEncoding", "merges")
         for k, pair in enumerate(merges):
             if not isinstance(pair, list) or [type(i) for i in pair] != [int, int]:
-                raise ValueError(f"{path} is damaged: merge {k} ({pair!r}) must be two ids")
+                raise ValueError(
+                    f"{path} is damaged: merge {k} ({pair!r}) must be two ids"
+                )
         return cls([(a, b) for a, b in merges])
 
 
@@ -183,14 +212,23 @@ class WordPiece:
         self.vocab_size = vocabulary.vocab_size
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int, min_count: int = 1) -> "WordPiece":
+    def train(
+        cls, texts: Iterable[str], vocab_size: int, min_count: int = 1
+    ) -> "WordPiece":
         """From single characters up, join the pair with the highest count(ab) / (count(a) count(b)).
 
         Pairs seen less than `min_count` times are left alone. Every step looks at all pairs: for small texts.
         """
         require_many(texts, "texts")
-        counts = Counter(word for text in texts for word in WORDS.findall(checked(text)))
-        pairs = Pairs({(word[0], *("##" + char for char in word[1:])): n for word, n in counts.items()})
+        counts = Counter(
+            word for text in texts for word in WORDS.findall(checked(text))
+        )
+        pairs = Pairs(
+            {
+                (word[0], *("##" + char for char in word[1:])): n
+                for word, n in counts.items()
+            }
+        )
         tokens = dict.fromkeys(sorted(pairs.singles))
         if vocab_size < len(SPECIALS) + len(tokens):
             least = f"{len(SPECIALS)} special tokens and {len(tokens)} characters"
@@ -207,7 +245,9 @@ class WordPiece:
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without special tokens."""
-        return [i for word in WORDS.findall(checked(text)) for i in self._encode_word(word)]
+        return [
+            i for word in WORDS.findall(checked(text)) for i in self._encode_word(word)
+        ]
 
     def _encode_word(self, word: str) -> list[int]:
         """The longest known piece at the front, then the longest of what is left."""
@@ -229,7 +269,10 @@ class WordPiece:
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The words, with a space between them. `<unk>` becomes the replacement character, other specials nothing."""
         kept = [i for i in map(index, ids) if i not in (PAD, BOS, EOS)]
-        tokens = ["\ufffd" if i == UNK else token for i, token in zip(kept, self.vocabulary.decode(kept), strict=True)]
+        tokens = [
+            "\ufffd" if i == UNK else token
+            for i, token in zip(kept, self.vocabulary.decode(kept), strict=True)
+        ]
         return " ".join(tokens).replace(" ##", "")
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -239,7 +282,11 @@ class WordPiece:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "WordPiece":
         """Read what `save` wrote; any other file raises a ValueError."""
-        return cls(Vocabulary(_without_specials(path, _files.read(path, "WordPiece", "tokens"))))
+        return cls(
+            Vocabulary(
+                _without_specials(path, _files.read(path, "WordPiece", "tokens"))
+            )
+        )
 
 
 def truncate(ids: Iterable[int], max_len: int, eos_id: int = EOS) -> list[int]:
@@ -253,17 +300,27 @@ def truncate(ids: Iterable[int], max_len: int, eos_id: int = EOS) -> list[int]:
 
 
 def pad(
-    sequences: Iterable[Iterable[int]], pad_id: int, max_len: int | None = None, eos_id: int = EOS
+    sequences: Iterable[Iterable[int]],
+    pad_id: int,
+    max_len: int | None = None,
+    eos_id: int = EOS,
 ) -> Int[np.ndarray, "B T"]:
     """A row for each sequence, filled up on the right with `pad_id`, which no sequence may contain.
 
     As wide as the longest sequence or, where `max_len` is given, exactly so wide: longer ones go through `truncate`.
     """
-    rows = [list(ids) if max_len is None else truncate(ids, max_len, eos_id) for ids in sequences]
-    batch = np.full((len(rows), max_len or max(map(len, rows), default=0)), pad_id, dtype=np.int64)
+    rows = [
+        list(ids) if max_len is None else truncate(ids, max_len, eos_id)
+        for ids in sequences
+    ]
+    batch = np.full(
+        (len(rows), max_len or max(map(len, rows), default=0)), pad_id, dtype=np.int64
+    )
     for i, row in enumerate(rows):
         if pad_id in row:
-            raise ValueError(f"sequence {i} contains pad_id ({pad_id}), so padding and text could not be told apart")
+            raise ValueError(
+                f"sequence {i} contains pad_id ({pad_id}), so padding and text could not be told apart"
+            )
         batch[i, : len(row)] = row
     return batch
 
@@ -274,8 +331,12 @@ def _byte_ids(piece: str) -> tuple[int, ...]:
 
 def _without_specials(path: str | os.PathLike[str], tokens: list[Any]) -> list[Any]:
     if tuple(tokens[: len(SPECIALS)]) != SPECIALS:
-        raise ValueError(f"{path} is damaged: its first tokens must be {', '.join(SPECIALS)}")
+        raise ValueError(
+            f"{path} is damaged: its first tokens must be {', '.join(SPECIALS)}"
+        )
     for i, token in enumerate(tokens):
         if not isinstance(token, str):
-            raise ValueError(f"{path} is damaged: token {i} ({token!r}) must be a string")
+            raise ValueError(
+                f"{path} is damaged: token {i} ({token!r}) must be a string"
+            )
     return tokens[len(SPECIALS) :]
