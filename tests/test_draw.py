@@ -83,7 +83,7 @@ def test_a_figure_draws_without_warnings_in_the_right_size(name):
 
 @each_figure
 def test_a_figure_has_the_same_bytes_each_time_whatever_the_style_outside(name):
-    with rc_context({"font.size": 30, "text.color": "red", "axes.titlelocation": "right", "savefig.facecolor": "red"}):
+    with rc_context({"font.size": 30, "text.color": "red", "axes.titlelocation": "right", "figure.facecolor": "red"}):
         assert FIGURES[name]()._repr_png_() == drawn(name)[1:]
 
 
@@ -182,12 +182,13 @@ def test_the_bars_of_a_mixture_are_the_shares_and_reach_the_output():
 
 def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
     (axes,) = FIGURES["temperature"]().axes
+    near = np.argmin(np.abs(np.log(TEMPERATURES / 1.7)))
     for j, word in enumerate(WORDS):
         x, y = axes.lines[j].get_data()
         assert np.array_equal(x, TEMPERATURES)
         assert np.array_equal(y, CURVES[:, j])
         (label,) = [text for text in axes.texts if text.get_text() == word]
-        assert label.xy[1] in CURVES[:, j]
+        assert label.xy == (TEMPERATURES[near], CURVES[near, j]), "the word stands beside its curve, near the mark"
         assert label.get_color() == axes.lines[j].get_color() == SERIES[j]
     assert list(axes.lines[3].get_xdata()) == [1.7, 1.7]
     assert list(axes.lines[4].get_ydata()) == [1 / 3, 1 / 3]

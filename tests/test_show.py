@@ -147,6 +147,7 @@ def test_minus_zero_is_never_shown(x, decimals):
 def test_what_is_small_but_not_zero_does_not_look_like_zero():
     assert grids(matrix("x", [0.00004, 0.5, 0.0]).latex) == [[[r"4.0 \cdot 10^{-5}", "0.5000", "0"]]]
     assert grids(matrix("x", [-0.000012, 0.00005]).latex) == [[[r"-1.2 \cdot 10^{-5}", "0.0001"]]]
+    assert grids(matrix("x", [3e-9]).latex) == [[[r"3.0 \cdot 10^{-9}"]]]
     assert matrix("x", [-0.000012, 0.5]).text == "x ≈ -1.2e-5  0.5000"
     assert grids(matrix("x", [0.00004, 0.5], decimals=2).latex) == [[["0.00", "0.50"]]]  # the caller chose
     assert grids(matrix("x", [1e-17, 0.5]).latex) == [[["0", "0.5"]]]  # noise
