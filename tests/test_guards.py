@@ -326,7 +326,7 @@ def test_code_pasted_into_the_text_is_found(write, pasted):
 
 def test_links_lead_somewhere(write, tmp_path):
     write(markdown("# Title", "## Why `x`, and $y$?", "## Again", "## Again"), name="other.ipynb")
-    (tmp_path / "plain.md").write_text("# A page\n\n##### Too deep\n", encoding="utf-8")
+    (tmp_path / "plain.md").write_text("# A page\n\n##### Too deep\n\n```python\n# Only code\n```\n", encoding="utf-8")
     (tmp_path / "a.png").write_text("")
     good = [
         "other.ipynb",
@@ -344,6 +344,7 @@ def test_links_lead_somewhere(write, tmp_path):
         "other.ipynb#gone": "no heading",
         "other.ipynb#again-2": "no heading",
         "plain.md#too-deep": "no heading",
+        "plain.md#only-code": "no heading",
         "#gone": "no heading",
     }.items():
         for link in (
