@@ -8,7 +8,7 @@ CHAPTERS ?=
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
-	@echo "make fix     format, re-run chapters from a clean kernel, normalise"
+	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
 	@echo "make matrix  compare all outputs under 1 and 2 threads, two instruction sets, two hash seeds"
 	@echo "make lab     open the chapters in JupyterLab"
@@ -33,6 +33,7 @@ fix: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python tools/notebooks.py run $(CHAPTERS)
+	$(BIN)/python tools/readme.py
 
 matrix: $(READY)
 	for threads in 1 2; do for set in native default; do for seed in 0 1; do \

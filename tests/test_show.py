@@ -59,7 +59,7 @@ def test_the_source_is_what_stands_in_the_file():
 
 def test_methods_and_classes_have_source_too():
     method = show(Config.replace)
-    assert method.text.startswith("# tested_transformer.config.Config.replace\n    def replace(self")
+    assert method.text.startswith("# tested_transformer.config.Config.replace\ndef replace(self")
     assert show(Config(vocab_size=4).replace).text == method.text
     assert show(Config).text.startswith("# tested_transformer.config.Config\n@dataclass(frozen=True)\nclass Config:\n")
     assert "def replace" in show(Config).text

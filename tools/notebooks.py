@@ -90,7 +90,7 @@ def run(path):
     notebook = nbformat.read(path, as_version=4)
     where = {"metadata": {"path": str(BOOK)}}
     NotebookClient(notebook, timeout=300, record_timing=False, coalesce_streams=True, resources=where).execute()
-    path.write_text(normal(notebook), encoding="utf-8")
+    path.write_text(normal(notebook), encoding="utf-8", newline="\n")
 
 
 def main(arguments):

@@ -59,7 +59,7 @@ def svg(chapters, link):
             f'<path class="plus" d="M{middle - 6} {PLUS}h12M{middle} {PLUS - 6}v12"/>'
         )
         second = f'<tspan x="{side}" dy="14">encoding</tspan>'
-        words = f'<text class="side" x="{side}" y="{PLUS - 2}" text-anchor="{anchor}">Positional{second}</text>'
+        words = f'<text class="side" x="{side}" y="{PLUS - 2}" text-anchor="{anchor}">Positional {second}</text>'
         out.append(_linked(words, "Positional encoding", "positions", chapters, link))
     for label, x, y, height, colour, names in BOXES:
         name = next((n for n in names if n in chapters), names[0])

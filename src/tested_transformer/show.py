@@ -6,6 +6,7 @@ terminal. Nothing is typed by hand, so nothing can disagree with the code.
 
 import inspect
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,7 +56,7 @@ def show(obj: Any) -> Shown:
     Its full name stands above it.
     """
     try:
-        source = inspect.getsource(obj).rstrip()
+        source = textwrap.dedent(inspect.getsource(obj)).rstrip()
         name = f"{obj.__module__}.{obj.__qualname__}"
     except (TypeError, OSError, AttributeError):
         needs = "show needs a function, method or class written in Python"

@@ -21,8 +21,8 @@ def sinusoids(n: int, d_model: int) -> Float[np.ndarray, "{n} {d_model}"]:
 def shift(k: int, d_model: int) -> Float[np.ndarray, "{d_model} {d_model}"]:
     """The matrix T_k that leads from any row of the sinusoids to the row k later.
 
-    It turns each pair by its own k · ω; k may be negative. A lone sine has no partner to
-    turn with, so d_model must be even.
+    It turns each pair by its own k · ω; k may be negative. A lone sine has no partner
+    to turn with, so d_model must be even.
     """
     if d_model < 1 or d_model % 2:
         raise ValueError(

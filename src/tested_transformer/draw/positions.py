@@ -146,7 +146,7 @@ def lengths(squared: Mapping[str, ArrayLike]) -> Picture:
         )
     axes.set_xlabel("position")
     axes.set_ylabel("squared length of the row")
-    axes.legend()
+    axes.legend(loc="lower left")
     return figure
 
 

@@ -20,7 +20,10 @@ from tested_transformer.draw.picture import (
 
 @styled
 def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> Picture:
-    """One word in ever fewer pieces: a row for each step, a box for each piece, as wide as it has characters."""
+    """One word in ever fewer pieces: a row for each step, a box for each piece.
+
+    A box is as wide as its piece has characters.
+    """
     figure, ((axes,),) = picture(6.2, 0.5 + 0.5 * len(steps))
     width = sum(map(len, steps[0]))
     for y, pieces in enumerate(steps):
@@ -46,7 +49,10 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> Picture:
 def lengths(
     n_merges: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mapping[str, float]
 ) -> Picture:
-    """Tokens to a word against the number of merges, one curve for each text; dotted lines at named levels."""
+    """Tokens to a word against the number of merges, one curve for each text.
+
+    There are dotted lines at the named levels.
+    """
     figure, ((axes,),) = picture(6.2, 3.6)
     for (name, curve), colour, style in zip(
         curves.items(), SERIES, ("-", "--", "-."), strict=False
@@ -74,7 +80,7 @@ def lengths(
 
 @styled
 def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> Picture:
-    """A batch as a grid of tokens, a row for each sentence; hatched where `real` is False."""
+    """A batch as a grid of tokens, one row a sentence; hatched where not `real`."""
     real = np.asarray(real)
     figure, ((axes,),) = picture(7.2, 0.5 + 0.6 * len(rows))
     for (y, x), is_real in np.ndenumerate(real):

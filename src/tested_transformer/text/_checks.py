@@ -28,8 +28,7 @@ def in_range(ids: Iterable[SupportsIndex], vocab_size: int) -> Iterator[int]:
 
 
 def require_many(strings: Iterable[str], name: str) -> None:
-    """Refuse one string where several are meant: its characters would be taken for them."""
+    """Refuse one string where several are meant: it is a sequence of characters."""
     if isinstance(strings, str):
-        raise TypeError(
-            f"{name} must be several strings, in a list for example, not one: {strings[:20]!r}"
-        )
+        rule = "several strings, in a list for example, not one"
+        raise TypeError(f"{name} must be {rule}: {strings[:20]!r}")

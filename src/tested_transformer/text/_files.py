@@ -1,4 +1,4 @@
-"""Saving and loading as JSON: a file is written whole or not at all, and a wrong file is refused in words."""
+"""JSON files: written whole or not at all, and refused in words if they are wrong."""
 
 import json
 import os
@@ -9,7 +9,10 @@ VERSION = 1
 
 
 def write(path: str | os.PathLike[str], kind: str, name: str, content: Any) -> None:
-    """Write one named content beside its kind. The file appears under its name only when it is complete."""
+    """Write one named content beside its kind.
+
+    The file appears under its name only when it is complete.
+    """
     path = Path(path)
     text = json.dumps(
         {"kind": kind, "version": VERSION, name: content}, ensure_ascii=False
@@ -23,7 +26,10 @@ def write(path: str | os.PathLike[str], kind: str, name: str, content: Any) -> N
 
 
 def read(path: str | os.PathLike[str], kind: str, name: str) -> list[Any]:
-    """The list that `write` wrote under that kind and name; a ValueError says what else the file is."""
+    """The list that `write` wrote under that kind and name.
+
+    A ValueError says what else the file is.
+    """
     try:
         saved = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -32,11 +38,9 @@ def read(path: str | os.PathLike[str], kind: str, name: str) -> list[Any]:
         found = saved.get("kind") if isinstance(saved, dict) else type(saved).__name__
         raise ValueError(f"{path} is no saved {kind}: its kind is {found!r}")
     if saved.get("version") != VERSION:
-        raise ValueError(
-            f"{path} has version {saved.get('version')!r}; this package reads version {VERSION}"
-        )
+        found = f"has version {saved.get('version')!r}"
+        raise ValueError(f"{path} {found}; this package reads version {VERSION}")
     if not isinstance(saved.get(name), list):
-        raise ValueError(
-            f"{path} is damaged: {name!r} must be a list, not {type(saved.get(name)).__name__}"
-        )
+        found = type(saved.get(name)).__name__
+        raise ValueError(f"{path} is damaged: {name!r} must be a list, not {found}")
     return saved[name]

@@ -25,9 +25,9 @@ def merge(
 
 
 class Pairs:
-    """How often symbols and pairs of neighbours occur in words, kept right while pairs are merged.
+    """How often symbols and pairs of neighbours occur, kept right while pairs merge.
 
-    `words` maps each different word, cut into symbols, to the number of times that it occurs.
+    `words` maps each different word, cut into symbols, to the times that it occurs.
     """
 
     def __init__(self, words: Mapping[tuple[Symbol, ...], int]) -> None:
@@ -48,7 +48,10 @@ class Pairs:
     def merge(
         self, pair: tuple[Symbol, Symbol], new: Symbol
     ) -> set[tuple[Symbol, Symbol]]:
-        """Merge the pair in the words that have it, and only there; returns the pairs that `new` belongs to."""
+        """Merge the pair in the words that have it, and look at no other word.
+
+        Returns the pairs that `new` belongs to.
+        """
         born = set()
         for w in self.where.pop(pair, ()):
             self._count(w, -self.times[w])
@@ -62,7 +65,10 @@ class Pairs:
         return born
 
     def scores(self, min_count: int) -> dict[tuple[Symbol, Symbol], float]:
-        """The WordPiece score of each pair that occurs `min_count` times or more: count(ab) / (count(a) count(b))."""
+        """The WordPiece score of each pair: count(ab) / (count(a) count(b)).
+
+        Pairs that occur less than `min_count` times are left out.
+        """
         enough = (
             (pair, n) for pair, n in self.counts.items() if n >= max(min_count, 1)
         )

@@ -1,4 +1,4 @@
-"""From text to ids and back: a vocabulary, byte-pair encoding, WordPiece, truncation and padding."""
+"""Text to ids and back: vocabulary, byte-pair encoding, WordPiece, padding."""
 
 import os
 import re
@@ -20,14 +20,14 @@ from tested_transformer.text.pairs import Pairs, merge
 
 PAD, BOS, EOS, UNK = Config.pad_id, Config.bos_id, Config.eos_id, Config.unk_id
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
-"""Names of the special tokens at their ids. Text is never looked up among them, so nobody can type one."""
+"""Special tokens at their ids. Text is never looked up here: nobody can type one."""
 
 BYTES = bytes(
     sorted(
         range(256), key=lambda byte: (byte == 0x20 or not chr(byte).isprintable(), byte)
     )
 )
-"""All bytes, visible characters first: the order of GPT-2, so that ties between pairs fall as they do there."""
+"""All bytes, visible characters first: the order of GPT-2, so ties fall as there."""
 BYTE_IDS = {byte: i for i, byte in enumerate(BYTES, start=len(SPECIALS))}
 
 PIECES = re.compile(r" ?\w{1,64}| ?[^\w\s]{1,64}|\s{1,64}(?!\S)|\s")
@@ -38,15 +38,19 @@ REMEMBERED = 100_000  # pieces
 
 
 def split(text: str) -> list[str]:
-    """Cut a text into pieces that no merge will cross: words, punctuation, white space. Joined, they are the text.
+    """Cut a text into pieces that no merge will cross. Joined, they are the text.
 
-    The space before a word belongs to its piece. A lone surrogate is no character and raises a ValueError.
+    Pieces are words and punctuation, each with the space before it, and white space.
+    A lone surrogate is no character and raises a ValueError.
     """
     return PIECES.findall(checked(text))
 
 
 class Vocabulary:
-    """A list of tokens. The id of a token is its position; the first four positions are the special tokens."""
+    """A list of tokens. The id of a token is its position in the list.
+
+    The first four positions are the special tokens.
+    """
 
     def __init__(self, tokens: Iterable[str]) -> None:
         self.tokens = [*SPECIALS, *tokens]
@@ -66,12 +70,14 @@ class Vocabulary:
     def train(
         cls, tokens: Iterable[str], vocab_size: int | None = None
     ) -> "Vocabulary":
-        """The most frequent tokens, equally frequent ones by alphabet; `vocab_size` counts the special tokens too."""
+        """The most frequent tokens, equally frequent ones by alphabet.
+
+        `vocab_size` counts the special tokens too.
+        """
         require_many(tokens, "tokens")
         if vocab_size is not None and vocab_size < len(SPECIALS):
-            raise ValueError(
-                f"vocab_size ({vocab_size}) must be at least {len(SPECIALS)}, the special tokens"
-            )
+            rule = f"at least {len(SPECIALS)}, the special tokens"
+            raise ValueError(f"vocab_size ({vocab_size}) must be {rule}")
         ranked = sorted(Counter(tokens).items(), key=lambda item: (-item[1], item[0]))
         return cls(
             [
@@ -86,7 +92,7 @@ class Vocabulary:
         return token in self._ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """The id of each token; one that is not in the vocabulary gets the id of `<unk>`."""
+        """The id of each token, or that of `<unk>` if it is not in the vocabulary."""
         require_many(tokens, "tokens")
         return [self._ids.get(token, UNK) for token in tokens]
 
@@ -105,9 +111,10 @@ class Vocabulary:
 
 
 class BytePairEncoding:
-    """Text as ids by byte-pair encoding on UTF-8 bytes (paper, Section 5.1): any text, and back without loss.
+    """Byte-pair encoding on UTF-8 bytes (paper, Section 5.1): any text, without loss.
 
-    Ids 0 to 3 are the special tokens, 4 to 259 the bytes, and merge number k makes the id 260 + k of a pair of ids.
+    Ids 0 to 3 are the special tokens, 4 to 259 the bytes, and merge number k joins a
+    pair of ids to the id 260 + k.
     """
 
     def __init__(self, merges: Iterable[tuple[int, int]]) -> None:
@@ -125,9 +132,8 @@ class BytePairEncoding:
                     f"merge {k} joins ids {a} and {b}, as an earlier merge does"
                 )
             if len(self.tokens[a]) + len(self.tokens[b]) > LONGEST_TOKEN:
-                raise ValueError(
-                    f"merge {k} makes a token longer than any piece of text ({LONGEST_TOKEN} bytes)"
-                )
+                rule = f"longer than any piece of text ({LONGEST_TOKEN} bytes)"
+                raise ValueError(f"merge {k} makes a token {rule}")
             self.tokens.append(self.tokens[a] + self.tokens[b])
         self.merges = list(self._joined)
         self.vocab_size = len(self.tokens)
@@ -135,9 +141,10 @@ class BytePairEncoding:
 
     @classmethod
     def train(cls, texts: Iterable[str], n_merges: int) -> "BytePairEncoding":
-        """Learn merges: again and again the most frequent pair, the one with smaller ids if two are equally frequent.
+        """Learn merges: again and again the most frequent pair.
 
-        There are fewer than `n_merges` if no pair is left to merge.
+        If two are equally frequent, it is the one with the smaller ids. There are fewer
+        than `n_merges` if no pair is left.
         """
         require_many(texts, "texts")
         if n_merges < 0:
@@ -159,7 +166,10 @@ class BytePairEncoding:
         return cls(merges)
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without special tokens. Special tokens that a user has typed are text like any other."""
+        """The ids of a text, without special tokens.
+
+        Special tokens that a user has typed are text like any other.
+        """
         ids: list[int] = []
         for piece in split(text):
             if piece not in self._remembered:
@@ -170,7 +180,7 @@ class BytePairEncoding:
         return ids
 
     def _encode_piece(self, piece: str) -> list[int]:
-        """Merge the pair that was learned first, wherever it stands; then again, until no known pair is left."""
+        """Merge the pair that was learned first, wherever it stands; then again."""
         ids = list(_byte_ids(piece))
         while len(ids) > 1:
             first = min(pairwise(ids), key=lambda pair: self._joined.get(pair, inf))
@@ -180,7 +190,11 @@ class BytePairEncoding:
         return ids
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
-        """The text of ids. Special tokens leave nothing; bytes that are not UTF-8 become the replacement character."""
+        """The text of ids.
+
+        Special tokens leave nothing. Bytes that are not UTF-8 become the replacement
+        character.
+        """
         return b"".join(self.tokens[i] for i in in_range(ids, self.vocab_size)).decode(
             errors="replace"
         )
@@ -202,9 +216,10 @@ class BytePairEncoding:
 
 
 class WordPiece:
-    """Words cut into pieces by longest match, as BERT does. `##` marks a piece that continues a word.
+    """Words cut into pieces by longest match, as BERT does; `##` continues a word.
 
-    A word with a character that is not in the vocabulary becomes `<unk>` as a whole, and white space is lost.
+    A word that cannot be cut into known pieces becomes `<unk>` as a whole, and white
+    space is lost.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -215,9 +230,10 @@ class WordPiece:
     def train(
         cls, texts: Iterable[str], vocab_size: int, min_count: int = 1
     ) -> "WordPiece":
-        """From single characters up, join the pair with the highest count(ab) / (count(a) count(b)).
+        """From single characters up, join the pair with the highest score.
 
-        Pairs seen less than `min_count` times are left alone. Every step looks at all pairs: for small texts.
+        Pairs seen less than `min_count` times are left alone. Every step looks at all
+        pairs, so this is for small texts.
         """
         require_many(texts, "texts")
         counts = Counter(
@@ -267,7 +283,10 @@ class WordPiece:
         return ids
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
-        """The words, with a space between them. `<unk>` becomes the replacement character, other specials nothing."""
+        """The words, with a space between them.
+
+        `<unk>` becomes the replacement character, other special tokens nothing.
+        """
         kept = [i for i in map(index, ids) if i not in (PAD, BOS, EOS)]
         tokens = [
             "\ufffd" if i == UNK else token
@@ -290,7 +309,10 @@ class WordPiece:
 
 
 def truncate(ids: Iterable[int], max_len: int, eos_id: int = EOS) -> list[int]:
-    """The first `max_len` ids. If the last id was `eos_id`, it is still the last: one token more of the text goes."""
+    """The first `max_len` ids. If the last id was `eos_id`, it is still the last.
+
+    One token more of the text goes to make room for it.
+    """
     if max_len < 1:
         raise ValueError(f"max_len ({max_len}) must be at least 1")
     ids = list(ids)
@@ -305,9 +327,10 @@ def pad(
     max_len: int | None = None,
     eos_id: int = EOS,
 ) -> Int[np.ndarray, "B T"]:
-    """A row for each sequence, filled up on the right with `pad_id`, which no sequence may contain.
+    """A row for each sequence, filled up on the right with `pad_id`.
 
-    As wide as the longest sequence or, where `max_len` is given, exactly so wide: longer ones go through `truncate`.
+    As wide as the longest sequence or, where `max_len` is given, exactly so wide:
+    longer ones go through `truncate`. No sequence may contain `pad_id`.
     """
     rows = [
         list(ids) if max_len is None else truncate(ids, max_len, eos_id)
@@ -318,9 +341,8 @@ def pad(
     )
     for i, row in enumerate(rows):
         if pad_id in row:
-            raise ValueError(
-                f"sequence {i} contains pad_id ({pad_id}), so padding and text could not be told apart"
-            )
+            rule = "so padding and text could not be told apart"
+            raise ValueError(f"sequence {i} contains pad_id ({pad_id}), {rule}")
         batch[i, : len(row)] = row
     return batch
 

@@ -1,0 +1,185 @@
+"""What stands around the book: the README does what it says, and what is said twice agrees."""
+
+import importlib.resources
+import re
+import tomllib
+
+import pytest
+import readme
+import yaml
+from guards import ROOT
+
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = sorted(ROOT.glob("*.md"))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+named = pytest.mark.parametrize("path", [*DOCUMENTS, *WORKFLOWS], ids=lambda path: path.name)
+workflows = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
+
+
+# The README
+
+
+def test_the_readme_lists_the_chapters_as_they_are():
+    assert readme.written(README) == README, "run `make fix`"
+
+
+def test_a_page_without_a_question_is_listed_by_its_title():
+    assert readme.headline("book/attention")[0] == "Attention"
+    assert readme.headline("book/attention")[1].startswith('In "I love AI"')
+    assert readme.headline("book/bibliography") == ("Bibliography", "")
+
+
+def test_a_chapter_that_exists_is_no_longer_planned():
+    _, _, planned = readme.chapters().partition("Planned: ")
+    assert "recurrence" in readme.PLANNED
+    assert not re.search(r"\b(notation|attention|errata|glossary|bibliography)\b", planned)
+    listed = set(re.findall(r"/book/(\w+)\.html", readme.chapters()))
+    assert listed.isdisjoint(re.findall(r"\w+", planned))
+
+
+def test_a_readme_without_the_markers_is_refused():
+    with pytest.raises(ValueError, match="must have the lines"):
+        readme.written("# A README\n")
+
+
+@pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.strip().splitlines()[-1])
+def test_the_code_in_the_readme_runs(code):
+    assert "assert" in code
+    exec(compile(code, "README.md", "exec"), {})
+
+
+def test_the_documents_name_the_targets_that_make_has():
+    targets = set(re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.M)[1].split())
+    for path in DOCUMENTS:
+        assert set(re.findall(r"[`;\n] ?make ([a-z]+)", path.read_text(encoding="utf-8"))) <= targets, path.name
+    assert set(re.findall(r"make ([a-z]+)", README)) >= targets - {"help"}
+
+
+def test_the_commands_without_make_are_those_of_the_makefile():
+    recipes = dict(re.findall(r"^([\w$()]+):.*\n((?:\t.*\n)+)", MAKEFILE, re.M))
+    wanted = [line.strip() for name in ("$(READY)", "book", "test") for line in recipes[name].splitlines()]
+    (given,) = blocks("powershell")
+    for line in wanted:
+        if line.startswith("touch") or " -c " in line:
+            continue
+        plain = re.sub(r" --(quiet|disable-pip-version-check)", "", line)
+        plain = plain.replace("$(PYTHON)", "python").replace("$(BIN)/", ".venv\\Scripts\\")
+        assert plain in given.splitlines()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_the_documents_lead_somewhere(path):
+    for link in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
+        assert re.match(r"https?://", link) or (ROOT / link).is_file(), link
+
+
+# What is said twice
+
+
+def test_the_address_of_the_book_follows_from_that_of_the_repository():
+    owner, name = CONFIG["repository"]["url"].removeprefix("https://github.com/").split("/")
+    book = f"https://{owner}.github.io/{name}/"
+    extensions = CONFIG["sphinx"]["config"]
+    assert CONFIG["html"]["baseurl"] == extensions["ogp_site_url"] == book
+    assert extensions["notfound_urls_prefix"] == f"/{name}/"
+    assert PROJECT["urls"] == {"Book": book, "Repository": CONFIG["repository"]["url"]}
+    assert (CITATION["url"], CITATION["repository-code"]) == (book, CONFIG["repository"]["url"])
+
+
+@named
+def test_a_document_names_no_other_repository_or_book_of_ours(path):
+    text = path.read_text(encoding="utf-8")
+    book, repository = CONFIG["html"]["baseurl"], CONFIG["repository"]["url"]
+    for found in re.findall(r"https://[\w.-]+\.github\.io/[^\s>)]*", text):
+        assert found.startswith(book)
+    for found in re.findall(r"https://github\.com/[^\s>)]*", text):
+        assert re.match(re.escape(repository) + r"(/|$)", found)
+
+
+def test_the_citation_has_the_version_and_the_authors_of_the_package():
+    assert CITATION["version"] == PROJECT["version"]
+    assert CITATION["authors"] == PROJECT["authors"]
+    assert CITATION["title"] == CONFIG["title"]
+    assert CITATION["license"] == PROJECT["license"] == "MIT"
+    assert PROJECT["authors"][0]["name"] == CONFIG["author"]
+    for name in ("LICENSE", "LICENSE-TEXT.md"):
+        assert f"2026 {CONFIG['author']}" in (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_pinned_versions_lie_in_the_ranges():
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    pins = dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.M))
+    pins = {name.lower().replace("_", "-"): version for name, version in pins.items()}
+    extras = PROJECT["optional-dependencies"]
+    for wanted in [*PROJECT["dependencies"], *extras["book"], *extras["dev"]]:
+        name, lowest = re.match(r"([\w.-]+)>=([\d.]+)", wanted).groups()
+        assert numbers(pins[name]) >= numbers(lowest), wanted
+
+
+def numbers(version):
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def test_the_package_says_that_it_is_typed():
+    assert importlib.resources.files("tested_transformer").joinpath("py.typed").is_file()
+
+
+# The workflows
+
+
+@workflows
+def test_every_action_is_pinned_by_commit_and_says_its_version(path):
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.*)", text)
+    assert used
+    for line in used:
+        local = re.fullmatch(r"\./\.github/workflows/(\w+\.yml)", line)
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line) or (path.parent / local[1]).is_file()
+
+
+def test_an_action_has_the_same_commit_everywhere():
+    used = {line for path in WORKFLOWS for line in re.findall(r"uses: (\S+@.*)", path.read_text(encoding="utf-8"))}
+    assert len({line.partition("@")[0] for line in used}) == len(used)
+
+
+@workflows
+def test_a_workflow_may_only_read_and_ends_in_time(path):
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow["concurrency"]["group"]
+    for job in workflow["jobs"].values():
+        assert "uses" in job or job["timeout-minutes"] <= 40
+        if "permissions" in job:
+            assert job["permissions"] == {"pages": "write", "id-token": "write"}
+            assert [step["uses"].partition("@")[0] for step in job["steps"]] == ["actions/deploy-pages"]
+
+
+def test_groups_of_workflows_that_call_each_other_differ():
+    groups = [yaml.safe_load(path.read_text(encoding="utf-8"))["concurrency"]["group"] for path in WORKFLOWS]
+    assert len(set(groups)) == len(groups), "a called workflow would wait for its caller, which waits for it"
+
+
+def test_nothing_is_published_that_was_not_tested():
+    jobs = yaml.safe_load((WORKFLOWS[0].parent / "publish.yml").read_text(encoding="utf-8"))["jobs"]
+    assert jobs["test"] == {"uses": "./.github/workflows/test.yml"}
+    assert jobs["publish"]["needs"] == "test"
+    tested = yaml.safe_load((WORKFLOWS[0].parent / "test.yml").read_text(encoding="utf-8"))["jobs"]["pinned"]["steps"]
+    done = [step.get("run") or step["uses"].partition("@")[0] for step in tested]
+    assert done[2:] == ["make test", "make book", "actions/upload-pages-artifact"]
+
+
+def test_the_lowest_versions_are_those_of_the_package():
+    ranges = yaml.safe_load((WORKFLOWS[0].parent / "test.yml").read_text(encoding="utf-8"))["jobs"]["ranges"]
+    (lowest,) = ranges["strategy"]["matrix"]["include"]
+    assert lowest["lowest"].split() == [wanted.replace(">=", "==") + ".0" for wanted in PROJECT["dependencies"]]
+    assert PROJECT["requires-python"] == f">={lowest['python']}"
+    assert lowest["python"] == ranges["strategy"]["matrix"]["python"][0]
