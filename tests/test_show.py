@@ -435,3 +435,8 @@ def test_labels_that_do_not_fit_are_refused():
 def test_what_is_no_matrix_is_refused(shape):
     with pytest.raises(ValueError, match=re.escape(f"T: shape {shape} cannot be written out")):
         matrix("T", np.zeros(shape))
+
+
+def test_a_dot_product_is_a_number_and_no_matrix():
+    steps = product("q", [[1, 2]], [[3], [4]]).latex.splitlines()
+    assert steps[3:5] == [r"&= 1 \cdot 3 + 2 \cdot 4 \\[0.6em]", "&= 11"]

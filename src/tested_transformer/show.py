@@ -123,7 +123,7 @@ def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
         )
     steps = [f"{name} &{factors} {_grid(left)} {_grid(right)}"]
     if max(sum(len(_plain(cell)) for cell in row) for row in sums) <= WIDE:
-        steps += [f"&= {_grid(sums)}", f"&{last} {_grid(result)}"]
+        steps += [f"&= {_result(sums)}", f"&{last} {_result(result)}"]
     else:
         steps += [*entries, f"{whole} &{last} {_grid(result)}"]
     return Shown("\n".join(lines), _steps(steps))
@@ -224,6 +224,11 @@ def _number(value: float, places: int, tiny: bool) -> str:
 
 def _bracketed(number: str) -> str:
     return f"({number})" if number.startswith("-") or " " in number else number
+
+
+def _result(cells: list[list[str]]) -> str:
+    """A matrix; or the number, where there is only one."""
+    return cells[0][0] if len(cells) == len(cells[0]) == 1 else _grid(cells)
 
 
 def _sum(row: Sequence[str], column: Sequence[str]) -> str:
