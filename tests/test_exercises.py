@@ -45,6 +45,7 @@ def test_a_wrong_shape_is_told_with_both_shapes():
     report = verdict(lambda x: x[:1])
     assert not report.solved
     assert report.lines[-1] == "equals the book's function: no, its shape is (1,) and should be (3,)"
+    assert "its shape is (2,) and should be (1, 2)" in repr(verdict(lambda x: 2 * x.ravel()))
 
 
 def test_wrong_values_are_told_with_their_share_and_the_first_place():

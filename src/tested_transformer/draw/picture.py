@@ -94,7 +94,7 @@ def tiles(
     decimals: int,
 ) -> None:
     """A matrix as coloured tiles with the numbers in them, in an ink that reads on the tile."""
-    x = np.asarray(x, dtype=float)
+    x = np.asarray(x)
     low, high = limits
     axes.imshow(x, cmap=cmap, vmin=low, vmax=high, aspect="equal")
     for (i, j), value in np.ndenumerate(x):
