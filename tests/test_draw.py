@@ -53,7 +53,7 @@ def drawn(name):
     """A figure, its picture and the size of that; no warning is let through."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module="matplotlib|pyparsing")  # their own affair
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module="matplotlib|pyparsing")  # theirs
         figure = FIGURES[name]()
         return figure, *figure._repr_png_()
 
