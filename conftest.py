@@ -49,7 +49,8 @@ def compare_outputs(cell, test, ref, skip_compare=None):
 
 
 def runtest(cell):
-    if cell.options["skip"] or not cell.options["check"]:
+    lax = cell.config.option.nbval_lax  # asked for by the one who runs it, not by the cell
+    if cell.options["skip"] or not (cell.options["check"] or lax):
         cell.raise_cell_error("No cell is excused from comparison: mend the cell")
     _run(cell)
     if cell.cell.execution_count is None:

@@ -408,7 +408,20 @@ def picture(shade=200, size=100, dot=200):
 DRAW = f"display({{'image/png': '{picture()}'}}, raw=True)"
 
 
-def test_nbval_with_our_patches_lets_only_right_cells_pass(write, tmp_path):
+def verdicts(how, cells, write):
+    """What nbval says of each cell, by name, and all that pytest prints."""
+    page = write(*(cell for cell, _ in cells.values()))
+    page.write_text(page.read_text().replace('"execution_count": 99', '"execution_count": null'))
+    shutil.copy(ROOT / "conftest.py", page.parent)
+    # jsonschema, which nbval brings along, imports this slow module where it can and does without it where it cannot.
+    (page.parent / "rfc3987_syntax.py").write_text("raise ImportError")
+    command = [sys.executable, "-m", "pytest", how, "--nbval-current-env", "-rA", "-p", "no:cacheprovider", "."]
+    run = subprocess.run(command, cwd=page.parent, capture_output=True, text=True, check=False)
+    found = re.findall(r"^(PASSED|FAILED) page\.ipynb::Cell (\d+)", run.stdout, re.M)
+    return {list(cells)[int(i)]: verdict for verdict, i in found}, run.stdout + run.stderr
+
+
+def test_nbval_with_our_patches_lets_only_right_cells_pass(write):
     cells = {
         "right number": (code("print(1 + 1)", printed("2\n")), "PASSED"),
         "changed number": (code("print(1 + 1)", printed("3\n")), "FAILED"),
@@ -423,20 +436,24 @@ def test_nbval_with_our_patches_lets_only_right_cells_pass(write, tmp_path):
         "unrun cell": (code("x = 1", count=99), "FAILED"),
         "cell after all these": (code("print(x)", printed("1\n")), "PASSED"),
     }
-    page = write(*(cell for cell, _ in cells.values()))
-    page.write_text(page.read_text().replace('"execution_count": 99', '"execution_count": null'))
-    shutil.copy(ROOT / "conftest.py", tmp_path)
-    # jsonschema, which nbval brings along, imports this slow module where it can and does without it where it cannot.
-    (tmp_path / "rfc3987_syntax.py").write_text("raise ImportError")
-    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-rA", "-p", "no:cacheprovider", "."]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    verdicts = re.findall(r"^(PASSED|FAILED) page\.ipynb::Cell (\d+)", run.stdout, re.M)
-    found = {list(cells)[int(i)]: verdict for verdict, i in verdicts}
-    assert found == {name: verdict for name, (_, verdict) in cells.items()}, run.stdout + run.stderr
+    found, printed_out = verdicts("--nbval", cells, write)
+    assert found == {name: verdict for name, (_, verdict) in cells.items()}, printed_out
     for words in ("differs somewhere by", "is (101, 101, ", "1 stored pictures, 0 new", "0 stored pictures, 1 new"):
-        assert words in run.stdout
+        assert words in printed_out
     for words in ("This cell was never run", "No cell is excused"):
-        assert words in run.stdout
+        assert words in printed_out
+
+
+def test_nbval_that_compares_nothing_still_fails_where_a_cell_does(write):
+    cells = {
+        "changed number": (code("print(1 + 1)", printed("3\n")), "PASSED"),
+        "other picture": (code(DRAW, displayed(image_png=picture(dot=100))), "PASSED"),
+        "error": (code("1 / 0"), "FAILED"),
+        "tag that skips": (code("1", tags=["nbval-skip"]), "FAILED"),
+        "unrun cell": (code("x = 1", count=99), "FAILED"),
+    }
+    found, printed_out = verdicts("--nbval-lax", cells, write)
+    assert found == {name: verdict for name, (_, verdict) in cells.items()}, printed_out
 
 
 # Shapes
