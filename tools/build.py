@@ -1,9 +1,12 @@
 """Build the book, warnings being errors, and make sure that it is really there."""
 
+import functools
 import os
 import pathlib
+import re
 import subprocess
 import sys
+from urllib.parse import unquote
 
 import yaml
 
@@ -20,6 +23,30 @@ def pages():
     return [HTML / f"{name}.html" for name in files]
 
 
+@functools.cache
+def anchors(page):
+    """All places on a page that a link can lead to."""
+    return set(re.findall(r'\b(?:id|name)="([^"]+)"', page.read_text(encoding="utf-8")))
+
+
+def faults(folder):
+    """What readers would stumble over: dead links inside the book, and anything fetched from another host."""
+    for page in sorted(page for page in folder.rglob("*.html") if "_static" not in page.parts):
+        html = page.read_text(encoding="utf-8")
+        name = page.relative_to(folder)
+        for url in re.findall(r'<(?:script|img|iframe|link rel="stylesheet")[^>]*?(?:src|href)="(https?:[^"]*)"', html):
+            yield f"{name} fetches {url}"
+        for url in re.findall(r'<(?:a|script|img|link)\b[^>]*?\b(?:src|href)="([^"]*)"', html):
+            path, _, anchor = unquote(url).partition("#")
+            target = (page.parent / path.partition("?")[0]).resolve() if path else page
+            if re.match(r"[a-z]+:", url) or (name.name == "404.html" and url.startswith("/")):
+                continue
+            if not target.exists():
+                yield f"{name} leads to {url}, which does not exist"
+            elif anchor and target.suffix == ".html" and anchor not in anchors(target):
+                yield f"{name} leads to {url}, and there is no such place on that page"
+
+
 def main():
     """Build; the exit status is 0 only where every page of the table of contents has been written."""
     for page in pages():
@@ -30,7 +57,10 @@ def main():
     missing = [str(page.relative_to(ROOT)) for page in pages() if not page.is_file()]
     if missing:
         print(f"not built: {', '.join(missing)}", file=sys.stderr)
-    if status or missing:
+    stumbles = [] if status or missing else list(faults(HTML))
+    for fault in stumbles:
+        print(fault, file=sys.stderr)
+    if status or missing or stumbles:
         return 1
     print(f"The book is built: {HTML / 'index.html'}")
     return 0

@@ -2,9 +2,6 @@
 
 from html import escape
 
-from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
-
 WIDTH, HEIGHT = 480, 636
 LEFT, RIGHT, BOX = 36, 262, 182  # the two columns, and the width of a box
 
@@ -101,17 +98,3 @@ def _paths():
     yield f"M{d} 92V82"
     yield f"M{d} 48V22"
     yield f"M{e} 274V236H{(LEFT + BOX + RIGHT) / 2}V329H{RIGHT - 1}"
-
-
-class Architecture(SphinxDirective):
-    """The directive `architecture`: the picture, with links to the chapters of the table of contents."""
-
-    def run(self):
-        """The picture as a raw node."""
-        here = self.env.docname
-        chapters = {name.rpartition("/")[2]: name for name in self.env.found_docs}
-        picture = svg(
-            chapters,
-            lambda name: self.env.app.builder.get_relative_uri(here, chapters[name]),
-        )
-        return [nodes.raw("", picture, format="html")]

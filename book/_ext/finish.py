@@ -4,7 +4,9 @@ import importlib.metadata
 import pathlib
 import re
 
-from architecture import Architecture
+from architecture import svg
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
 from sphinx.util.fileutil import copy_asset
 
 MATHJAX = ("tex-chtml.js", "a11y", "input/tex/extensions", "output/chtml/fonts/woff-v2")
@@ -46,6 +48,20 @@ FIRST = """<!doctype html>
 <body><main><h1>{title}</h1><p><a href="{page}.html">To the first page</a></p></main></body>
 </html>
 """
+
+
+class Architecture(SphinxDirective):
+    """The directive `architecture`: the picture, with links to the chapters of the table of contents."""
+
+    def run(self):
+        """The picture as a raw node."""
+        here = self.env.docname
+        chapters = {name.rpartition("/")[2]: name for name in self.env.found_docs}
+        picture = svg(
+            chapters,
+            lambda name: self.env.app.builder.get_relative_uri(here, chapters[name]),
+        )
+        return [nodes.raw("", picture, format="html")]
 
 
 def lead_to_first_page(app, error):
