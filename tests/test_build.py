@@ -32,6 +32,7 @@ def test_a_page_with_living_links_has_no_faults(book):
         ('<img alt="x" src="_images/gone.png">', "does not exist"),
         ('<script src="https://example.org/x.js"></script>', "fetches https://example.org/x.js"),
         ('<img src="https://example.org/x.png">', "fetches"),
+        ('<script>const LIBRARY = "https://example.org/x.js";</script>', "names https://example.org/x.js"),
     ],
 )
 def test_a_dead_link_or_a_request_to_another_host_is_a_fault(book, body, what):

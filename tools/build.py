@@ -36,6 +36,8 @@ def faults(folder):
         name = page.relative_to(folder)
         for url in re.findall(r'<(?:script|img|iframe|link rel="stylesheet")[^>]*?(?:src|href)="(https?:[^"]*)"', html):
             yield f"{name} fetches {url}"
+        for url in re.findall(r"<script(?: [^>]*)?>[^<]*?(https?://[^\"'<]*)", html):
+            yield f"{name} has a script that names {url}"
         for url in re.findall(r'<(?:a|script|img|link)\b[^>]*?\b(?:src|href)="([^"]*)"', html):
             path, _, anchor = unquote(url).partition("#")
             target = (page.parent / path.partition("?")[0]).resolve() if path else page
