@@ -51,4 +51,4 @@ lab: $(READY)
 	$(BIN)/jupyter lab book
 
 clean:
-	rm -rf _build .venv .pytest_cache .ruff_cache .hypothesis src/*.egg-info build
+	rm -rf _build .venv .pytest_cache .hypothesis build src/*.egg-info .ruff_cache book/.ruff_cache src/.ruff_cache
