@@ -41,9 +41,7 @@ class Config:
                 _require(self.d_model % self.n_heads == 0, f"{what}, or give {name}")
                 object.__setattr__(self, name, self.d_model // self.n_heads)
             _require_positive(name, getattr(self, name))
-        if (
-            self.final_norm is None
-        ):  # norm-first leaves the last sum bare, norm-last does not
+        if self.final_norm is None:  # only norm-first leaves the last sum bare
             object.__setattr__(self, "final_norm", self.norm_first)
         for name in ("attention_bias", "norm_first", "final_norm"):
             if not isinstance(getattr(self, name), bool):

@@ -62,7 +62,6 @@ def add_positions_backward(
     Rows of the table that no token used get zero.
     """
     d_table = np.zeros_like(table)
-    d_table[offset : offset + d_y.shape[-2]] = d_y.reshape(-1, *d_y.shape[-2:]).sum(
-        axis=0
-    )
+    batch = d_y.reshape(-1, *d_y.shape[-2:])  # (*B, T, D) -> (B, T, D)
+    d_table[offset : offset + d_y.shape[-2]] = batch.sum(axis=0)
     return d_y, d_table

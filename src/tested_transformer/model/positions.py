@@ -18,11 +18,10 @@ def sinusoids(
     """
     if n < 1 or d_model < 1:
         raise ValueError(f"n ({n}) and d_model ({d_model}) must be at least 1")
+    position = torch.arange(n, dtype=torch.float64, device="cpu")
     column = torch.arange(d_model, dtype=torch.float64, device="cpu")
     omega = 10000.0 ** (-2 * (column // 2) / d_model)
-    angles = (
-        torch.arange(n, dtype=torch.float64, device="cpu")[:, None] * omega
-    )  # -> (n, d_model)
+    angles = position[:, None] * omega  # (n, 1) and (d_model,) -> (n, d_model)
     table = torch.where(column % 2 == 0, angles.sin(), angles.cos())
     return table.to(torch.get_default_device(), dtype or torch.get_default_dtype())
 
@@ -48,12 +47,10 @@ class SinusoidalPositions(nn.Module):
         return self.dropout(x + _rows(self.table, x, offset))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        super()._apply(
-            fn, recurse
-        )  # behind .to(), .double() and the like: round afresh from float64
-        self.table = sinusoids(*self.table.shape, dtype=self.table.dtype).to(
-            self.table.device
-        )
+        # Behind .to(), .double() and the like: made afresh, rounded once from float64.
+        super()._apply(fn, recurse)
+        fresh = sinusoids(*self.table.shape, dtype=self.table.dtype)
+        self.table = fresh.to(self.table.device)
         return self
 
 
