@@ -49,4 +49,20 @@ def test_nothing_lies_outside_the_picture_or_on_another_box():
         assert all(right <= a or c <= left or bottom <= b or d <= top for a, b, c, d in boxes[:i])
     for path in picture().iter(f"{SVG}path"):
         if path.get("class") == "flow":
-            assert all(0 <= float(n) <= architecture.HEIGHT for n in re.findall(r"[\d.]+", path.get("d")))
+            assert all(0 <= float(n) <= architecture.HEIGHT for n in re.findall(r"-?[\d.]+", path.get("d")))
+
+
+def test_every_arrow_ends_where_something_is_and_stays_beside_its_column():
+    edges = [(x, y, x + architecture.BOX, y + height) for _, x, y, height, *_ in architecture.BOXES]
+    frames = [
+        (x - 16, *architecture.ENCODER, x + architecture.BOX + 16) for x in (architecture.LEFT, architecture.RIGHT)
+    ]
+    for path in architecture._paths():
+        numbers = [float(n) for n in re.findall(r"-?[\d.]+", path)]
+        x, y = (numbers[0], numbers[-1]) if path.rindex("V") > path.rfind("H") else (numbers[-1], numbers[-2])
+        at_box = any(a - 2 <= x <= c + 2 and b - 2 <= y <= d + 2 for a, b, c, d in edges)
+        at_plus = abs(y - architecture.PLUS) <= 14
+        free = y in (22, 582, 450, 352, 254, 126, 82)  # a step below what it points to, or out at the top
+        assert at_box or at_plus or free, path
+        corridors = [float(n) for n in re.findall(r"H(-?[\d.]+)", path)]
+        assert all(any(left <= n <= right for left, _, _, right in frames) or 234 <= n <= 246 for n in corridors), path

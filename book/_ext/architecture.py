@@ -59,7 +59,7 @@ def svg(chapters, link):
         words = f'<text class="side" x="{side}" y="{PLUS - 2}" text-anchor="{anchor}">Positional {second}</text>'
         out.append(_linked(words, "Positional encoding", "positions", chapters, link))
     for label, x, y, height, colour, names in BOXES:
-        name = next((n for n in names if n in chapters), names[0])
+        name = next((n for n in names if n in chapters), None)
         box = (f'<rect class="{colour}" x="{x}" y="{y}" width="{BOX}" height="{height}" rx="7"/>'
                f'<text x="{x + BOX / 2}" y="{y + height / 2 + 5}">{escape(label)}</text>')  # fmt: skip
         out.append(_linked(box, label, name, chapters, link))

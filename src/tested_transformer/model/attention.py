@@ -21,9 +21,7 @@ def attention(
     to look at gets zeros. The weights returned are those before dropout.
     """
     _check(q, k, v, mask, dropout)
-    scores = (
-        q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    )  # (*B, Tq, Dk) -> (*B, Tq, Tk)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # -> (*B, Tq, Tk)
     if mask is None:
         weights = scores.softmax(-1)
     else:  # lowest, not -inf: no NaN where a row is hidden whole, forward or backward
