@@ -31,6 +31,7 @@ class Config:
     norm_first: bool = False
     final_norm: bool | None = None
     norm_eps: float = 1e-5
+    fused: bool = True  # PyTorch's kernels instead of the formulas, where they agree
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "d_model", "d_ff", "n_heads", "n_layers", "max_len"):
@@ -43,7 +44,7 @@ class Config:
             _require_positive(name, getattr(self, name))
         if self.final_norm is None:  # only norm-first leaves the last sum bare
             object.__setattr__(self, "final_norm", self.norm_first)
-        for name in ("attention_bias", "norm_first", "final_norm"):
+        for name in ("attention_bias", "norm_first", "final_norm", "fused"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(
                     f"{name} ({getattr(self, name)!r}) must be True or False"

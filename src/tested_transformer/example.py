@@ -12,5 +12,21 @@ W_K = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
 W_V = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 """Written as the paper writes them, (in, out): queries are X W_Q."""
 
+W_Q2 = np.array([[-3.0, 3.0, 0.0], [3.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
+W_K2 = np.array([[0.0, -1.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, -1.0]])
+W_V2 = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+"""A second head, which looks at a neighbour."""
+
+W_O = (
+    np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [1, 0, 0], [0, -1, 0]]) * 1.0
+)
+"""From both heads side by side, six numbers, back to width three."""
+
+W_1 = np.array([[1.0, 0.0, -1.0, 1.0], [0.0, 1.0, 1.0, -1.0], [1.0, -1.0, 0.0, 0.0]])
+B_1 = np.array([0.0, 0.0, 0.0, 1.0])
+W_2 = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, -1.0, 0.0]])
+B_2 = np.array([0.0, 0.0, 1.0])
+"""The feed-forward network, four numbers wide in the middle."""
+
 P = np.array([[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.3, 0.4, 0.5]])
 """Toy positions, one row for each place in the sentence. Not the paper's: those come in the chapter on positions."""

@@ -30,6 +30,21 @@ def attention(
     return F.dropout(weights, dropout) @ v, weights
 
 
+def fused_attention(
+    q: Float[Tensor, "*B Tq Dk"],
+    k: Float[Tensor, "*B Tk Dk"],
+    v: Float[Tensor, "*B Tk Dv"],
+    mask: Tensor | None = None,
+    dropout: float = 0.0,
+) -> Float[Tensor, "*B Tq Dv"]:
+    """The out of `attention` from PyTorch's kernel, which never stores the weights.
+
+    With many tokens this saves time and memory; at sentence length it hardly matters.
+    """
+    _check(q, k, v, mask, dropout)
+    return F.scaled_dot_product_attention(q, k, v, mask, dropout)
+
+
 def _check(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float
 ) -> None:

@@ -1,0 +1,126 @@
+"""The whole Transformer without a library for gradients: ids in, logits out, and back."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from tested_transformer.byhand.decoder import decoder, decoder_backward
+from tested_transformer.byhand.embedding import embedding, embedding_backward
+from tested_transformer.byhand.encoder import (
+    Params,
+    encoder,
+    encoder_backward,
+    part,
+    whole,
+)
+from tested_transformer.byhand.linear import linear, linear_backward
+from tested_transformer.byhand.masks import causal_mask, padding_mask
+from tested_transformer.byhand.positions import sinusoids
+from tested_transformer.config import Config
+
+
+def transformer(
+    source: Int[np.ndarray, "B S"],
+    target: Int[np.ndarray, "B T"],
+    params: Params,
+    config: Config,
+) -> tuple[Float[np.ndarray, "B T V"], dict[str, Any]]:
+    """Logits for the token after each token of target (paper, Figure 1), and saved.
+
+    The paper's layers only: norm last, no final norm, ReLU; and no dropout.
+    """
+    _check(config)
+    c, table, pad = config, params["embedding.weight"], config.pad_id
+    source_mask, target_mask = padding_mask(source, pad), padding_mask(target, pad)
+    self_mask = causal_mask(target.shape[1]) & target_mask
+    sizes = (c.n_layers, c.n_heads)
+    memory, saved_encoder = encoder(
+        _embed(source, table), part(params, "encoder"), *sizes, source_mask, c.norm_eps
+    )
+    x, saved_decoder = decoder(
+        _embed(target, table), memory, part(params, "decoder"), *sizes,
+        self_mask, source_mask, c.norm_eps,
+    )  # fmt: skip
+    saved = {"source": source, "target": target, "table": table, "x": x}
+    saved |= {"encoder": saved_encoder, "decoder": saved_decoder}
+    return linear(x, table), saved
+
+
+def transformer_backward(
+    d_logits: Float[np.ndarray, "B T V"], saved: dict[str, Any]
+) -> Params:
+    """From the gradient of the logits, that of every parameter.
+
+    The one table was used three times, so it gets the sum of three gradients.
+    """
+    table = saved["table"]
+    d_x, d_table, _ = linear_backward(d_logits, saved["x"], table)
+    d_target, d_memory, d_decoder = decoder_backward(d_x, saved["decoder"])
+    d_source, d_encoder = encoder_backward(d_memory, saved["encoder"])
+    for name, d_rows in (("source", d_source), ("target", d_target)):
+        d_rows = d_rows * np.sqrt(table.shape[1])
+        d_table = d_table + embedding_backward(d_rows, saved[name], len(table))
+    embedded = {"weight": d_table}
+    return whole(embedding=embedded, encoder=d_encoder, decoder=d_decoder)
+
+
+def create_params(config: Config, rng: np.random.Generator) -> Params:
+    """Parameters to begin with, under the names that the PyTorch model gives them.
+
+    Embeddings are normal with spread 1/√d_model, weights Glorot-uniform, norms 1 and
+    biases 0.
+    """
+    params = {}
+    for name, shape in shapes(config).items():
+        if name == "embedding.weight":
+            params[name] = rng.normal(0, config.d_model**-0.5, shape)
+        elif len(shape) == 2:
+            limit = np.sqrt(6 / sum(shape))
+            params[name] = rng.uniform(-limit, limit, shape)
+        else:
+            params[name] = np.full(shape, float(name.endswith("norm.weight")))
+    return params
+
+
+def shapes(config: Config) -> dict[str, tuple[int, ...]]:
+    """The shape of every parameter, box by box (paper, Figure 1)."""
+    _check(config)
+    c = config
+    maps = {"w_q": c.d_k, "w_k": c.d_k, "w_v": c.d_v}
+    heads = {f"{w}.weight": (c.n_heads * d, c.d_model) for w, d in maps.items()}
+    heads["w_o.weight"] = (c.d_model, c.n_heads * c.d_v)
+    if c.attention_bias:
+        heads |= {f"{key[:3]}.bias": shape[:1] for key, shape in heads.items()}
+    norm = {"norm.weight": (c.d_model,), "norm.bias": (c.d_model,)}
+    feed = {"w_1.weight": (c.d_ff, c.d_model), "w_1.bias": (c.d_ff,)}
+    feed |= {"w_2.weight": (c.d_model, c.d_ff), "w_2.bias": (c.d_model,)}
+    one = whole(self_attention=heads, addnorm_1=norm, feed_forward=feed, addnorm_2=norm)
+    two = whole(
+        self_attention=heads, addnorm_1=norm, cross_attention=heads, addnorm_2=norm,
+        feed_forward=feed, addnorm_3=norm,
+    )  # fmt: skip
+    layers = [f"layers.{i}" for i in range(c.n_layers)]
+    return whole(
+        embedding={"weight": (c.vocab_size, c.d_model)},
+        encoder=whole(**dict.fromkeys(layers, one)),
+        decoder=whole(**dict.fromkeys(layers, two)),
+    )
+
+
+def _embed(ids: np.ndarray, table: np.ndarray) -> np.ndarray:
+    d_model = table.shape[1]
+    return embedding(ids, table) * np.sqrt(d_model) + sinusoids(ids.shape[1], d_model)
+
+
+def _check(config: Config) -> None:
+    c = config
+    for name, value, wanted in (
+        ("norm_first", c.norm_first, False),
+        ("final_norm", c.final_norm, False),
+        ("activation", c.activation, "relu"),
+    ):
+        if value != wanted:
+            raise ValueError(
+                f"{name} ({value!r}) must be {wanted!r} here, as in the paper"
+            )

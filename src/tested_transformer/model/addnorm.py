@@ -1,0 +1,83 @@
+"""Layer normalisation and the residual connection in PyTorch."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+def layer_norm(
+    x: Float[Tensor, "*B D"],
+    weight: Float[Tensor, "D"],
+    bias: Float[Tensor, "D"],
+    eps: float = 1e-5,
+) -> Float[Tensor, "*B D"]:
+    """Each row shifted to mean 0 and scaled to variance 1, then times weight, plus bias.
+
+    The variance divides by D, and eps stands inside the root (Ba et al., 2016).
+    """
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True)
+    return centred / torch.sqrt(variance + eps) * weight + bias
+
+
+class LayerNorm(nn.Module):
+    """Layer normalisation over rows of width d_model, its scale and shift learned.
+
+    With fused, PyTorch's kernel computes `layer_norm`.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5, fused: bool = True) -> None:
+        super().__init__()
+        if d_model < 1:
+            raise ValueError(f"d_model ({d_model}) must be at least 1")
+        if eps <= 0:
+            raise ValueError(f"eps ({eps}) must be positive")
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.eps, self.fused = eps, fused
+
+    def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
+        """Each row by itself."""
+        if x.size(-1) != len(self.weight):
+            raise ValueError(
+                f"the width of x ({x.size(-1)}) must be d_model ({len(self.weight)})"
+            )
+        if self.fused:
+            return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+        return layer_norm(x, self.weight, self.bias, self.eps)
+
+
+class AddNorm(nn.Module):
+    """The frame around each sub-layer: dropout, residual, norm (paper, 3.1 and 5.4).
+
+    The paper's order is norm(x + dropout(sublayer(x))). With norm_first it is
+    x + dropout(sublayer(norm(x))).
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+        eps: float = 1e-5,
+        fused: bool = True,
+    ) -> None:
+        super().__init__()
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout ({dropout}) must be at least 0 and below 1")
+        self.norm = LayerNorm(d_model, eps, fused)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def forward(
+        self,
+        x: Float[Tensor, "*B D"],
+        sublayer: Callable[[Tensor], Tensor],
+    ) -> Float[Tensor, "*B D"]:
+        """Run sublayer, a function of one tensor, inside the frame."""
+        if self.norm_first:
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))

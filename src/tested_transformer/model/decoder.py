@@ -1,0 +1,71 @@
+"""The decoder in PyTorch: a layer and the stack."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from tested_transformer.config import Config
+from tested_transformer.model.encoder import (
+    create_addnorm,
+    create_attention,
+    create_final_norm,
+)
+from tested_transformer.model.feedforward import FeedForward
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the memory, feed-forward (paper, Section 3.1).
+
+    Each of the three stands inside `AddNorm`.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.self_attention = create_attention(config)
+        self.addnorm_1 = create_addnorm(config)
+        self.cross_attention = create_attention(config)
+        self.addnorm_2 = create_addnorm(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
+        self.addnorm_3 = create_addnorm(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        memory: Float[Tensor, "B S D"],
+        self_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        """One vector for each token; memory is what the encoder returned.
+
+        self_mask hides the future, memory_mask the padding of the source.
+        """
+        x = self.addnorm_1(x, lambda x: self.self_attention(x, x, x, self_mask)[0])
+        x = self.addnorm_2(
+            x, lambda x: self.cross_attention(x, memory, memory, memory_mask)[0]
+        )
+        return self.addnorm_3(x, self.feed_forward)
+
+
+class Decoder(nn.Module):
+    """n_layers decoder layers, all of them looking at the same memory.
+
+    With `final_norm` one more norm follows the last layer.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            DecoderLayer(config) for _ in range(config.n_layers)
+        )
+        self.norm = create_final_norm(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        memory: Float[Tensor, "B S D"],
+        self_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> Float[Tensor, "B T D"]:
+        """All layers one after the other, under the same masks."""
+        for layer in self.layers:
+            x = layer(x, memory, self_mask, memory_mask)
+        return self.norm(x)

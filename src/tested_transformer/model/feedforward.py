@@ -1,0 +1,31 @@
+"""The feed-forward network of a layer in PyTorch."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from tested_transformer.model.linear import create_linear_layer
+
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
+
+
+class FeedForward(nn.Module):
+    """max(0, x W_1 + b_1) W_2 + b_2, each token by itself (paper, equation 2).
+
+    d_ff is the width in between. The activation is "relu" as in the paper, or "gelu"
+    as in BERT and GPT.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: str = "relu") -> None:
+        super().__init__()
+        for name, size in (("d_model", d_model), ("d_ff", d_ff)):
+            if size < 1:
+                raise ValueError(f"{name} ({size}) must be at least 1")
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation ({activation!r}) must be 'relu' or 'gelu'")
+        self.w_1 = create_linear_layer(d_model, d_ff)
+        self.activation = ACTIVATIONS[activation]()
+        self.w_2 = create_linear_layer(d_ff, d_model)
+
+    def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
+        """Widen, activate, narrow."""
+        return self.w_2(self.activation(self.w_1(x)))  # (*B, D) -> (*B, F) -> (*B, D)

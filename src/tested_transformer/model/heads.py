@@ -1,0 +1,99 @@
+"""Multi-head attention in PyTorch."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from tested_transformer.model.attention import attention, fused_attention
+from tested_transformer.model.linear import create_linear_layer
+
+
+class MultiHeadAttention(nn.Module):
+    """Several small attentions side by side (paper, Section 3.2.2).
+
+    d_k and d_v, the widths of one head, are d_model / n_heads unless given. The paper
+    has no bias here, and no dropout on the weights. With fused, PyTorch's kernel does
+    the work whenever nobody asks for the weights.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        fused: bool = True,
+    ) -> None:
+        super().__init__()
+        _check_sizes(d_model, n_heads, d_k, d_v, dropout)
+        d_k, d_v = d_k or d_model // n_heads, d_v or d_model // n_heads
+        self.n_heads, self.dropout, self.fused = n_heads, dropout, fused
+        self.w_q = create_linear_layer(d_model, n_heads * d_k, bias)
+        self.w_k = create_linear_layer(d_model, n_heads * d_k, bias)
+        self.w_v = create_linear_layer(d_model, n_heads * d_v, bias)
+        self.w_o = create_linear_layer(n_heads * d_v, d_model, bias)
+
+    def forward(
+        self,
+        query: Float[Tensor, "B Tq D"],
+        key: Float[Tensor, "B Tk D"],
+        value: Float[Tensor, "B Tk D"],
+        mask: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Float[Tensor, "B Tq D"], Float[Tensor, "B H Tq Tk"] | None]:
+        """Project, split, attend in every head, join, project: returns (out, weights).
+
+        mask is (Tq, Tk), or has four axes that broadcast to (B, H, Tq, Tk).
+        """
+        self._check_inputs(query, key, value, mask)
+        q, k, v = (
+            split_heads(project(x), self.n_heads)
+            for project, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
+        )
+        dropout = self.dropout if self.training else 0.0
+        if need_weights or not self.fused:
+            out, weights = attention(q, k, v, mask, dropout)
+        else:
+            out, weights = fused_attention(q, k, v, mask, dropout), None
+        return self.w_o(join_heads(out)), weights if need_weights else None
+
+    def _check_inputs(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    ) -> None:
+        d_model = self.w_q.in_features
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            if x.dim() != 3 or x.size(-1) != d_model:
+                raise ValueError(
+                    f"{name} of shape {tuple(x.shape)} must be (batch, length, {d_model})"
+                )
+        if mask is not None and mask.dim() not in (2, 4):
+            raise ValueError(
+                f"mask of shape {tuple(mask.shape)} must have two axes (queries, keys)"
+                " or four (batch, heads, queries, keys)"
+            )
+
+
+def split_heads(x: Float[Tensor, "B T W"], n_heads: int) -> Float[Tensor, "B H T W/H"]:
+    """Cut each row into one piece per head, and let the heads stand beside the batch."""
+    pieces = x.unflatten(-1, (n_heads, -1))
+    return pieces.transpose(1, 2)  # (B, T, H, W/H) -> (B, H, T, W/H)
+
+
+def join_heads(x: Float[Tensor, "B H T W"]) -> Float[Tensor, "B T H*W"]:
+    """Undo `split_heads`: put the pieces of each row side by side again."""
+    return x.transpose(1, 2).flatten(-2)
+
+
+def _check_sizes(
+    d_model: int, n_heads: int, d_k: int | None, d_v: int | None, dropout: float
+) -> None:
+    sizes = {"d_model": d_model, "n_heads": n_heads, "d_k": d_k, "d_v": d_v}
+    for name, size in sizes.items():
+        if size is not None and size < 1:
+            raise ValueError(f"{name} ({size}) must be at least 1")
+    if (d_k is None or d_v is None) and d_model % n_heads:
+        rule = f"n_heads ({n_heads}) must divide d_model ({d_model})"
+        raise ValueError(f"{rule}, or give d_k and d_v")
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout ({dropout}) must be at least 0 and below 1")

@@ -1,0 +1,26 @@
+"""Masks in PyTorch: who may look at whom. True = may look."""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+def causal_mask(
+    n: int, device: torch.device | str | None = None
+) -> Bool[Tensor, "{n} {n}"]:
+    """Each of n tokens may look at itself and at those before it (paper, Section 3.2.3)."""
+    if n < 1:
+        raise ValueError(f"n ({n}) must be at least 1")
+    return torch.ones(n, n, dtype=torch.bool, device=device).tril()
+
+
+def padding_mask(ids: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 1 S"]:
+    """Nobody may look at padding.
+
+    The two axes of length 1 stand for the heads and the queries: all see the same keys.
+    """
+    if ids.dim() != 2:
+        raise ValueError(
+            f"ids must have two axes (batch, length), not {tuple(ids.shape)}"
+        )
+    return (ids != pad_id)[:, None, None, :]

@@ -1,0 +1,69 @@
+"""The whole Transformer in PyTorch: token ids in, logits out."""
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from tested_transformer.config import Config
+from tested_transformer.model.decoder import Decoder
+from tested_transformer.model.embedding import Embedding
+from tested_transformer.model.encoder import Encoder
+from tested_transformer.model.masks import causal_mask, padding_mask
+from tested_transformer.model.positions import SinusoidalPositions
+
+
+class Transformer(nn.Module):
+    """The encoder-decoder of "Attention Is All You Need" (paper, Figure 1).
+
+    One table of embeddings serves source, target and output (Section 3.4), so both
+    languages share one vocabulary. All sizes and settings are in config.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        c = self.config = config
+        self.embedding = Embedding(c.vocab_size, c.d_model)
+        self.positions = SinusoidalPositions(c.max_len, c.d_model, c.dropout)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+
+    def forward(
+        self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
+    ) -> Float[Tensor, "B T V"]:
+        """Logits for the token after each token of target, which begins with bos_id.
+
+        Sentences are filled up with pad_id. Ids are int64 or int32.
+        """
+        self._check(source, target)
+        return self.embedding.logits(self.decode(target, self.encode(source), source))
+
+    def encode(self, source: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
+        """One vector for each token of source: the memory."""
+        mask = padding_mask(source, self.config.pad_id)
+        return self.encoder(self.positions(self.embedding(source)), mask)
+
+    def decode(
+        self,
+        target: Int[Tensor, "B T"],
+        memory: Float[Tensor, "B S D"],
+        source: Int[Tensor, "B S"],
+    ) -> Float[Tensor, "B T D"]:
+        """One vector for each token of target; `embedding.logits` makes logits of them.
+
+        memory is `encode(source)`; source tells which of its rows are padding.
+        """
+        pad, n = self.config.pad_id, target.size(-1)
+        self_mask = causal_mask(n, target.device) & padding_mask(target, pad)
+        x = self.positions(self.embedding(target))
+        return self.decoder(x, memory, self_mask, padding_mask(source, pad))
+
+    def _check(self, source: Tensor, target: Tensor) -> None:
+        for name, ids in (("source", source), ("target", target)):
+            if ids.dim() != 2 or 0 in ids.shape:
+                raise ValueError(
+                    f"{name} of shape {tuple(ids.shape)} must be (batch, length)"
+                )
+        if source.size(0) != target.size(0):
+            raise ValueError(
+                f"source and target must be equally many: {source.size(0)} sentences"
+                f" and {target.size(0)}"
+            )
