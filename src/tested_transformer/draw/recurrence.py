@@ -27,7 +27,6 @@ def unrolled(
     x: ArrayLike, start: ArrayLike, states: ArrayLike, words: Sequence[str]
 ) -> Picture:
     """One network at each of its steps: words below, states above, time to the right."""
-    columns = len(words) + 1
     figure, ((frame,),) = picture(7.0, 4.6)
     figure.set_layout_engine("none")
     frame.set_axis_off()
