@@ -93,10 +93,11 @@ def machine(read: Sequence[str], written: Sequence[str]) -> Picture:
             _arrow(axes, (i + 0.22, 0), (i + 0.78, 0), QUERY if i + 1 == n else INK)
     for at, words, colour, level in (
         ((n - 3) / 2, "reads", KEY, 0.5),
-        (n - 1.4, "the last state,\nand nothing else", QUERY, 0.8),
+        (n - 0.6, "the last state,\nand nothing else", QUERY, 0.8),
         (n + (total - n - 1) / 2, "writes", OUT, -0.5),
     ):
-        axes.text(at, level, words, ha="center", va="center", color=colour)
+        side = "right" if colour == QUERY else "center"
+        axes.text(at, level, words, ha=side, va="center", color=colour)
     axes.plot([n - 0.5] * 2, [0.12, 0.75], color=QUERY, linewidth=1)
     axes.set_xlim(-0.6, total - 0.4)
     axes.set_ylim(-1.25, 1.25)
@@ -133,16 +134,17 @@ def fading(sizes: Mapping[str, ArrayLike], limit: float) -> Picture:
     figure, ((axes,),) = picture(6.2, 3.8)
     for i, (name, values) in enumerate(sizes.items()):
         line = {"color": SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
-        axes.plot(np.arange(1, len(np.asarray(values)) + 1), values, label=name, **line)
+        count = len(np.asarray(values))
+        axes.plot(np.arange(1, count + 1), values, **line)
+        place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(name, (count, values[-1]), color=SERIES[i], **place)
     axes.axhline(1, color=FAINT, linewidth=1)
     axes.axhline(limit, color=FAINT, linewidth=1, linestyle="--")
-    place = {"xytext": (0, 4), "textcoords": "offset points"}
-    end = (max(len(np.asarray(values)) for values in sizes.values()), limit)
-    axes.annotate("smallest share that float32 sees", end, ha="right", **place)
+    place = {"xytext": (0, -5), "textcoords": "offset points", "va": "top"}
+    axes.annotate("smallest share that float32 sees", (1, limit), **place)
     axes.set_yscale("log")
     axes.set_xlabel("length of the sequence, $T$")
     axes.set_ylabel("largest stretch")
-    axes.legend(title="$W^h$ stretches by", loc="upper left")
     return figure
 
 

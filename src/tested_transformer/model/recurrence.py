@@ -100,10 +100,8 @@ class EncoderDecoder(nn.Module):
         if length < 1:
             raise ValueError(f"length ({length}) must be at least 1")
         memory = self.encode(source)
-        state, tokens = (
-            memory[:, -1],
-            [source.new_full((len(source), 1), Config.bos_id)],
-        )
+        state = memory[:, -1]
+        tokens = [source.new_full((len(source), 1), Config.bos_id)]
         for _ in range(length):
             logits, state = self.decode(tokens[-1], state, memory)
             tokens.append(logits.argmax(-1))
