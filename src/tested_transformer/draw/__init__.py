@@ -2,5 +2,7 @@
 
 from tested_transformer.draw import attention as attention
 from tested_transformer.draw import embedding as embedding
+from tested_transformer.draw import heads as heads
+from tested_transformer.draw import masks as masks
 from tested_transformer.draw import positions as positions
 from tested_transformer.draw import tokens as tokens
