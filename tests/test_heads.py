@@ -8,7 +8,9 @@ import torch
 from helpers import assert_gradients, assert_near, normal, tensors, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.colors import to_rgba
 
+from tested_transformer import draw
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.heads import (
     join_heads,
@@ -17,7 +19,8 @@ from tested_transformer.byhand.heads import (
     split_heads,
 )
 from tested_transformer.byhand.linear import linear
-from tested_transformer.example import W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, X
+from tested_transformer.draw.picture import SERIES
+from tested_transformer.example import W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, WORDS, X
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.heads import join_heads as torch_join_heads
 from tested_transformer.model.heads import split_heads as torch_split_heads
@@ -566,3 +569,64 @@ def test_by_hand_too_a_mask_of_three_axes_is_refused_even_where_it_would_fit():
 def test_pieces_must_be_of_one_width(split, heads):
     with unchecked(), pytest.raises(ValueError, match=rf"n_heads \({heads}\) must divide the width \(6\)"):
         split(np.zeros((1, 2, 6)), heads)
+
+
+# Figures
+
+
+def tiles(axes):
+    """The numbers written in a matrix of tiles, as they are written."""
+    return [text.get_text() for text in axes.texts]
+
+
+def test_the_cut_shows_every_number_in_its_place_in_the_colour_of_its_word():
+    x = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 7)
+    figure = draw.heads.cut(x, {"swapped": split_heads(x[None], 2)[0], "wrong": x.reshape(2, 3, 3)}, WORDS)
+    drawn = {axes.get_title(loc="center"): axes for axes in figure.axes}
+    assert tiles(drawn["swapped: head 2"]) == ["14", "15", "16", "24", "25", "26", "34", "35", "36"]
+    assert tiles(drawn["wrong: head 1"]) == ["11", "12", "13", "14", "15", "16", "21", "22", "23"]
+    assert tiles(drawn["before the cut"]) == [f"{n:.0f}" for n in x.ravel()]
+    for axes in figure.axes:
+        for text, box in zip(axes.texts, axes.patches, strict=True):
+            assert box.get_facecolor() == to_rgba(SERIES[int(text.get_text()[0]) - 1])
+            assert tuple(box.get_center()) == text.get_position()
+
+
+def test_the_weights_of_heads_stand_under_their_names():
+    panels = {"head 1": np.eye(3), "head 2": np.full((3, 3), 1 / 3)}
+    one, two = draw.heads.weights(panels, WORDS).axes
+    assert (one.get_xlabel(), two.get_xlabel()) == ("head 1", "head 2")
+    assert tiles(two) == ["0.3333"] * 9
+    three = draw.heads.weights(panels | {"average": np.full((3, 3), 1 / 3)}, WORDS)
+    assert tiles(three.axes[2]) == ["0.33"] * 9
+    assert three.get_figwidth() <= 7.2
+
+
+def test_what_is_lost_is_drawn_for_each_word_and_for_both():
+    share, left, right = np.linspace(0, 1, 5), np.linspace(1, 0, 5), np.linspace(0, 1, 5)
+    (axes,) = draw.heads.lost(share, left, right).axes
+    lines = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
+    assert lines["of the left word"] == list(left)
+    assert lines["of the right word"] == list(right)
+    assert lines["of both"] == [0.5] * 5
+    assert lines["with two heads"] == [0, 0]
+
+
+def test_the_path_shows_every_step_of_both_heads():
+    heads, joined = [], []
+    for w_q, w_k, w_v in ((W_Q, W_K, W_V), (W_Q2, W_K2, W_V2)):
+        out, weights = attention(X @ w_q, X @ w_k, X @ w_v)
+        heads.append({"Q": X @ w_q, "K": X @ w_k, "V": X @ w_v, "weights": weights})
+        joined.append(out)
+    joined = np.hstack(joined)
+    figure = draw.heads.path(X, heads, joined, joined @ W_O, WORDS)
+    figure.draw_without_rendering()
+    drawn = {axes.get_title(loc="center"): axes.get_images()[0].get_array() for axes in figure.axes}
+    expected = {"$X$": X, "side by side: joined": joined, r"joined $\cdot\ W^O$": joined @ W_O}
+    for h, head in enumerate(heads, start=1):
+        expected |= {f"${name}_{h}$": head[name] for name in "QKV"} | {f"weights of head {h}": head["weights"]}
+    assert drawn.keys() == expected.keys()
+    assert all(np.array_equal(drawn[title], expected[title]) for title in expected)
+    arrows = [artist for artist in figure.artists if hasattr(artist, "get_arrowstyle")]
+    assert len(arrows) == 15  # six from X, two into each head's weights, two out of each head, one to the output
+    assert all(a._posA_posB[0][1] > a._posA_posB[1][1] for a in arrows), "every arrow points down"

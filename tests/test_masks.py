@@ -9,10 +9,13 @@ from helpers import assert_gradients, assert_near, lengths, normal, tensors, unc
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from matplotlib.colors import to_rgba
 
+from tested_transformer import draw
 from tested_transformer.byhand.attention import attention, attention_backward
 from tested_transformer.byhand.masks import causal_mask, padding_mask
-from tested_transformer.example import W_K, W_Q, W_V, X
+from tested_transformer.draw.picture import WEIGHTS
+from tested_transformer.example import W_K, W_Q, W_V, WORDS, X
 from tested_transformer.model.attention import attention as torch_attention
 from tested_transformer.model.attention import fused_attention
 from tested_transformer.model.masks import causal_mask as torch_causal_mask
@@ -307,3 +310,49 @@ def test_a_padding_mask_needs_sentences_and_tokens(shape):
             torch_padding_mask(torch.zeros(shape, dtype=torch.int64), 0)
         with pytest.raises(ValueError, match=words):
             padding_mask(np.zeros(shape, dtype=int), 0)
+
+
+# Figures
+
+
+def hatched(axes):
+    """The places (row, column) of hatched tiles, by their middle."""
+    boxes = [patch for patch in axes.patches if patch.get_hatch()]
+    return {tuple(round(float(x)) for x in box.get_center()[::-1]) for box in boxes}
+
+
+def test_hidden_weights_are_hatched_and_the_others_are_written():
+    mask = causal_mask(3)
+    weights = attention(Q, K, V, mask)[1]
+    free, causal = draw.masks.hidden({"free": weights, "causal": weights}, [mask | True, mask], WORDS).axes
+    assert hatched(free) == set()
+    assert hatched(causal) == {(0, 1), (0, 2), (1, 2)}
+    assert [axes.get_xlabel() for axes in (free, causal)] == ["free", "causal"]
+    assert [t.get_text() for t in causal.texts][:3] == ["1", "0", "0"]
+    assert all(patch.get_zorder() > causal.texts[0].get_zorder() for patch in causal.patches)
+
+
+def test_combined_masks_are_filled_where_true_and_small_where_copied():
+    padding = padding_mask(np.array([[4, 5, 6], [4, 5, PAD]]), PAD)
+    figure = draw.masks.combined(causal_mask(3), padding, [WORDS, ("I", "love", "–")])
+    grid = np.array(figure.axes).reshape(2, 3)
+    for b, (causal, keys, both) in enumerate(grid):
+        expected = causal_mask(3), np.broadcast_to(padding[b, 0], (3, 3)), causal_mask(3) & padding[b, 0]
+        for axes, mask in zip((causal, keys, both), expected, strict=True):
+            assert hatched(axes) == {tuple(map(int, place)) for place in np.argwhere(~mask)}
+            filled = [p for p in axes.patches if p.get_facecolor() == to_rgba(WEIGHTS(0.6))]
+            assert len(filled) == mask.sum()
+        large = [[round(p.get_width(), 2) == 0.92 for p in axes.patches] for axes in (causal, keys, both)]
+        assert large == [[b == 0] * 9, [True] * 3 + [False] * 6, [True] * 9]
+        assert [t.get_text() for t in both.get_yticklabels()] == [*WORDS[:2], "AI" if b == 0 else "–"]
+    assert ["(T, T)" in grid[0, 0].get_title(), "(B, 1, 1, T)" in grid[0, 1].get_title()] == [True, True]
+
+
+def test_the_reach_has_a_zero_exactly_where_nothing_arrives():
+    size = np.tril(normal(4, 4) ** 2 + 0.1)
+    figure = draw.masks.reach({"mask": {"changed": size, "gradient": 2 * size}})
+    for axes in figure.axes:
+        zeros = {tuple(round(x) for x in t.get_position()[::-1]) for t in axes.texts if t.get_text() == "0"}
+        assert zeros == {(i, j) for i in range(4) for j in range(i + 1, 4)}
+        assert "of word" in axes.get_xlabel()
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["mask:\nchanged", "mask:\ngradient"]
