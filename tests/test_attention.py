@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tested_transformer.byhand.attention import attention, attention_backward
 from tested_transformer.example import W_K, W_Q, W_V, P, X
 from tested_transformer.model.attention import attention as torch_attention
+from tested_transformer.model.attention import fused_attention
 
 Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 own_attention = torch.nn.functional.scaled_dot_product_attention
@@ -318,7 +319,51 @@ def test_whole_batches_agree(front, masked):
     assert_near(own_attention(*tensors(q, k, v), attn_mask=torch_mask), out, 1e-13)
 
 
+@given(sentences(masked=True))
+def test_the_fused_kernel_agrees_with_the_formula(qkvm):
+    q, k, v, mask = qkvm
+    fused = fused_attention(*tensors(q, k, v), torch.tensor(mask))
+    assert np.allclose(fused.detach(), attention(q, k, v, mask)[0], rtol=0, atol=1e-12)
+
+
+@SIZES
+@MASKS
+def test_the_fused_kernel_agrees_in_whole_batches_with_its_gradient(front, masked):
+    q, k, v, mask, d_out = sized(front, masked)
+    out, weights = attention(q, k, v, mask)
+    inputs = tensors(q, k, v)
+    fused = fused_attention(*inputs, torch.tensor(mask) if masked else None)
+    assert_near(fused, out, 1e-13)
+    fused.backward(torch.tensor(d_out))
+    for tensor, gradient in zip(inputs, attention_backward(d_out, q, k, v, weights), strict=True):
+        assert_near(tensor.grad, gradient, 1e-9)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_in_the_fused_kernel_too_a_query_with_nothing_to_look_at_gets_zeros(dtype):
+    q, k, v = tensors(normal(3, 5), normal(4, 5), normal(4, 6), dtype=dtype)
+    out = fused_attention(q, k, v, torch.tensor(NOWHERE))
+    assert out.dtype == dtype
+    assert out[1].eq(0).all()
+    with torch.autograd.set_detect_anomaly(True):
+        out.sum().backward()
+    assert q.grad[1].eq(0).all()
+    assert all(x.grad.isfinite().all() for x in (q, k, v))
+
+
 # Dropout: in PyTorch only
+
+
+def test_the_fused_kernel_drops_weights_and_raises_the_rest_or_leaves_them_alone():
+    q, k, v = tensors(normal(30, 5), normal(40, 5), np.eye(40))  # with these values the output is the weights used
+    weights = torch_attention(q, k, v)[1]
+    torch.manual_seed(0)
+    before = torch.random.get_rng_state()
+    assert torch.allclose(fused_attention(q, k, v), weights)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    out = fused_attention(q, k, v, dropout=0.25)
+    assert 0.2 < (out == 0).double().mean() < 0.3
+    assert torch.allclose(out[out != 0], weights[out != 0] / 0.75)
 
 
 def test_without_dropout_no_random_number_is_drawn():
@@ -366,6 +411,17 @@ REFUSED = {
         ValueError,
         r"one value for each key: 4 keys and 3 values",
     ),
+    "a number for a query": ({"q": torch.zeros(())}, ValueError, r"q of shape \(\) must be \(..., length, width\)"),
+    "a key without an axis of tokens": (
+        {"k": torch.zeros(5)},
+        ValueError,
+        r"k of shape \(5,\) must be \(..., length, width\)",
+    ),
+    "values without an axis of tokens": (
+        {"v": torch.zeros(2)},
+        ValueError,
+        r"v of shape \(2,\) must be \(..., length, width\)",
+    ),
     "dropout of all": ({"dropout": 1.0}, ValueError, r"dropout \(1.0\) must be at least 0 and below 1"),
     "negative dropout": ({"dropout": -0.1}, ValueError, r"dropout \(-0.1\) must be at least 0 and below 1"),
     "a mask of numbers": (
@@ -391,11 +447,12 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("attend", [torch_attention, fused_attention], ids=["explicit", "fused"])
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_refused_by_name_and_value(case):
+def test_what_does_not_fit_is_refused_by_name_and_value(case, attend):
     wrong, error, words = REFUSED[case]
     arguments = {"q": torch.zeros(3, 5), "k": torch.zeros(4, 5), "v": torch.zeros(4, 2)}
     with unchecked():
-        torch_attention(**arguments)
+        attend(**arguments)
         with pytest.raises(error, match=words):
-            torch_attention(**arguments | wrong)
+            attend(**arguments | wrong)

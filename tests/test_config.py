@@ -75,6 +75,12 @@ def test_in_a_copy_head_widths_follow_the_model_again_unless_they_are_given():
     assert (narrow.replace(n_heads=4, d_k=5).d_k, narrow.replace(n_heads=4, d_k=5).d_v) == (5, 128)
 
 
+def test_kernels_are_used_where_they_agree_unless_told_otherwise():
+    assert BASE.fused is True
+    assert BASE.replace(fused=False).fused is False
+    assert BASE.replace(fused=False).replace(n_heads=4).fused is False
+
+
 def test_a_final_norm_comes_with_norm_first_unless_told_otherwise():
     assert Config(vocab_size=10, norm_first=True).final_norm is True
     assert Config(vocab_size=10, norm_first=True, final_norm=False).final_norm is False
@@ -105,7 +111,7 @@ REFUSED = [
     ({"activation": "tanh"}, ValueError, r"activation \('tanh'\) must be 'relu' or 'gelu'"),
     *(
         ({name: 1}, TypeError, rf"{name} \(1\) must be True or False")
-        for name in ("attention_bias", "norm_first", "final_norm")
+        for name in ("attention_bias", "norm_first", "final_norm", "fused")
     ),
     *(
         ({name: -1}, ValueError, rf"{name} \(-1\) must be at least 0 and below vocab_size \(10\)")

@@ -14,8 +14,10 @@ Params = dict[str, np.ndarray]
 def split_heads(
     x: Float[np.ndarray, "B T W"], n_heads: int
 ) -> Float[np.ndarray, "B H T W/H"]:
-    """Cut each row into one piece per head, and let the heads stand beside the batch."""
+    """Cut each row into one piece for each head, and put the heads beside the batch."""
     batch, length, width = x.shape
+    if n_heads < 1 or width % n_heads:
+        raise ValueError(f"n_heads ({n_heads}) must divide the width ({width})")
     pieces = x.reshape(batch, length, n_heads, width // n_heads)
     return pieces.swapaxes(1, 2)  # (B, T, H, W/H) -> (B, H, T, W/H)
 
@@ -36,8 +38,11 @@ def multi_head_attention(
 ) -> tuple[Float[np.ndarray, "B Tq D"], dict[str, Any]]:
     """Project, split, attend in every head, join, project (paper, Section 3.2.2).
 
-    params has w_q, w_k, w_v and w_o, each with .weight and, if wanted, .bias.
+    params has w_q, w_k, w_v and w_o, each with .weight and, if wanted, .bias. mask is
+    (Tq, Tk), or has four axes that broadcast to (B, H, Tq, Tk).
     """
+    if mask is not None and mask.ndim not in (2, 4):
+        raise ValueError(f"mask of shape {mask.shape} must have two axes or four")
     inputs = {"query": query, "key": key, "value": value}
     q, k, v = (
         split_heads(linear(x, *_map(params, name)), n_heads)

@@ -5,7 +5,9 @@ from jaxtyping import Bool, Int
 
 
 def causal_mask(n: int) -> Bool[np.ndarray, "{n} {n}"]:
-    """Each of n tokens may look at itself and at those before it (paper, Section 3.2.3)."""
+    """Each of n tokens may look at itself and at those before it (paper, 3.2.3)."""
+    if n < 1:
+        raise ValueError(f"n ({n}) must be at least 1")
     return np.tril(np.ones((n, n), dtype=bool))
 
 
@@ -16,4 +18,6 @@ def padding_mask(
 
     The two axes of length 1 stand for the heads and the queries: all see the same keys.
     """
+    if ids.ndim != 2:
+        raise ValueError(f"ids must have two axes (batch, length), not {ids.shape}")
     return (ids != pad_id)[:, None, None, :]

@@ -2,6 +2,8 @@
 
 from tested_transformer.draw import attention as attention
 from tested_transformer.draw import embedding as embedding
+from tested_transformer.draw import heads as heads
+from tested_transformer.draw import masks as masks
 from tested_transformer.draw import positions as positions
 from tested_transformer.draw import recurrence as recurrence
 from tested_transformer.draw import tokens as tokens

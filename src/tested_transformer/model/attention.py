@@ -48,6 +48,11 @@ def fused_attention(
 def _check(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float
 ) -> None:
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        if x.dim() < 2:
+            raise ValueError(
+                f"{name} of shape {tuple(x.shape)} must be (..., length, width)"
+            )
     if q.size(-1) != k.size(-1):
         raise ValueError(
             f"queries and keys must have the same width: {q.size(-1)} and {k.size(-1)}"

@@ -64,9 +64,14 @@ class MultiHeadAttention(nn.Module):
         d_model = self.w_q.in_features
         for name, x in (("query", query), ("key", key), ("value", value)):
             if x.dim() != 3 or x.size(-1) != d_model:
-                raise ValueError(
-                    f"{name} of shape {tuple(x.shape)} must be (batch, length, {d_model})"
-                )
+                shape = tuple(x.shape)
+                rule = f"must be (batch, length, {d_model})"
+                raise ValueError(f"{name} of shape {shape} {rule}")
+        sizes = [x.size(0) for x in (query, key, value)]
+        if len(set(sizes)) > 1:
+            raise ValueError(
+                f"query, key and value must have the same batch size, not {sizes}"
+            )
         if mask is not None and mask.dim() not in (2, 4):
             raise ValueError(
                 f"mask of shape {tuple(mask.shape)} must have two axes (queries, keys)"
@@ -75,7 +80,9 @@ class MultiHeadAttention(nn.Module):
 
 
 def split_heads(x: Float[Tensor, "B T W"], n_heads: int) -> Float[Tensor, "B H T W/H"]:
-    """Cut each row into one piece per head, and let the heads stand beside the batch."""
+    """Cut each row into one piece for each head, and put the heads beside the batch."""
+    if n_heads < 1 or x.size(-1) % n_heads:
+        raise ValueError(f"n_heads ({n_heads}) must divide the width ({x.size(-1)})")
     pieces = x.unflatten(-1, (n_heads, -1))
     return pieces.transpose(1, 2)  # (B, T, H, W/H) -> (B, H, T, W/H)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 def causal_mask(
     n: int, device: torch.device | str | None = None
 ) -> Bool[Tensor, "{n} {n}"]:
-    """Each of n tokens may look at itself and at those before it (paper, Section 3.2.3)."""
+    """Each of n tokens may look at itself and at those before it (paper, 3.2.3)."""
     if n < 1:
         raise ValueError(f"n ({n}) must be at least 1")
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
