@@ -28,4 +28,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Widen, activate, narrow."""
+        if x.size(-1) != self.w_1.in_features:
+            raise ValueError(
+                f"the width of x ({x.size(-1)}) must be d_model ({self.w_1.in_features})"
+            )
         return self.w_2(self.activation(self.w_1(x)))  # (*B, D) -> (*B, F) -> (*B, D)
