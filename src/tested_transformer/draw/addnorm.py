@@ -27,21 +27,21 @@ def depth(
 ) -> Picture:
     """Typical sizes along a stack, a curve for each kind of stack.
 
-    Left the signal after each box, right the gradient that arrives there.
+    Left the signal, from the bottom up; right the gradient, which begins at the top.
     """
     figure, (panels,) = picture(7.0, 4.0, columns=2, sharey=True)
-    titles = ("size of the signal", "size of the gradient")
+    titles = ("signal, left to right", "gradient, right to left")
     for axes, curves, title in zip(panels, (signal, gradient), titles, strict=True):
         for j, (name, sizes) in enumerate(curves.items()):
+            boxes = np.arange(len(sizes))
+            place = boxes if axes is panels[0] else boxes[::-1]
             style = {"color": SERIES[j], "linestyle": STYLES[j % 4]}
-            axes.plot(range(len(sizes)), sizes, label=name, **style)
+            axes.plot(place, sizes, label=name, **style)
         axes.set_yscale("log")
+        axes.set_xticks(boxes[:: max(1, len(boxes) // 4)])
         axes.set_title(title)
-        axes.set_xlabel("boxes passed")
-    panels[1].invert_xaxis()
-    panels[1].annotate(
-        "backwards", (0.97, 0.03), xycoords="axes fraction", ha="right", color=INK
-    )
+        axes.set_xlabel("boxes below this place")
+    panels[0].set_ylabel("size")
     handles = panels[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=2)
     return figure
@@ -60,16 +60,13 @@ def circle(
         axes.plot([0, end[0]], [0, end[1]], color=FAINT, linewidth=1, linestyle=":")
         axes.plot(*start, "o", color=SERIES[j], fillstyle="none", markersize=9)
         axes.plot(*end, "o", color=SERIES[j], markersize=9)
-        axes.annotate(
-            word,
-            1.16 * np.asarray(end),
-            color=SERIES[j],
-            ha="center",
-            va="center",
-        )
+        outer = max(start, end, key=np.linalg.norm)
+        style = {"color": SERIES[j], "ha": "center", "va": "center"}
+        axes.annotate(word, 1.17 * np.asarray(outer), **style)
     for fill, name in (("none", "centred"), ("full", "normed")):
         axes.plot([], [], "o", color=INK, fillstyle=fill, markersize=9, label=name)
     axes.set_aspect("equal")
+    axes.margins(0.12)
     axes.set_axis_off()
     figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -45,7 +45,7 @@ def firing(inner: ArrayLike, hidden: ArrayLike, words: Sequence[str]) -> Picture
     """The hidden layer before and after the activation: a row for each word."""
     units = np.shape(inner)[1]
     limit = max(np.abs(inner).max(), np.abs(hidden).max())
-    figure, (panels,) = picture(7.0, 3.0, columns=2)
+    figure, (panels,) = picture(7.0, 3.3, columns=2)
     names = ("before", "after: what is negative is off")
     for axes, x, name in zip(panels, (inner, hidden), names, strict=True):
         tiles(axes, x, SIGNED, (-1.3 * limit, 1.3 * limit), decimals=1)
