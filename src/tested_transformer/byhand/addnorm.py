@@ -12,7 +12,7 @@ def layer_norm(
     bias: Float[np.ndarray, "D"],
     eps: float = 1e-5,
 ) -> Float[np.ndarray, "*B D"]:
-    """Each row shifted to mean 0 and scaled to variance 1, then times weight, plus bias.
+    """Each row brought to mean 0 and variance 1, then times weight, plus bias.
 
     The variance divides by D, and eps stands inside the root (Ba et al., 2016).
     """

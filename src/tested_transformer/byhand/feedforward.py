@@ -37,7 +37,8 @@ def feed_forward_backward(
     d_y: Float[np.ndarray, "*B D"], saved: dict[str, Any]
 ) -> tuple[Float[np.ndarray, "*B D"], dict[str, np.ndarray]]:
     """From the gradient of y: (d_x, d_params)."""
-    x, inner, hidden, params = saved.values()
+    x, inner, hidden = (saved[name] for name in ("x", "inner", "hidden"))
+    params = saved["params"]
     d_hidden, d_w_2, d_b_2 = linear_backward(d_y, hidden, params["w_2.weight"])
     d_inner = relu_backward(d_hidden, inner)
     d_x, d_w_1, d_b_1 = linear_backward(d_inner, x, params["w_1.weight"])

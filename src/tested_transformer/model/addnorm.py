@@ -14,7 +14,7 @@ def layer_norm(
     bias: Float[Tensor, "D"],
     eps: float = 1e-5,
 ) -> Float[Tensor, "*B D"]:
-    """Each row shifted to mean 0 and scaled to variance 1, then times weight, plus bias.
+    """Each row brought to mean 0 and variance 1, then times weight, plus bias.
 
     The variance divides by D, and eps stands inside the root (Ba et al., 2016).
     """
@@ -33,7 +33,7 @@ class LayerNorm(nn.Module):
         super().__init__()
         if d_model < 1:
             raise ValueError(f"d_model ({d_model}) must be at least 1")
-        if eps <= 0:
+        if not eps > 0:
             raise ValueError(f"eps ({eps}) must be positive")
         self.weight = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model))
@@ -77,7 +77,17 @@ class AddNorm(nn.Module):
         x: Float[Tensor, "*B D"],
         sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "*B D"]:
-        """Run sublayer, a function of one tensor, inside the frame."""
+        """Run sublayer, a function of one tensor that keeps its shape, in the frame."""
         if self.norm_first:
-            return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
+            return x + self.dropout(_run(sublayer, self.norm(x)))
+        return self.norm(x + self.dropout(_run(sublayer, x)))
+
+
+def _run(sublayer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    y = sublayer(x)
+    if not isinstance(y, Tensor):
+        raise TypeError(f"sublayer must return a tensor, not a {type(y).__name__}")
+    if y.shape != x.shape:  # it would be broadcast without a word
+        shapes = f"{tuple(y.shape)} and {tuple(x.shape)}"
+        raise ValueError(f"what sublayer returns must have the shape of x: {shapes}")
+    return y

@@ -28,4 +28,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Widen, activate, narrow."""
+        width, d_model = x.size(-1), self.w_1.in_features
+        if width != d_model:
+            raise ValueError(f"the width of x ({width}) must be d_model ({d_model})")
         return self.w_2(self.activation(self.w_1(x)))  # (*B, D) -> (*B, F) -> (*B, D)
