@@ -2,5 +2,6 @@
 
 from tested_transformer.draw import attention as attention
 from tested_transformer.draw import embedding as embedding
+from tested_transformer.draw import paper as paper
 from tested_transformer.draw import positions as positions
 from tested_transformer.draw import tokens as tokens
