@@ -103,7 +103,7 @@ def printed(name: str) -> float:
 
 
 def half_a_step(digits: str) -> float:
-    """Half a unit in the last place: so far from it may lie what was rounded to digits."""
+    """Half a unit in the last place: as far off as a rounded number may be."""
     mantissa, _, power = digits.partition("e")
     places = len(mantissa.partition(".")[2])
     return 0.5 * 10.0 ** (int(power or 0) - places)

@@ -94,7 +94,9 @@ def boxes(counts: Mapping[str, float]) -> Picture:
 
 
 @styled
-def intervals(sizes: Mapping[str, range], common: range, marked: int) -> Picture:
+def intervals(
+    sizes: Mapping[str, range], common: Sequence[int], marked: int
+) -> Picture:
     """Vocabulary sizes as bars, those in common as a band, one size as a line."""
     figure, ((axes,),) = picture(6.4, 1.2 + 0.36 * len(sizes))
     axes.axvspan(common[0], common[-1], color=FAINT, alpha=0.6, linewidth=0)
@@ -104,6 +106,8 @@ def intervals(sizes: Mapping[str, range], common: range, marked: int) -> Picture
     for name, bar in sizes.items():
         axes.barh(name, len(bar), left=bar[0], color=QUERY, height=0.6)
     axes.invert_yaxis()
+    axes.use_sticky_edges = False
+    axes.autoscale_view(scaley=False)
     axes.set_xticks(
         range(36_000, 44_000, 2000), [f"{x}\u202f000" for x in range(36, 44, 2)]
     )
