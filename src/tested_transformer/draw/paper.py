@@ -20,16 +20,16 @@ MARKERS = "os^Dv"
 
 @styled
 def operations(
-    n: ArrayLike, counts: Mapping[str, ArrayLike], d: int, curves: ArrayLike
+    n: ArrayLike,
+    counts: Mapping[str, ArrayLike],
+    d: int,
+    lines: Mapping[str, ArrayLike],
 ) -> Picture:
-    """Counted multiplications as points, formulas as lines over curves['n'].
-
-    A vertical line stands at the width d.
-    """
+    """Counted multiplications as points over n, formulas as lines, n = d dotted."""
     figure, ((axes,),) = picture(5.8, 4.2)
     axes.axvline(d, color=FAINT, linestyle=":")
     for i, (name, values) in enumerate(counts.items()):
-        axes.plot(n, curves[name], color=SERIES[i])
+        axes.plot(n, lines[name], color=SERIES[i])
         axes.plot(n, values, MARKERS[i], color=SERIES[i], label=name)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
