@@ -1,5 +1,6 @@
 """The paper's figures: the rows of Table 3 against real models, how a figure is judged, and the ledger of all."""
 
+import functools
 import json
 import re
 import warnings
@@ -33,6 +34,7 @@ FIELDS = {"h": "n_heads", "d_k": "d_k", "N": "n_layers", "d_model": "d_model", "
 each_row = pytest.mark.parametrize("name", TABLE_3)
 
 
+@functools.cache
 def parameters(config):
     with torch.device("meta"):
         return sum(parameter.numel() for parameter in Transformer(config).parameters())
