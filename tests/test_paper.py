@@ -163,7 +163,7 @@ AS_PRINTED = {name: float(figure.digits) for name, figure in PUBLISHED.items()}
 
 def rows(shown):
     head, rule, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in shown.markdown.split("\n")]
-    assert head == ["figure", "paper", "recalculated", "verdict", "where"]
+    assert head == ["figure", "paper", "ours", "verdict", "where"]
     assert all(re.fullmatch(r":?-+:?", cell) for cell in rule)
     return {line[0]: line[1:] for line in lines}
 

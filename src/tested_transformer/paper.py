@@ -146,7 +146,7 @@ def ledger(found: Mapping[str, float], place: str = "") -> Shown:
         raise ValueError(f"{sorted(unknown)} must be among the published figures")
     if missing := rows.keys() - found.keys():
         raise ValueError(f"{sorted(missing)} must be recalculated, too")
-    table = [("figure", "paper", "recalculated", "verdict", "where")]
+    table = [("figure", "paper", "ours", "verdict", "where")]
     for name, (digits, where, formula) in rows.items():
         says = verdict(found[name], digits)
         number = _written(found[name], digits, more=0 if says == "equal" else 2)

@@ -50,6 +50,7 @@ def paths(n: Sequence[int], lengths: Mapping[str, ArrayLike]) -> Picture:
     axes.set_yscale("log")
     axes.set_xticks(n, n)
     axes.minorticks_off()
+    axes.set_ylim(0.7, 12 * max(map(np.max, lengths.values())))  # room for the names
     axes.set_xlabel("words n")
     axes.set_ylabel("steps from first to last")
     axes.legend(loc="upper left")
