@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import yaml
 
+from tested_transformer import paper
 from tested_transformer.show import show
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -17,8 +18,9 @@ TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 ORDER = [pathlib.Path(c["file"]).name for part in TOC["parts"] for c in part["chapters"]]
 
 # Figures that others published, quoted with their source in the sentence: the only numbers that no cell has printed.
+# Those of the paper stand in tested_transformer/paper.py.
 PUBLISHED: dict[str, str] = {
-    "4.92": "perplexity of the base model and of row (E), Table 3, vaswani2017",
+    figure.digits: f"{name}, {figure.where}, vaswani2017" for name, figure in paper.GIVEN.items()
 }
 
 # A number as it is written: a sign (behind a word or a bracket it is a dash), thousands in groups, decimals, a power

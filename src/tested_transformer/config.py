@@ -107,3 +107,24 @@ BASE = Config(vocab_size=37_000)
 
 BIG = BASE.replace(d_model=1024, d_ff=4096, n_heads=16, dropout=0.3)
 """The paper's big model (Table 3, last row)."""
+
+TABLE_3 = {
+    "base": BASE,
+    "(A) h=1": BASE.replace(n_heads=1),
+    "(A) h=4": BASE.replace(n_heads=4),
+    "(A) h=16": BASE.replace(n_heads=16),
+    "(A) h=32": BASE.replace(n_heads=32),
+    "(B) d_k=16": BASE.replace(d_k=16),
+    "(B) d_k=32": BASE.replace(d_k=32),
+    "(C) N=2": BASE.replace(n_layers=2),
+    "(C) N=4": BASE.replace(n_layers=4),
+    "(C) N=8": BASE.replace(n_layers=8),
+    "(C) d_model=256": BASE.replace(d_model=256),
+    "(C) d_model=1024": BASE.replace(d_model=1024),
+    "(C) d_ff=1024": BASE.replace(d_ff=1024),
+    "(C) d_ff=4096": BASE.replace(d_ff=4096),
+    "(D) dropout=0.0": BASE.replace(dropout=0.0),
+    "(D) dropout=0.2": BASE.replace(dropout=0.2),
+    "big": BIG,
+}
+"""The rows of the paper's Table 3, but for those that change only the loss or positions."""
