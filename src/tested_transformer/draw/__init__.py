@@ -1,6 +1,8 @@
 """Every figure of the book. A drawing takes arrays and returns a picture; it computes nothing."""
 
 from tested_transformer.draw import attention as attention
+from tested_transformer.draw import decoder as decoder
 from tested_transformer.draw import embedding as embedding
+from tested_transformer.draw import encoder as encoder
 from tested_transformer.draw import positions as positions
 from tested_transformer.draw import tokens as tokens
