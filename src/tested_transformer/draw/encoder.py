@@ -9,7 +9,6 @@ from tested_transformer.draw._flow import above, arrow, below, blank, box, resid
 from tested_transformer.draw.picture import (
     FAINT,
     INK,
-    KEY,
     OUT,
     QUERY,
     SERIES,
@@ -20,6 +19,7 @@ from tested_transformer.draw.picture import (
     styled,
     tiles,
 )
+
 
 @styled
 def layer(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:

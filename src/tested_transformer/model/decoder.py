@@ -73,7 +73,9 @@ class Decoder(nn.Module):
 
 
 def _check_batch(x: Tensor, memory: Tensor) -> None:
-    if x.size(0) != memory.size(0):  # one memory for several sentences would be repeated
+    if x.size(0) != memory.size(
+        0
+    ):  # one memory for several sentences would be repeated
         raise ValueError(
             "x and memory must be equally many sentences:"
             f" {x.size(0)} and {memory.size(0)}"
