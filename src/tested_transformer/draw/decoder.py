@@ -62,7 +62,7 @@ def reach(
     figure, (panels,) = picture(
         6.6, 3.1, columns=2, width_ratios=[len(target), len(source)]
     )
-    top = 1.4 * max(np.max(words), np.max(memory))
+    top = 0.3 * max(np.max(words), np.max(memory))  # what is larger has the last colour
     for axes, x, names, title in (
         (panels[0], words, target, "words so far"),
         (panels[1], memory, source, "memory"),
