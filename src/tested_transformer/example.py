@@ -35,5 +35,16 @@ W_2 = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 1
 B_2 = np.array([0.0, 0.0, 1.0])
 """The feed-forward network, four numbers wide in the middle."""
 
+TARGET = ("<bos>", "ich", "liebe", "KI")
+
+Y = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+"""What the decoder has written so far, one row for each word."""
+
+C_Q = np.array([[0.0, 2.0, -1.0], [0.0, -1.0, -1.0], [0.0, 0.0, 2.0]])
+C_K = np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 1.0], [0.0, 1.0, -1.0]])
+C_V = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 1.0, 0.0]])
+C_O = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]])
+"""Cross-attention with one head: here a word looks for the one it has to translate next."""
+
 P = np.array([[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.3, 0.4, 0.5]])
 """Toy positions, one row for each place in the sentence. Not the paper's: those come in the chapter on positions."""

@@ -23,7 +23,12 @@ def decoder_layer(
     memory_mask: Bool[np.ndarray, "..."] | None = None,
     eps: float = 1e-5,
 ) -> tuple[Float[np.ndarray, "B T D"], dict[str, Any]]:
-    """Masked self-attention, attention to the memory, feed-forward (Section 3.1)."""
+    """Masked self-attention, attention to the memory, feed-forward (Section 3.1).
+
+    self_mask (hides the future) and memory_mask (hides padding of the source) are True
+    where a query may look. memory is what the encoder returned.
+    """
+    _check_batch(x, memory)
     saved: dict[str, Any] = {}
     attended, saved["self_attention"] = multi_head_attention(
         x, x, x, part(params, "self_attention"), n_heads, self_mask
@@ -69,7 +74,10 @@ def decoder(
     memory_mask: Bool[np.ndarray, "..."] | None = None,
     eps: float = 1e-5,
 ) -> tuple[Float[np.ndarray, "B T D"], list[dict[str, Any]]]:
-    """n_layers layers, all of them looking at the same memory."""
+    """n_layers layers, all of them looking at the same memory.
+
+    params has the parts layers.0, layers.1 and so on.
+    """
     saved, masks = [], (self_mask, memory_mask)
     for i in range(n_layers):
         layer = part(params, f"layers.{i}")
@@ -91,3 +99,10 @@ def decoder_backward(
         d_y, d_here, d[f"layers.{i}"] = decoder_layer_backward(d_y, save)
         d_memory += d_here
     return d_y, d_memory, whole(**d)
+
+
+def _check_batch(x: np.ndarray, memory: np.ndarray) -> None:
+    if len(x) != len(memory):  # one memory for several sentences would be repeated
+        raise ValueError(
+            f"x and memory must be equally many sentences: {len(x)} and {len(memory)}"
+        )

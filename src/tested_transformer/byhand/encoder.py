@@ -19,11 +19,14 @@ T = TypeVar("T")
 def part(params: dict[str, T], name: str) -> dict[str, T]:
     """The entries of one part, without its name: part "a" has "b" from "a.b"."""
     head = f"{name}."
-    return {
+    found = {
         key.removeprefix(head): value
         for key, value in params.items()
         if key.startswith(head)
     }
+    if not found:
+        raise ValueError(f"no parameter begins with {head!r}: {sorted(params)}")
+    return found
 
 
 def whole(**parts: dict[str, T]) -> dict[str, T]:
@@ -42,7 +45,11 @@ def encoder_layer(
     mask: Bool[np.ndarray, "..."] | None = None,
     eps: float = 1e-5,
 ) -> tuple[Float[np.ndarray, "B S D"], dict[str, Any]]:
-    """Self-attention, then feed-forward, each with residual and norm (Section 3.1)."""
+    """Self-attention, then feed-forward, each with residual and norm (Section 3.1).
+
+    params has the parts self_attention, addnorm_1, feed_forward and addnorm_2. Where
+    mask is True, a query may look.
+    """
     saved: dict[str, Any] = {}
     attended, saved["self_attention"] = multi_head_attention(
         x, x, x, part(params, "self_attention"), n_heads, mask
@@ -56,7 +63,10 @@ def encoder_layer(
 def encoder_layer_backward(
     d_y: Float[np.ndarray, "B S D"], saved: dict[str, Any]
 ) -> tuple[Float[np.ndarray, "B S D"], Params]:
-    """From the gradient of y: (d_x, d_params). Where a path forked, gradients add up."""
+    """From the gradient of y: (d_x, d_params).
+
+    Where a path forked on the way up, gradients add up on the way down.
+    """
     d: dict[str, Params] = {}
     d_x, d_fed, d["addnorm_2"] = add_norm_backward(d_y, saved["addnorm_2"])
     d_in, d["feed_forward"] = feed_forward_backward(d_fed, saved["feed_forward"])
@@ -75,7 +85,10 @@ def encoder(
     mask: Bool[np.ndarray, "..."] | None = None,
     eps: float = 1e-5,
 ) -> tuple[Float[np.ndarray, "B S D"], list[dict[str, Any]]]:
-    """n_layers layers of the same shape, each with its own parameters."""
+    """n_layers layers of the same shape, each with its own parameters.
+
+    params has the parts layers.0, layers.1 and so on. All layers get the same mask.
+    """
     saved = []
     for i in range(n_layers):
         x, save = encoder_layer(x, part(params, f"layers.{i}"), n_heads, mask, eps)

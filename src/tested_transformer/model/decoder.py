@@ -13,7 +13,7 @@ from tested_transformer.model.feedforward import FeedForward
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the memory, feed-forward (paper, Section 3.1).
+    """Masked self-attention, attention to the memory, feed-forward (Section 3.1).
 
     Each of the three stands inside `AddNorm`.
     """
@@ -38,6 +38,7 @@ class DecoderLayer(nn.Module):
 
         self_mask hides the future, memory_mask the padding of the source.
         """
+        _check_batch(x, memory)
         x = self.addnorm_1(x, lambda x: self.self_attention(x, x, x, self_mask)[0])
         x = self.addnorm_2(
             x, lambda x: self.cross_attention(x, memory, memory, memory_mask)[0]
@@ -69,3 +70,13 @@ class Decoder(nn.Module):
         for layer in self.layers:
             x = layer(x, memory, self_mask, memory_mask)
         return self.norm(x)
+
+
+def _check_batch(x: Tensor, memory: Tensor) -> None:
+    if x.size(0) != memory.size(
+        0
+    ):  # one memory for several sentences would be repeated
+        raise ValueError(
+            "x and memory must be equally many sentences:"
+            f" {x.size(0)} and {memory.size(0)}"
+        )

@@ -1,0 +1,78 @@
+"""Pictures of the decoder: one layer with its numbers, and what its outputs depend on."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tested_transformer.draw._flow import above, arrow, below, blank, box, residual
+from tested_transformer.draw.picture import (
+    KEY,
+    SIGNED,
+    WEIGHTS,
+    Picture,
+    picture,
+    styled,
+    tiles,
+)
+
+
+@styled
+def layer(
+    steps: Mapping[str, ArrayLike], target: Sequence[str], source: Sequence[str]
+) -> Picture:
+    """One decoder layer from top to bottom, with its numbers.
+
+    `steps` names them: y, self (weights), normed 1, memory, cross (weights), normed 2, hidden, out.
+    """
+    figure, frame = blank(5.9, 12.1)
+    boxes = {}
+    for name, centre, top, title in (
+        ("y", 3.75, 11.8, "$Y$"),
+        ("self", 3.75, 10.15, "self-attention, weights"),
+        ("normed 1", 3.75, 8.2, "add & norm"),
+        ("memory", 1.35, 6.28, "memory $M$"),
+        ("cross", 3.75, 6.55, "cross-attention, weights"),
+        ("normed 2", 3.75, 4.6, "add & norm"),
+        ("hidden", 3.75, 2.95, "feed-forward, hidden"),
+        ("out", 3.75, 1.13, "add & norm: the output"),
+    ):
+        words = source if name == "memory" else target
+        whole = WEIGHTS if name in ("self", "cross") else SIGNED
+        boxes[name] = box(figure, steps[name], (centre, top), title, words, whole)
+    for start, end in (("y", "self"), ("normed 1", "cross"), ("normed 2", "hidden")):
+        arrow(frame, below(boxes[start]), above(boxes[end]))
+    for start, before, after in (
+        ("y", "self", "normed 1"),
+        ("normed 1", "cross", "normed 2"),
+        ("normed 2", "hidden", "out"),
+    ):
+        residual(frame, boxes[start], boxes[before], boxes[after], 5.65)
+    middle = boxes["cross"].get_position()
+    y = (middle.y0 + middle.y1) / 2 * figure.get_figheight()
+    arrow(frame, (2.2, y), (2.4, y), KEY)
+    return figure
+
+
+@styled
+def reach(
+    words: ArrayLike, memory: ArrayLike, target: Sequence[str], source: Sequence[str]
+) -> Picture:
+    """How far each output row moves with each row that goes in: of the target (T, T), of the memory (T, S)."""
+    figure, (panels,) = picture(
+        6.6, 3.1, columns=2, width_ratios=[len(target), len(source)]
+    )
+    top = 0.3 * max(np.max(words), np.max(memory))  # what is larger has the last colour
+    for axes, x, names, title in (
+        (panels[0], words, target, "words so far"),
+        (panels[1], memory, source, "memory"),
+    ):
+        tiles(axes, x, WEIGHTS, (0, top), decimals=2)
+        axes.set_aspect("auto")
+        axes.set_xticks(range(len(names)), names)
+        axes.set_yticks(range(len(target)), target)
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+        axes.set_xlabel(title, color=KEY)
+    panels[0].set_ylabel("output row")
+    return figure
