@@ -46,7 +46,7 @@ Read = Iterator[tuple[str, Any]]
 
 
 def from_torch(theirs: nn.Module, **settings: Any) -> nn.Module:
-    """Our module with the weights of PyTorch's, in its dtype, on its device, in its mode.
+    """Our module with the weights of PyTorch's; dtype, device and mode stay.
 
     settings are fields of Config that theirs lacks: nn.Transformer needs vocab_size.
     Theirs also drops out inside attention and feed-forward; ours, as the paper, does

@@ -4,3 +4,4 @@ from tested_transformer.draw import attention as attention
 from tested_transformer.draw import embedding as embedding
 from tested_transformer.draw import positions as positions
 from tested_transformer.draw import tokens as tokens
+from tested_transformer.draw import transformer as transformer
