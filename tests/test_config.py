@@ -96,6 +96,7 @@ def test_the_bounds_themselves_are_allowed():
 
 
 SIZES = ["vocab_size", "d_model", "d_ff", "n_heads", "n_layers", "max_len", "d_k", "d_v"]
+BAD_EPS = (0, -1e-5, float("nan"), float("inf"))
 REFUSED = [
     *(({name: value}, ValueError, rf"{name} \({value}\) must be at least 1") for name in SIZES for value in (0, -3)),
     *(({name: 2.0}, TypeError, rf"{name} \(2.0\) must be a whole number") for name in SIZES),
@@ -107,11 +108,16 @@ REFUSED = [
         ({"dropout": p}, ValueError, rf"dropout \({p}\) must be at least 0 and below 1")
         for p in (-0.1, 1.0, float("nan"))
     ),
-    *(({"norm_eps": eps}, ValueError, rf"norm_eps \({eps}\) must be positive") for eps in (0, -1e-5, float("nan"))),
+    *(({"norm_eps": eps}, ValueError, rf"norm_eps \({eps}\) must be positive and finite") for eps in BAD_EPS),
     ({"activation": "tanh"}, ValueError, r"activation \('tanh'\) must be 'relu' or 'gelu'"),
     *(
         ({name: 1}, TypeError, rf"{name} \(1\) must be True or False")
         for name in ("attention_bias", "norm_first", "final_norm", "fused")
+    ),
+    *(
+        ({name: value}, TypeError, rf"{name} \({value!r}\) must be a number")
+        for name in ("dropout", "norm_eps")
+        for value in ("0.1", None, True)
     ),
     *(
         ({name: -1}, ValueError, rf"{name} \(-1\) must be at least 0 and below vocab_size \(10\)")

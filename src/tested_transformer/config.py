@@ -36,6 +36,23 @@ class Config:
     def __post_init__(self) -> None:
         for name in ("vocab_size", "d_model", "d_ff", "n_heads", "n_layers", "max_len"):
             _require_positive(name, getattr(self, name))
+        self._fill_in()
+        for name in ("attention_bias", "norm_first", "final_norm", "fused"):
+            if not isinstance(getattr(self, name), bool):
+                value = getattr(self, name)
+                raise TypeError(f"{name} ({value!r}) must be True or False")
+        for name in ("dropout", "norm_eps"):
+            _require_number(name, getattr(self, name))
+        rule = f"dropout ({self.dropout}) must be at least 0 and below 1"
+        _require(0 <= self.dropout < 1, rule)
+        rule = f"norm_eps ({self.norm_eps}) must be positive and finite"
+        _require(0 < self.norm_eps < float("inf"), rule)
+        rule = f"activation ({self.activation!r}) must be 'relu' or 'gelu'"
+        _require(self.activation in ("relu", "gelu"), rule)
+        self._check_ids()
+
+    def _fill_in(self) -> None:
+        """What follows from other fields where it was not given."""
         for name in ("d_k", "d_v"):
             if getattr(self, name) is None:
                 what = f"n_heads ({self.n_heads}) must divide d_model ({self.d_model})"
@@ -44,17 +61,6 @@ class Config:
             _require_positive(name, getattr(self, name))
         if self.final_norm is None:  # only norm-first leaves the last sum bare
             object.__setattr__(self, "final_norm", self.norm_first)
-        for name in ("attention_bias", "norm_first", "final_norm", "fused"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(
-                    f"{name} ({getattr(self, name)!r}) must be True or False"
-                )
-        rule = f"dropout ({self.dropout}) must be at least 0 and below 1"
-        _require(0 <= self.dropout < 1, rule)
-        _require(self.norm_eps > 0, f"norm_eps ({self.norm_eps}) must be positive")
-        rule = f"activation ({self.activation!r}) must be 'relu' or 'gelu'"
-        _require(self.activation in ("relu", "gelu"), rule)
-        self._check_ids()
 
     def _check_ids(self) -> None:
         names = ("pad_id", "bos_id", "eos_id", "unk_id")
@@ -90,6 +96,11 @@ def _require(holds: bool, rule: str) -> None:
 def _require_whole(name: str, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} ({value!r}) must be a whole number")
+
+
+def _require_number(name: str, value: object) -> None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise TypeError(f"{name} ({value!r}) must be a number")
 
 
 def _require_positive(name: str, value: Any) -> None:

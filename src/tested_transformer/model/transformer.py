@@ -1,5 +1,6 @@
 """The whole Transformer in PyTorch: token ids in, logits out."""
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -33,11 +34,12 @@ class Transformer(nn.Module):
 
         Sentences are filled up with pad_id. Ids are int64 or int32.
         """
-        self._check(source, target)
+        self._check(source=source, target=target)
         return self.embedding.logits(self.decode(target, self.encode(source), source))
 
     def encode(self, source: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
         """One vector for each token of source: the memory."""
+        self._check(source=source)
         mask = padding_mask(source, self.config.pad_id)
         return self.encoder(self.positions(self.embedding(source)), mask)
 
@@ -51,19 +53,27 @@ class Transformer(nn.Module):
 
         memory is `encode(source)`; source tells which of its rows are padding.
         """
-        pad, n = self.config.pad_id, target.size(-1)
+        self._check(source=source, target=target)
+        expected = (*source.shape, self.config.d_model)
+        if memory.shape != expected:
+            rule = f"{expected}: batch and length of source, and d_model"
+            raise ValueError(f"memory of shape {tuple(memory.shape)} must be {rule}")
+        pad, n = self.config.pad_id, target.size(1)
         self_mask = causal_mask(n, target.device) & padding_mask(target, pad)
         x = self.positions(self.embedding(target))
         return self.decoder(x, memory, self_mask, padding_mask(source, pad))
 
-    def _check(self, source: Tensor, target: Tensor) -> None:
-        for name, ids in (("source", source), ("target", target)):
+    def _check(self, **sentences: Tensor) -> None:
+        for name, ids in sentences.items():
+            if ids.dtype not in (torch.int64, torch.int32):
+                raise TypeError(f"{name} must be int64 or int32, not {ids.dtype}")
             if ids.dim() != 2 or 0 in ids.shape:
-                raise ValueError(
-                    f"{name} of shape {tuple(ids.shape)} must be (batch, length)"
-                )
-        if source.size(0) != target.size(0):
-            raise ValueError(
-                f"source and target must be equally many: {source.size(0)} sentences"
-                f" and {target.size(0)}"
-            )
+                rule = "(batch, length), at least one of each"
+                raise ValueError(f"{name} of shape {tuple(ids.shape)} must be {rule}")
+            if ids.size(1) > self.config.max_len:
+                rule = f"must not exceed max_len ({self.config.max_len})"
+                raise ValueError(f"the length of {name} ({ids.size(1)}) {rule}")
+        batches = [ids.size(0) for ids in sentences.values()]
+        if batches[0] != batches[-1]:
+            rule = "must be equally many sentences"
+            raise ValueError(f"source ({batches[0]}) and target ({batches[-1]}) {rule}")

@@ -1,0 +1,154 @@
+"""Pictures of the whole Transformer."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from numpy.typing import ArrayLike
+
+from tested_transformer.draw.picture import (
+    FAINT,
+    INK,
+    KEY,
+    OUT,
+    QUERY,
+    SIGNED,
+    VALUE,
+    WEIGHTS,
+    Picture,
+    picture,
+    styled,
+    tiles,
+)
+
+STEP, TILE = 0.92, (0.2, 0.12)
+"""Inches from one stop to the next, and of one number."""
+
+KINDS = {"table": OUT, "attention": QUERY, "feed-forward": VALUE, "norms": KEY}
+"""Colours of the kinds of boxes."""
+
+
+@styled
+def journey(
+    source: Mapping[str, ArrayLike],
+    target: Mapping[str, ArrayLike],
+    across: str,
+    words: Sequence[Sequence[str]],
+) -> Picture:
+    """Tensors (length, width) on their way through the model, from the bottom up.
+
+    The last of the source's column enters the target's at the stop named `across`.
+    """
+    figure = Picture(figsize=(5.6, STEP * len(target) + 0.1))
+    columns = [
+        [_stop(figure, *stop, x, level) for level, stop in enumerate(stops.items())]
+        for stops, x in ((source, 0.55), (target, 3.35))
+    ]
+    title = 0.24 / figure.get_size_inches()[1]
+    for stops in columns:
+        for start, end in pairwise(stops):
+            low, high = start.get_position(), end.get_position()
+            middle = low.x0 + 0.1
+            _line(figure, (middle, low.y1 + title), (middle, high.y0), "-|>", INK)
+    for stops, sentence in zip(columns, words, strict=True):
+        stops[0].set_yticks(range(len(sentence)), sentence)
+        stops[0].tick_params(length=0, pad=2)
+    memory, goal = columns[0][-1], columns[1][list(target).index(across)]
+    start, end = memory.get_position(), goal.get_position()
+    level, aim = (start.y0 + start.y1) / 2, (end.y0 + end.y1) / 2
+    bend = (start.x1 + end.x0) / 2
+    _line(figure, (start.x1, level), (bend, level), "-", KEY)
+    _line(figure, (bend, level), (bend, aim), "-", KEY)
+    _line(figure, (bend, aim), (end.x0, aim), "-|>", KEY)
+    return figure
+
+
+def _stop(figure: Picture, name: str, values: ArrayLike, x: float, level: int) -> Axes:
+    """One tensor as coloured tiles, its name and shape above."""
+    rows, columns = np.shape(values)
+    wide, high = figure.get_size_inches()
+    size = TILE[0] * columns / wide, TILE[1] * rows / high
+    axes = figure.add_axes((x / wide, (0.1 + STEP * level) / high, *size))
+    largest = np.abs(values).max()
+    axes.imshow(values, cmap=SIGNED, vmin=-largest, vmax=largest, aspect="auto")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set(visible=True, color=FAINT)
+    axes.set_title(f"{name}  {rows} × {columns}", pad=3)
+    return axes
+
+
+def _line(
+    figure: Picture,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    style: str,
+    colour: str,
+) -> None:
+    look = {"mutation_scale": 11, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
+    line = FancyArrowPatch(start, end, arrowstyle=style, color=colour, **look)
+    line.set_transform(figure.transFigure)
+    figure.add_artist(line)
+
+
+@styled
+def areas(parts: Mapping[str, Mapping[str, int]]) -> Picture:
+    """Numbers of parameters as areas: a column for each part, cut into its boxes.
+
+    The whole rectangle is the whole model.
+    """
+    figure, ((axes,),) = picture(5.6, 4.2)
+    whole = sum(sum(boxes.values()) for boxes in parts.values())
+    left = 0.0
+    for part, boxes in parts.items():
+        width, bottom = sum(boxes.values()) / whole, 0.0
+        for box, number in boxes.items():
+            height = number / whole / width
+            kind = next(kind for kind in KINDS if kind in box)
+            look = {"facecolor": KINDS[kind], "edgecolor": "white", "linewidth": 2}
+            axes.add_patch(Rectangle((left, bottom), width, height, **look))
+            if height > 0.05:  # a thinner one has no room for words
+                middle = left + width / 2, bottom + height / 2
+                words = f"{box}\n{number / 1e6:.1f} M"
+                axes.text(*middle, words, ha="center", va="center", color="white")
+            bottom += height
+        axes.text(left + width / 2, 1.015, part, ha="center", va="bottom")
+        left += width
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.axis("off")
+    return figure
+
+
+@styled
+def uses(parts: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
+    """How much each use adds to each row of the table: a bar for a use and a word."""
+    figure, ((axes,),) = picture(5.6, 3.4)
+    places, thick = np.arange(len(words)), 0.8 / len(parts)
+    colours = (QUERY, KEY, VALUE)
+    for i, (use, sizes) in enumerate(parts.items()):
+        look = {"height": thick, "color": colours[i], "label": use}
+        axes.barh(places + (i - (len(parts) - 1) / 2) * thick, sizes, **look)
+    axes.set_yticks(places, words)
+    axes.invert_yaxis()
+    axes.set_xlabel("length of the gradient of the row")
+    figure.legend(loc="outside upper center", ncols=len(parts))
+    return figure
+
+
+@styled
+def guesses(
+    percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]
+) -> Picture:
+    """Probabilities in percent (length, vocabulary) of the next token, as tiles."""
+    figure, ((axes,),) = picture(5.6, 0.9 + 0.45 * len(read))
+    tiles(axes, np.round(percent), WEIGHTS, (0, 100), decimals=0)
+    axes.set_aspect("auto")
+    axes.set_xticks(range(len(candidates)), candidates, rotation=45, ha="left")
+    axes.set_yticks(range(len(read)), read)
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_ylabel("read last")
+    axes.set_xlabel("next token, percent")
+    return figure
