@@ -150,7 +150,7 @@ def test_future_tokens_change_nothing_before_them(run, n_layers):
     for t in range(5):
         changed = x.copy()
         changed[:, t] += normal(4)
-        moved = (run(changed, memory, params, CAUSAL, None, n_layers) != out).any(axis=2)
+        moved = np.abs(run(changed, memory, params, CAUSAL, None, n_layers) - out).max(axis=2) > 1e-12
         assert moved.tolist() == [[i >= t for i in range(5)]] * 3
 
 
@@ -195,7 +195,7 @@ def test_the_target_asks_and_the_memory_answers(run):
     for s in range(5):  # and every row hears every word of it
         changed = square.copy()
         changed[:, s] += normal(4)
-        assert (run(x, changed, params, CAUSAL) != run(x, square, params, CAUSAL)).any(axis=2).all()
+        assert np.all(np.abs(run(x, changed, params, CAUSAL) - run(x, square, params, CAUSAL)).max(axis=2) > 1e-6)
 
 
 @both_tracks
@@ -204,7 +204,7 @@ def test_padding_in_the_memory_means_nothing_in_any_layer(run, n_layers):
     (x, memory), params = inputs(), stack(n_layers=n_layers)[1]
     out = run(x, memory, params, *MASKS, n_layers)
     other = np.where((SOURCE_IDS != 0)[..., None], memory, 1000 * normal(*MEMORY_SHAPE, seed=1))
-    assert np.array_equal(run(x, other, params, *MASKS, n_layers), out)
+    assert_near(run(x, other, params, *MASKS, n_layers), out, 1e-13)
     assert_near(run(x[:1], memory[:1, :4], params, CAUSAL, None, n_layers), out[:1], 1e-13)
     assert not np.allclose(run(x, other, params, SELF_MASK, None, n_layers)[0], out[0], atol=0.01)
 
@@ -217,7 +217,7 @@ def test_padding_in_the_target_means_nothing_in_any_layer(run, n_layers):
     mask = CAUSAL & front[:, None, None, :]
     other = np.where(front[..., None], x, 1000 * normal(*X_SHAPE, seed=1))
     out = run(x, memory, params, mask, MEMORY_MASK, n_layers)
-    assert np.array_equal(run(other, memory, params, mask, MEMORY_MASK, n_layers)[front], out[front])
+    assert_near(run(other, memory, params, mask, MEMORY_MASK, n_layers)[front], out[front], 1e-13)
     assert_near(run(x[1:2, 2:], memory[1:2], params, CAUSAL[:3, :3], None, n_layers)[0], out[1, 2:], 1e-13)
 
 
@@ -265,7 +265,7 @@ def test_every_layer_looks_at_the_same_memory():
         assert saved[i]["cross_attention"]["key"] is saved[i]["cross_attention"]["value"]
         assert np.array_equal(saved[i]["cross_attention"]["key"], memory)
         x = decoder_layer(x, memory, part(params, f"layers.{i}"), 2, *MASKS)[0]
-    assert np.array_equal(out, x)
+    assert_near(out, x, 1e-14)
     model, _ = filled(Decoder(CONFIG.replace(n_layers=3)))
     seen = []
     for layer in model.layers:
@@ -295,7 +295,7 @@ def test_the_gradient_of_the_memory_is_a_sum_over_the_layers():
         d_y, share, _ = decoder_layer_backward(d_y, save)
         shares.append(share)
     assert_near(d_memory, sum(shares), 1e-14)
-    assert np.array_equal(d_x, d_y)
+    assert_near(d_x, d_y, 1e-14)
     assert all(np.abs(share).max() > 0.01 for share in shares)
 
 
@@ -505,9 +505,9 @@ def test_dropout_acts_in_training_only():
     model, _ = stack(dropout=0.5)
     ins = [torch.tensor(x) for x in inputs()]
     torch.manual_seed(0)
-    assert not torch.equal(model(*ins), model(*ins))
+    assert not torch.allclose(model(*ins), model(*ins), atol=0.01)
     model.eval()
-    assert torch.equal(model(*ins), model(*ins))
+    assert torch.allclose(model(*ins), model(*ins), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("changes", [{}, {"norm_first": True, "activation": "gelu"}], ids=str)
@@ -515,7 +515,7 @@ def test_a_decoder_can_be_pickled_and_copied(changes):
     model, _ = stack(**changes)
     ins = [torch.tensor(x) for x in (*inputs(), *MASKS)]
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert torch.equal(other(*ins), model(*ins))
+        assert_near(other(*ins), model(*ins).detach(), 1e-14)
 
 
 # Refusals

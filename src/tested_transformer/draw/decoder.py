@@ -59,13 +59,11 @@ def reach(
     words: ArrayLike, memory: ArrayLike, target: Sequence[str], source: Sequence[str]
 ) -> Picture:
     """How far each output row moves with each row that goes in: of the target (T, T), of the memory (T, S)."""
-    figure, (panels,) = picture(
-        6.6, 3.1, columns=2, width_ratios=[len(target), len(source)]
-    )
+    figure, panels = picture(4.4, 5.0, rows=2)
     top = 0.3 * max(np.max(words), np.max(memory))  # what is larger has the last colour
     for axes, x, names, title in (
-        (panels[0], words, target, "words so far"),
-        (panels[1], memory, source, "memory"),
+        (panels[0, 0], words, target, "words so far"),
+        (panels[1, 0], memory, source, "memory"),
     ):
         tiles(axes, x, WEIGHTS, (0, top), decimals=2)
         axes.set_aspect("auto")
@@ -74,5 +72,5 @@ def reach(
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
         axes.set_xlabel(title, color=KEY)
-    panels[0].set_ylabel("output row")
+        axes.set_ylabel("output row")
     return figure
