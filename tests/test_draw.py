@@ -45,6 +45,23 @@ FIGURES = {
     "temperature": lambda: draw.attention.temperature(TEMPERATURES, CURVES, WORDS, marked=1.7),
     "widths": lambda: draw.attention.widths(WIDTHS, [2.1, 3.9, 8.2, 15.7], [0.3, 0.2, 0.1, 0.05], [0.3] * 4),
 }
+SOURCE = {name: normal(3, 6) for name in ("embedding", "self-attention", "memory")}
+TARGET = {name: normal(4, 6) for name in ("embedding", "masked attention", "cross-attention")} | {
+    "logits": normal(4, 10)
+}
+SENTENCES = WORDS, ("<bos>", "ich", "liebe", "KI")
+PARTS = {
+    "shared": {"table": 3_000_000},
+    "encoder": {"self-attention": 1_000_000, "feed-forward": 3_990_000, "norms": 10_000},
+    "decoder": {"cross-attention": 2_000_000},
+}
+USES = {"as source": [1.0, 0.0], "as target": [0.5, 0.25], "at the output": [0.1, 0.2]}
+FIGURES |= {
+    "journey": lambda: draw.transformer.journey(SOURCE, TARGET, "cross-attention", SENTENCES),
+    "areas": lambda: draw.transformer.areas(PARTS),
+    "uses": lambda: draw.transformer.uses(USES, WORDS[:2]),
+    "guesses": lambda: draw.transformer.guesses([[12.3, 87.7], [50, 50], [1, 99]], WORDS, ("yes", "no")),
+}
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 
@@ -213,3 +230,50 @@ def test_no_window_and_no_global_state_is_left_behind():
     before = dict(matplotlib.rcParams)
     FIGURES["weights"]()
     assert dict(matplotlib.rcParams) == before
+
+
+def test_the_journey_shows_each_tensor_with_its_shape_in_order_from_the_bottom_up():
+    figure = FIGURES["journey"]()
+    stops = [*SOURCE.items(), *TARGET.items()]
+    assert len(figure.axes) == len(stops)
+    for axes, (name, x) in zip(figure.axes, stops, strict=True):
+        rows, columns = x.shape
+        assert axes.get_title(loc="left") == f"{name}  {rows} × {columns}"
+        assert np.array_equal(axes.get_images()[0].get_array(), x)
+        low, high = axes.get_images()[0].get_clim()
+        assert -low == high == np.abs(x).max()
+    heights = [axes.get_position().y0 for axes in figure.axes]
+    assert heights[:3] == sorted(heights[:3])
+    assert heights[3:] == sorted(heights[3:])
+    assert [labels(figure.axes[i].get_yticklabels()) for i in (0, 3)] == [list(words) for words in SENTENCES]
+    ends = [tuple(a._posA_posB[1]) for a in figure.artists if a.get_edgecolor()[:3] == to_rgb(KEY)]
+    goal = figure.axes[3 + list(TARGET).index("cross-attention")].get_position()
+    assert np.allclose(ends[-1], (goal.x0, (goal.y0 + goal.y1) / 2))
+
+
+def test_every_area_is_the_share_of_its_number():
+    (axes,) = FIGURES["areas"]().axes
+    numbers = [number for boxes in PARTS.values() for number in boxes.values()]
+    assert np.allclose([box.get_width() * box.get_height() for box in axes.patches], np.divide(numbers, sum(numbers)))
+    words = [text.get_text() for text in axes.texts]
+    assert [name for name in words if "\n" not in name] == list(PARTS)
+    assert "self-attention\n1.0 M" in words
+    assert not any("norms" in text for text in words), "too thin for words"
+
+
+def test_the_bars_of_the_uses_are_the_lengths_beside_their_words():
+    figure = FIGURES["uses"]()
+    (axes,) = figure.axes
+    assert labels(axes.get_yticklabels()) == list(WORDS[:2])
+    for bars, (use, lengths) in zip(axes.containers, USES.items(), strict=True):
+        assert bars.get_label() == use
+        assert [bar.get_width() for bar in bars] == lengths
+        assert [round(bar.get_y() + bar.get_height() / 2) for bar in bars] == [0, 1]
+    assert labels(figure.legends[0].get_texts()) == list(USES)
+
+
+def test_guesses_have_a_row_for_each_token_read_and_a_column_for_each_that_could_follow():
+    (axes,) = FIGURES["guesses"]().axes
+    assert texts(axes) == [["12", "88"], ["50", "50"], ["1", "99"]]
+    assert labels(axes.get_yticklabels()) == list(WORDS)
+    assert labels(axes.get_xticklabels()) == ["yes", "no"]

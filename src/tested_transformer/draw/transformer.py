@@ -23,7 +23,7 @@ from tested_transformer.draw.picture import (
     tiles,
 )
 
-STEP, TILE = 0.92, (0.2, 0.12)
+STEP, TILE = 1.05, (0.2, 0.16)
 """Inches from one stop to the next, and of one number."""
 
 KINDS = {"table": OUT, "attention": QUERY, "feed-forward": VALUE, "norms": KEY}
@@ -41,10 +41,10 @@ def journey(
 
     The last of the source's column enters the target's at the stop named `across`.
     """
-    figure = Picture(figsize=(5.6, STEP * len(target) + 0.1))
+    figure = Picture(figsize=(5.3, STEP * len(target) + 0.1))
     columns = [
         [_stop(figure, *stop, x, level) for level, stop in enumerate(stops.items())]
-        for stops, x in ((source, 0.55), (target, 3.35))
+        for stops, x in ((source, 0.55), (target, 3.15))
     ]
     title = 0.24 / figure.get_size_inches()[1]
     for stops in columns:
@@ -142,7 +142,7 @@ def guesses(
     percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]
 ) -> Picture:
     """Probabilities in percent (length, vocabulary) of the next token, as tiles."""
-    figure, ((axes,),) = picture(5.6, 0.9 + 0.45 * len(read))
+    figure, ((axes,),) = picture(5.2, 0.9 + 0.45 * len(read))
     tiles(axes, np.round(percent), WEIGHTS, (0, 100), decimals=0)
     axes.set_aspect("auto")
     axes.set_xticks(range(len(candidates)), candidates, rotation=45, ha="left")
