@@ -68,7 +68,7 @@ class MultiHeadAttention(nn.Module):
                 rule = f"must be (batch, length, {d_model})"
                 raise ValueError(f"{name} of shape {shape} {rule}")
         sizes = [x.size(0) for x in (query, key, value)]
-        if len(set(sizes)) > 1:
+        if any(size != sizes[0] for size in sizes):
             raise ValueError(
                 f"query, key and value must have the same batch size, not {sizes}"
             )
