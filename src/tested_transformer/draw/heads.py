@@ -107,7 +107,7 @@ def path(
     words: Sequence[str],
 ) -> Picture:
     """From X through two heads, each with Q, K, V, weights and out, to the output."""
-    figure, ((frame,),) = picture(7.2, 8.6)
+    figure, ((frame,),) = picture(5.6, 8.2)
     figure.set_layout_engine("none")
     frame.remove()
     start = _box(figure, (0.36, 0.875, 0.28), x, "$X$", INK, words)

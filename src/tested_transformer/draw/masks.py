@@ -58,7 +58,7 @@ def combined(
     """
     causal, padding = np.asarray(causal), np.asarray(padding)
     batch, n = len(padding), len(causal)
-    figure, rows = picture(7.2, 0.9 + 1.75 * batch, batch, 3)
+    figure, rows = picture(6.2, 0.8 + 1.55 * batch, batch, 3)
     titles = ("causal  (T, T)", "padding  (B, 1, 1, T)", "both  (B, 1, T, T)")
     for b, words in enumerate(sentences):
         keys = np.broadcast_to(padding[b, 0], (n, n))
