@@ -325,17 +325,16 @@ def test_dropout_stands_where_the_paper_has_it_and_nowhere_else(norm_first, fuse
     assert attended.call_count == (3 * n if fused else 0)
 
 
-def test_dropout_falls_on_the_output_of_the_sub_layer_and_not_on_the_residual_path():
-    model = create(dropout=0.5, n_layers=1).train()
-    layer = model.encoder.layers[0]
-    seen = []
-    layer.addnorm_2.dropout.register_forward_hook(lambda _, args, out: seen.extend((args[0], out)))
-    norm_input = inputs_of(
-        layer.addnorm_2.norm, lambda: seen.append(inputs_of(layer.addnorm_2, lambda: model.encode(SOURCE)))
-    )
-    before, after, ((x, _),) = seen
-    assert not torch.equal(before, after)
-    assert torch.equal(norm_input[0][0], x + after)
+@each_order
+def test_dropout_falls_on_the_output_of_the_sub_layer_and_not_on_the_residual_path(norm_first):
+    frame = create(norm_first, dropout=0.5, n_layers=1).train().encoder.layers[0].addnorm_2
+    seen = {}
+    frame.dropout.register_forward_hook(lambda _, args, out: seen.update(before=args[0], after=out))
+    frame.norm.register_forward_pre_hook(lambda _, args: seen.update(normed=args[0]))
+    x = torch.tensor(normal(1, 5, 8))
+    y = frame(x, lambda x: 2 * x)
+    assert not torch.equal(seen["before"], seen["after"])
+    assert torch.equal(y if norm_first else seen["normed"], x + seen["after"])
 
 
 # The start
