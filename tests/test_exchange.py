@@ -458,6 +458,14 @@ OURS_REFUSED = {
         rf"d_ff {SAME}32 and 5",
     ),
     "two depths": (lambda: changed(Transformer(TINY), encoder__layers=nn.ModuleList()), rf"n_layers {SAME}0 and 2"),
+    "another norm at the end": (
+        lambda: changed(Encoder(TINY), norm=nn.RMSNorm(16)),
+        r"norm \(RMSNorm\) has no counterpart in theirs",
+    ),
+    "another norm in a layer": (
+        lambda: changed(DecoderLayer(TINY), addnorm_3__norm=nn.LayerNorm(16)),
+        r"addnorm_3.norm \(LayerNorm\) has no counterpart in theirs",
+    ),
     "one final norm": (lambda: changed(Transformer(TINY), decoder__norm=LayerNorm(16)), rf"final_norm {SAME}False and"),
 }
 

@@ -40,7 +40,10 @@ OURS = {
 
 LAYERS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
 STACKS = (nn.TransformerEncoder, nn.TransformerDecoder)
-PARTS = (nn.Transformer, nn.Linear, nn.Dropout, nn.ModuleList, nn.ReLU, nn.GELU)
+PARTS = (nn.Linear, nn.Dropout, nn.ModuleList, nn.ReLU, nn.GELU)
+REST_OF_THEIRS = (*PARTS, nn.Transformer)
+REST_OF_OURS = (*PARTS, Transformer, EncoderLayer, DecoderLayer, nn.Identity)
+OUTSIDE = ("embedding", "positions")  # of a Transformer: theirs has neither
 OF_WHOLE = {"vocab_size", "max_len", "pad_id", "bos_id", "eos_id", "unk_id"}
 Read = Iterator[tuple[str, Any]]
 
@@ -127,18 +130,18 @@ def _read_theirs(theirs: nn.Module) -> Read:
             yield from (("dropout", getattr(m, part).p) for part in outputs)
         elif type(m) in STACKS:
             yield from (("n_layers", len(m.layers)), ("final_norm", m.norm is not None))
-        elif not isinstance(m, PARTS):
+        elif not isinstance(m, REST_OF_THEIRS):
             raise ValueError(f"{name} ({type(m).__name__}) has no counterpart in ours")
 
 
 def _read_ours(ours: nn.Module) -> Read:
-    for m in ours.modules():
+    for name, m in ours.named_modules():
         if isinstance(m, MultiHeadAttention):
             width = m.w_q.in_features
-            for name, w in (("d_k", m.w_q), ("d_v", m.w_v)):
+            for size, w in (("d_k", m.w_q), ("d_v", m.w_v)):
                 if w.out_features != width:
                     rule = f"must be d_model ({width}) for PyTorch's attention"
-                    raise ValueError(f"n_heads times {name} ({w.out_features}) {rule}")
+                    raise ValueError(f"n_heads times {size} ({w.out_features}) {rule}")
             yield from (("d_model", width), ("n_heads", m.n_heads))
             yield "attention_bias", m.w_q.bias is not None
             yield "attention_dropout", m.dropout
@@ -152,6 +155,10 @@ def _read_ours(ours: nn.Module) -> Read:
         elif isinstance(m, (Encoder, Decoder)):
             final = isinstance(m.norm, LayerNorm)
             yield from (("n_layers", len(m.layers)), ("final_norm", final))
+        elif not name.startswith(OUTSIDE) and not isinstance(m, REST_OF_OURS):
+            raise ValueError(
+                f"{name} ({type(m).__name__}) has no counterpart in theirs"
+            )
 
 
 def _agreed(read: Read, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
