@@ -443,6 +443,8 @@ def test_grids_have_a_row_for_each_token_written():
 
 def test_the_machine_reads_from_below_and_writes_to_above():
     (axes,) = FIGURES["machine"]().axes
-    heights = {(t.get_text(), round(t.get_position()[0], 1)): t.get_position()[1] for t in axes.texts if t.get_text()}
-    assert all(heights[token, i] < 0 for i, token in enumerate(["4", "9", "7"]))
-    assert all(heights[token, i] > 0 for i, token in enumerate(["7", "9", "4", "EOS"], start=3))
+    places = [(text.get_text(), *text.get_position()) for text in axes.texts if text.get_text()]
+    below = [token for token, _, height in sorted(places, key=lambda place: place[1]) if height < 0]
+    above = [token for i in range(3, 7) for token, x, height in places if height > 0 and x == i]
+    assert below == ["4", "9", "7", "BOS", "7", "9", "4"]  # what is written is read in the next step
+    assert above == ["7", "9", "4", "EOS"]

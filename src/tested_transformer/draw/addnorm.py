@@ -112,7 +112,8 @@ def _tile(axes: Axes, x: float, y: float, marked: bool, padding: bool) -> None:
 def layers(gradients: Mapping[int, Mapping[str, ArrayLike]]) -> Picture:
     """Gradient sizes by layer, a panel for each depth and a curve for each order.
 
-    Each curve holds (seeds × layers): every seed is drawn thin, their mean thick.
+    Each curve holds (seeds × layers): every seed is drawn thin, their geometric mean
+    thick.
     """
     figure, (panels,) = picture(7.2, 3.7, columns=len(gradients), sharey=True)
     for axes, (n, orders) in zip(panels, gradients.items(), strict=True):
@@ -121,7 +122,8 @@ def layers(gradients: Mapping[int, Mapping[str, ArrayLike]]) -> Picture:
             colour = (KEY, QUERY)[j]
             axes.plot(x, np.transpose(sizes), color=colour, linewidth=0.5, alpha=0.25)
             style = {"color": colour, "linestyle": STYLES[j]}
-            axes.plot(x, np.mean(sizes, axis=0), label=name, linewidth=3, **style)
+            middle = np.exp(np.mean(np.log(sizes), axis=0))
+            axes.plot(x, middle, label=name, linewidth=3, **style)
         axes.set_yscale("log")
         axes.set_title(f"{n} layers")
         axes.set_xlabel("layer")

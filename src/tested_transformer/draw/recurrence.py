@@ -79,8 +79,11 @@ def _arrow(
 
 @styled
 def machine(read: Sequence[str], written: Sequence[str]) -> Picture:
-    """States that read tokens and states that write tokens, in one row of steps."""
-    figure, ((axes,),) = picture(7.2, 2.5)
+    """States that read tokens and states that write them, in one row of steps.
+
+    The first writing state reads BOS, each other one what was written before it.
+    """
+    figure, ((axes,),) = picture(7.2, 2.9)
     n, total = len(read), len(read) + len(written)
     for i, token in enumerate([*read, *written]):
         reads = i < n
@@ -89,18 +92,22 @@ def machine(read: Sequence[str], written: Sequence[str]) -> Picture:
         low, high = sorted((0.28 * far, 0.8 * far))
         _arrow(axes, (i, low), (i, high), colour)
         axes.text(i, 1.08 * far, token, ha="center", va="center", color=colour)
+        if not reads:
+            before = "BOS" if i == n else written[i - n - 1]
+            _arrow(axes, (i, -0.8), (i, -0.28), OUT)
+            axes.text(i, -1.08, before, ha="center", va="center", color=OUT)
         if i + 1 < total:
             _arrow(axes, (i + 0.22, 0), (i + 0.78, 0), QUERY if i + 1 == n else INK)
     for at, words, colour, level in (
         ((n - 3) / 2, "reads", KEY, 0.5),
         (n - 0.6, "the last state,\nand nothing else", QUERY, 0.8),
-        (n + (total - n - 1) / 2, "writes", OUT, -0.5),
+        (n + (total - n - 1) / 2, "writes, and reads what it wrote", OUT, 1.5),
     ):
         side = "right" if colour == QUERY else "center"
         axes.text(at, level, words, ha=side, va="center", color=colour)
     axes.plot([n - 0.5] * 2, [0.12, 0.75], color=QUERY, linewidth=1)
     axes.set_xlim(-0.6, total - 0.4)
-    axes.set_ylim(-1.25, 1.25)
+    axes.set_ylim(-1.25, 1.65)
     axes.set_axis_off()
     return figure
 
