@@ -85,7 +85,7 @@ def training(
             style = {"color": colour, "linestyle": line, "linewidth": 1.5}
             axes.plot(steps, loss, label=None if i else label, **style)
     axes.axhline(level, color=INK, linewidth=1)
-    place = {"xytext": (0, 4), "textcoords": "offset points"}
+    place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
     axes.annotate(name, (len(np.asarray(loss)), level), ha="right", **place)
     axes.set_xlim(1, None)
     axes.set_xlabel("step")
