@@ -55,6 +55,8 @@ def smoothed_loss(
 ) -> float:
     """The mean loss of all tokens that are not padding."""
     real = targets != pad_id
+    if not real.any():
+        raise ValueError(f"all targets are pad_id ({pad_id}): no token has a loss")
     return float(cross_entropy(logits[real], targets[real], smoothing).mean())
 
 
