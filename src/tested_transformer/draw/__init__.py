@@ -1,19 +1,18 @@
 """Every figure of the book. A drawing takes arrays and returns a picture; it computes nothing."""
 
-from tested_transformer.draw import addnorm as addnorm
 from tested_transformer.draw import adam as adam
+from tested_transformer.draw import addnorm as addnorm
 from tested_transformer.draw import attention as attention
 from tested_transformer.draw import decoder as decoder
 from tested_transformer.draw import embedding as embedding
 from tested_transformer.draw import encoder as encoder
 from tested_transformer.draw import feedforward as feedforward
 from tested_transformer.draw import heads as heads
+from tested_transformer.draw import loss as loss
 from tested_transformer.draw import masks as masks
 from tested_transformer.draw import paper as paper
 from tested_transformer.draw import positions as positions
 from tested_transformer.draw import recurrence as recurrence
-from tested_transformer.draw import loss as loss
-from tested_transformer.draw import positions as positions
 from tested_transformer.draw import schedule as schedule
 from tested_transformer.draw import tokens as tokens
 from tested_transformer.draw import transformer as transformer
