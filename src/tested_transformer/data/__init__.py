@@ -1,0 +1,1 @@
+"""Sequences to learn from."""
