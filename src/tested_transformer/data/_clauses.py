@@ -30,16 +30,17 @@ from tested_transformer.data._words import (
 )
 
 T = TypeVar("T")
-OWN = ["animal", "text", "food", "soup", "drink", "clothes", "vehicle", "thing", "room"]
+OWN = ["animal", "text", "letter", "food", "soup", "milk", "tea", "clothes", "vehicle"]
+OWN += ["thing", "room"]
 LARGE = ["place", "room", "door", "train"]  # nobody sees a forest in a kitchen
-MOVABLE = [*LIVING, "text", "food", "clothes", "thing"]
-PERSONS = ["I", "you", "he", "she", "we", "they"]
+MOVABLE = [*LIVING, "text", "letter", "food", "clothes", "thing"]
+PERSONS = ["I", "I", "you", "you", "he", "she", "we", "they"]
 SELF = {"I": ["I", "we"], "we": ["I", "we"], "you": ["you"], "they": ["they"]}
 
 
 def kind(p: Phrase) -> str:
     """What a phrase speaks of."""
-    return p.noun.kind if p.noun else "person"
+    return p.noun.kind if p.noun else "adult"
 
 
 def qualities(p: Phrase) -> list[Adjective]:
@@ -101,7 +102,8 @@ class Speaker:
         if kind(subject) in MOVABLE and self.chance(0.3):
             parts = {"in": self.place("in", ["room", "place"])}
         passing = "in" in parts or parts["predicate"].english in MOODS
-        tense = self.pick_by(now=3, past=2, will=int(passing))
+        lasting = not passing and kind(subject) in LIVING
+        tense = self.pick_by(now=3, past=2 - 2 * lasting, will=int(passing))
         negated = self.chance(0.2)
         parts |= self.when(BE, tense, negated) if passing else {}
         return Clause(subject._replace(adjective=None), BE, tense, parts, negated)
@@ -109,7 +111,7 @@ class Speaker:
     # Subjects and objects
 
     def doer(self, verb: Verb, known: bool) -> Phrase:
-        if "person" in verb.subjects:
+        if "relative" in verb.subjects:
             return self.somebody(verb.subjects, known)
         return self.noun(verb.subjects, self.pick(["the", "this"]))
 
@@ -160,9 +162,8 @@ class Speaker:
                 parts[slot] = self.place(slot, kinds)
                 continue
             base = verb.english[0]
-            known = base in TIMELESS or (
-                slot == "dat" and (negated or "acc" in verb.objects)
-            )
+            known = base in TIMELESS or slot == "zu"
+            known |= slot == "dat" and (negated or "acc" in verb.objects)
             p = self.other(others, kinds, known and base != "have", base == "have")
             if negated and p.determiner in NUMBERS:
                 p = p._replace(determiner="the")
@@ -213,7 +214,7 @@ class Speaker:
         if kind(subject) not in PEOPLE:
             living = ["can", "want", "will"] if kind(subject) in LIVING else ["will"]
             modals = [m for m in modals if m in living]
-        tense = self.pick_by(now=5, past=3, modal=3 if modals else 0)
+        tense = self.pick_by(now=8, past=4, modal=3 if modals else 0)
         if tense == "now" and base in INSTANTS:
             return "past" if once else "habit"
         return self.pick(modals) if tense == "modal" else tense

@@ -23,7 +23,7 @@ from tested_transformer.data._words import (
 )
 
 WHO, WHAT = Phrase(pronoun="who"), Phrase(pronoun="what")
-PERSONAL = [v for v in VERBS if "person" in v.objects.get("acc", [])]
+PERSONAL = [v for v in VERBS if "adult" in v.objects.get("acc", [])]
 ASKED = {  # the part asked for, its word, and the verbs that can be asked so
     "what": (
         "acc",
@@ -41,16 +41,15 @@ ASKED = {  # the part asked for, its word, and the verbs that can be asked so
     ),
     "why": ("reason", ASKING["reason"], VERBS),
 }
-ACTIONS = [v for v in VERBS if v.english[0] not in STATES and "person" in v.subjects]
+ACTIONS = [v for v in VERBS if v.english[0] not in STATES and "relative" in v.subjects]
 SEEKING, USING, LIKING = (
     [v for v in VERBS if v.english[0] in words.split() and "acc" in v.objects]
     for words in (
         "buy look need",
-        "read eat drink cook sell wash repair carry throw try need love",
-        "buy eat drink read write cook look try love show sell throw",
+        "read eat drink cook sell repair carry throw try need love",
+        "buy eat drink read write cook try love show sell throw",
     )
 )
-SEEKING = [v for v in SEEKING if v.particle != "at"]
 AWAY = ["sell", "throw"]
 
 
@@ -72,7 +71,7 @@ def plain(s: Speaker) -> Meaning:
         c.subject
     ):
         fronts.add("acc")
-    first = s.pick(sorted(fronts)) if fronts and s.chance(0.6) else "subject"
+    first = s.pick(sorted(fronts)) if fronts and s.chance(0.8) else "subject"
     return [("", c._replace(front=first))]
 
 
@@ -105,7 +104,7 @@ def asked(s: Speaker) -> Meaning:
 def that(s: Speaker) -> Meaning:
     """Somebody knows or says something."""
     verb, subject = s.pick(SAYING), s.somebody(PEOPLE)
-    deny = verb.english[0] in ("know", "believe", "think") and s.chance(0.3)
+    deny = verb.english[0] in ("know", "believe") and s.chance(0.3)
     main = Clause(subject, verb, "habit", {}, deny)
     if not deny and subject.pronoun not in ("I", "we") and s.chance(0.3):
         main = main._replace(front="", question=True)
@@ -198,7 +197,11 @@ def purpose(s: Speaker, conjunction: str) -> Meaning | None:
     they, it = again(first), the_thing(first)
     if they is None or it is None or "frequency" in first.parts:
         return None
-    verb = s.pick([v for v in USING if kind(it) in v.objects["acc"]])
+    fits = [v for v in USING if v != first.verb and kind(they) in v.subjects]
+    fits = [v for v in fits if kind(it) in v.objects["acc"]]
+    if not fits:
+        return None
+    verb = s.pick(fits)
     tense = "now" if verb.english[0] in STATES else s.pick(["want", "have"])
     second = s.clause(they, [verb], {"acc": it}, tense, deny=0)
     return [("", first), ("because", second)]

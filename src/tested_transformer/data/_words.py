@@ -74,21 +74,23 @@ Meaning = list[tuple[str, Clause]]
 
 # English[/plural] German gender[* where weak] [plural]
 _NOUNS = {
-    "person": """man/men Mann m Männer, woman/women Frau f Frauen,
-        child/children Kind n Kinder, boy Junge m* Jungen, girl Mädchen n Mädchen,
+    "adult": """man/men Mann m Männer, woman/women Frau f Frauen,
         student Student m* Studenten, doctor Arzt m Ärzte,
         teacher Lehrerin f Lehrerinnen""",
+    "child": """child/children Kind n Kinder, boy Junge m* Jungen,
+        girl Mädchen n Mädchen""",
     "relative": """mother Mutter f, father Vater m, brother Bruder m Brüder,
         sister Schwester f Schwestern, aunt Tante f Tanten, friend Freund m Freunde,
         neighbour Nachbar m* Nachbarn""",
     "animal": """dog Hund m Hunde, cat Katze f Katzen, horse Pferd n Pferde,
         bird Vogel m Vögel, cow Kuh f Kühe, bear Bär m* Bären""",
-    "text": """book Buch n Bücher, letter Brief m Briefe, poem Gedicht n Gedichte,
-        newspaper Zeitung f Zeitungen""",
+    "text": "book Buch n Bücher, newspaper Zeitung f Zeitungen",
+    "letter": "letter Brief m Briefe, poem Gedicht n Gedichte",
     "food": """apple Apfel m Äpfel, cake Kuchen m Kuchen, egg Ei n Eier,
         pear Birne f Birnen""",
     "soup": "soup Suppe f Suppen",
-    "drink": "water Wasser n, milk Milch f, tea Tee m, coffee Kaffee m",
+    "milk": "water Wasser n, milk Milch f",
+    "tea": "tea Tee m, coffee Kaffee m",
     "clothes": """coat Mantel m Mäntel, shirt Hemd n Hemden, jacket Jacke f Jacken,
         hat Hut m Hüte, shoe Schuh m Schuhe""",
     "vehicle": "car Auto n Autos, bicycle Fahrrad n Fahrräder",
@@ -100,33 +102,40 @@ _NOUNS = {
     "place": """garden Garten m Gärten, park Park m Parks, forest Wald m Wälder,
         city Stadt f Städte, school Schule f Schulen, hotel Hotel n Hotels""",
 }
-PEOPLE = ["person", "relative"]
+PEOPLE = ["adult", "child", "relative"]
 LIVING = [*PEOPLE, "animal"]
-_GROUPS = {"people": PEOPLE, "living": LIVING}
+_GROUPS = {
+    "people": PEOPLE,
+    "grown": ["adult", "relative"],
+    "living": LIVING,
+    "texts": ["text", "letter"],
+    "drinks": ["milk", "tea"],
+    "goods": ["text", "letter", "clothes", "vehicle", "thing"],
+}
 
 # English | German | kinds of nouns
 _ADJECTIVES = """
 big       | groß       | animal clothes vehicle food thing door room place
-small     | klein      | person animal clothes vehicle food thing door room place
-old       | alt        | living text clothes vehicle train thing place
-new       | neu        | text clothes vehicle train thing room
-young     | jung       | person animal
-good      | gut        | text food soup drink
-beautiful | schön      | text animal clothes thing place
+small     | klein      | child animal clothes vehicle food thing door room place
+old       | alt        | grown animal texts clothes vehicle train thing place
+new       | neu        | texts clothes vehicle train thing room
+young     | jung       | grown animal
+good      | gut        | texts food soup drinks
+beautiful | schön      | letter animal clothes thing place
 red       | rot        | clothes vehicle door
 black     | schwarz    | animal clothes vehicle
 cheap     | billig     | clothes vehicle food thing
 expensive | teuer      | clothes vehicle thing
-fresh     | frisch     | food drink
-hot       | heiß       | soup drink
-cold      | kalt       | soup drink room
+fresh     | frisch     | food drinks
+hot       | heiß       | soup drinks
+cold      | kalt       | soup drinks room
 friendly  | freundlich | living
 tired     | müde       | living
 hungry    | hungrig    | living
 happy     | glücklich  | people
 sick      | krank      | living
 clever    | klug       | living
-boring    | langweilig | text
+boring    | langweilig | texts
 heavy     | schwer     | thing
 dark      | dunkel     | room place
 quiet     | ruhig      | room place
@@ -134,8 +143,8 @@ quiet     | ruhig      | room place
 GOOD = ["beautiful", "good", "cheap", "fresh", "new", "friendly", "clever", "quiet"]
 BAD = ["old", "expensive", "boring", "heavy", "cold", "dark", "sick"]
 REASONS = {  # what one does for it
-    "tired": ["sleep", "stay", "fall"], "sick": ["sleep", "stay"],
-    "hungry": ["eat", "cook", "shop"], "happy": ["sing", "dance", "laugh", "invite"],
+    "tired": ["sleep", "stay"], "sick": ["sleep", "stay"],
+    "hungry": ["eat", "cook", "shop"], "happy": ["sing", "dance", "play", "invite"],
     "weather": ["sleep", "stay", "watch"],
 }  # fmt: skip
 MOODS = ["tired", "sick", "hungry", "happy"]
@@ -144,66 +153,59 @@ MOODS = ["tired", "sick", "hungry", "happy"]
 _VERBS = """
 sleep slept | schlafen schläft geschlafen | living | | in
 sing sang | singen - gesungen | people | | in mit manner
-work | arbeiten | people | | in mit manner
+work | arbeiten | grown | | in mit manner
 dance | tanzen | people | | in mit manner
 play | spielen | living | | in mit
-laugh | lachen | people | | mit
 swim swam swimming | schwimmen - geschwommen sein | living | | mit manner
 shop shopped shopping | ein-kaufen | people | | mit
 come-back came | zurück-kommen - gekommen sein | living | | mit
 get-up got getting | auf-stehen - gestanden sein | people | | manner
-fall-asleep fell | ein-schlafen schläft geschlafen sein | living | | in
 watch-television | fern-sehen sieht gesehen | people | | in mit
 arrive | an-kommen - gekommen sein | people train | |
 go went | gehen - gegangen sein | people | into place | mit
-drive drove | fahren fährt gefahren sein | people | zu people | mit manner
+drive drove | fahren fährt gefahren sein | grown | zu people | mit manner
 live | wohnen | people | in place | mit
 stay | bleiben - geblieben sein | living | in place room | mit
-read read | lesen liest gelesen | people | acc text | in manner
-write wrote | schreiben - geschrieben | people | acc text | in für manner
-buy bought | kaufen | people | acc text food clothes vehicle thing | in für
-sell sold | verkaufen - verkauft | people | acc clothes vehicle thing animal |
+read read | lesen liest gelesen | people | acc texts | in manner
+write wrote | schreiben - geschrieben | people | acc letter | in für manner
+buy bought | kaufen | people | acc goods food | in für
+sell sold | verkaufen - verkauft | grown | acc clothes vehicle thing animal |
 see saw | sehen sieht gesehen | living | acc living train | in
-hear heard | hören | living | acc living train | in
-find found | finden - gefunden | people | acc text clothes thing animal | in
-eat ate | essen isst gegessen | living | acc food soup | in manner
-drink drank | trinken - getrunken | living | acc drink | in manner
-cook | kochen | people | acc soup drink | in für mit
-need | brauchen | people | acc text clothes vehicle thing |
+find found | finden - gefunden | people | acc texts clothes thing animal | in
+eat ate | essen isst gegessen | people | acc food soup | in manner
+eat ate | fressen frisst gefressen | animal | acc food | in manner
+drink drank | trinken - getrunken | people | acc drinks | in manner
+drink drank | trinken - getrunken | animal | acc milk | in manner
+cook | kochen | people | acc soup drinks | in für mit
+need | brauchen | people | acc goods |
 have had | haben hat | people | acc clothes vehicle thing animal |
 love | lieben | people | acc living place |
-know knew | kennen - gekannt | people | acc people text place |
+know knew | kennen - gekannt | people | acc people texts place |
 visit | besuchen - besucht | people | acc people place | mit
 meet met | treffen trifft getroffen | people | acc people | in
-look-for | suchen | people | acc text clothes thing animal | in
-understand understood | verstehen - verstanden | people | acc people text |
-forget forgot forgetting | vergessen vergisst vergessen | people | acc text clothes thing |
-lose lost | verlieren - verloren | people | acc text clothes thing | in
+look-for | suchen | people | acc texts clothes thing animal | in
+understand understood | verstehen - verstanden | people | acc people texts |
+forget forgot forgetting | vergessen vergisst vergessen | people | acc texts clothes thing |
 open | öffnen | people | acc door | manner
 close | zu-machen | people | acc door | manner
-wash | waschen wäscht gewaschen | people | acc clothes vehicle animal | in
-repair | reparieren - repariert | people | acc vehicle thing door | in manner
+repair | reparieren - repariert | grown | acc vehicle thing door | in manner
 carry | tragen trägt getragen | people | acc thing | manner
 call | an-rufen - gerufen | people | acc people |
 invite | ein-laden lädt geladen | people | acc people |
 pick-up | ab-holen | people | acc people vehicle |
 tidy-up | auf-räumen | people | acc room | mit
-throw-away threw | weg-werfen wirft geworfen | people | acc text clothes thing |
+throw-away threw | weg-werfen wirft geworfen | people | acc texts clothes thing |
 try-on | an-probieren - probiert | people | acc clothes |
-look-at | an-sehen sieht gesehen | people | acc animal clothes thing place | mit
 help | helfen hilft geholfen | people | dat people | in
-thank | danken | people | dat people |
 answer | antworten | people | dat people |
 follow | folgen - gefolgt sein | living | dat living |
 listen-to | zu-hören | people | dat people | in
-belong-to | gehören - gehört | text clothes vehicle thing | dat people |
-give gave | geben gibt gegeben | people | dat people, acc text food clothes |
-show | zeigen | people | dat people, acc text thing vehicle animal |
-send sent | schicken | people | dat people, acc text thing |
-bring brought | bringen - gebracht | people | dat people, acc food soup drink |
-lend lent | leihen - geliehen | people | dat people, acc text clothes vehicle |
+belong-to | gehören - gehört | goods | dat people |
+give gave | geben gibt gegeben | people | dat people, acc texts food clothes |
+show | zeigen | people | dat people, acc texts thing vehicle animal |
+bring brought | bringen - gebracht | people | dat people, acc food soup drinks |
 wait | warten | people | auf people train | in mit
-talk | sprechen spricht gesprochen | people | über living text place | mit
+talk | sprechen spricht gesprochen | people | über living texts place | mit
 think thought | denken - gedacht | people | an living place |
 """
 _BE = "be | sein - gewesen sein | | |"
@@ -214,20 +216,18 @@ snow | schneien | | |
 _SAYING = """
 know knew | wissen - gewusst | people | |
 believe | glauben | people | |
-think thought | denken - gedacht | people | |
 say said | sagen | people | |
 hope | hoffen | people | |
 """
 
 # Verbs whose present has no -ing in English, and the modals that suit them
 STATES = {
-    "see": "can will", "hear": "can will", "find": "can will", "lose": "may will",
-    "forget": "may will", "understand": "can will", "need": "will",
-    "have": "want may will", "live": "want can will", "love": "", "know": "",
-    "belong": "", "be": "will",
+    "see": "can will", "find": "can will", "forget": "may will", "need": "will",
+    "understand": "can will", "have": "want may will", "live": "want can will",
+    "love": "", "know": "", "belong": "", "be": "will",
 }  # fmt: skip
 TIMELESS = ["have", "love", "know", "understand", "belong", "live"]
-INSTANTS = ["find", "lose", "forget"]  # over before one can say that they happen
+INSTANTS = ["find", "forget"]  # over before one can say that they happen
 
 ADVERBS = {
     "time": [
