@@ -44,7 +44,10 @@ def held_out(combination: tuple[str, str, str], seed: int = 0) -> bool:
     The pairs are spread like diagonals over a table, so that each word keeps partners.
     """
     role, *words = combination
-    places = [names.index(w) for names, w in zip(ROLES[role], words, strict=True)]
+    tables = ROLES.get(role, ([], []))
+    if not all(word in table for word, table in zip(words, tables, strict=True)):
+        raise ValueError(f"{combination!r} is no combination of the phrasebook")
+    places = [table.index(word) for word, table in zip(words, tables, strict=True)]
     return (sum(places) + seed) % ONE_IN == 0
 
 
@@ -53,21 +56,20 @@ def split(
 ) -> tuple[list[Sentence], list[Sentence], list[Sentence]]:
     """Sentences to train on, to validate with and to test, the last two equally many.
 
-    Every word of validation and test occurs in training. In validation only the
-    sentence is new; each test sentence has a combination that is held out.
+    Each test sentence has a pair of words that is held out; in validation only the
+    sentence is new. But every word is trained, and in every role that it has there.
     """
     for name, n in (("n_train", n_train), ("n_test", n_test)):
         if n < 1:
             raise ValueError(f"{name} ({n}) must be at least 1")
     new = _all(seed)
-    seen = (s for s in new if not _is_held_out(s, seed))
-    train = list(islice(seen, n_train))
-    words = {word for s in train for word in _words(s)}
+    train = list(islice((s for s in new if not _is_held_out(s, seed)), n_train))
+    trained = {word for sentence in train for word in _words(sentence)}
     valid: list[Sentence] = []
     test: list[Sentence] = []
     while len(valid) < n_test or len(test) < n_test:
         sentence = next(new)
-        if words.issuperset(_words(sentence)):
+        if trained.issuperset(_words(sentence)):
             (test if _is_held_out(sentence, seed) else valid).append(sentence)
     return train, valid[:n_test], test[:n_test]
 
@@ -76,8 +78,11 @@ def _is_held_out(sentence: Sentence, seed: int) -> bool:
     return any(held_out(combination, seed) for combination in sentence.combinations)
 
 
-def _words(sentence: Sentence) -> list[str]:
-    return re.findall(r"\w+", f"{sentence.english} {sentence.german}")
+def _words(sentence: Sentence) -> Iterator[str | tuple[str, int, str]]:
+    """The words as they are written, and those of combinations with their roles."""
+    yield from re.findall(r"\w+", f"{sentence.english} {sentence.german}")
+    for role, *pair in sentence.combinations:
+        yield from ((role, i, word) for i, word in enumerate(pair))
 
 
 def _all(seed: int) -> Iterator[Sentence]:
