@@ -1,0 +1,86 @@
+"""Sentence pairs in batches of about equal length, so that little is padding."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from tested_transformer.text.tokens import PAD, pad
+
+Pair = tuple[Sequence[int], Sequence[int]]
+"""The ids of a source sentence, and those of its target."""
+
+
+def plan(
+    pairs: Sequence[Pair], max_tokens: int, seed: int = 0, epoch: int = 0
+) -> list[list[int]]:
+    """The batches of one epoch, as positions in pairs (paper, Section 5.1).
+
+    A batch has at most max_tokens tokens on either side, padding included. Every pair
+    is in one batch, and none is cut: a longer one is an error. Seed and epoch mix pairs
+    of similar length, and the order of batches; their number stays the same.
+    """
+    lengths = _lengths(pairs, max_tokens)
+    rng = np.random.default_rng([seed, epoch])
+    longer, difference = lengths.max(axis=1), lengths[:, 0] - lengths[:, 1]
+    noisy = difference + rng.uniform(-1, 1, size=len(pairs))
+    # Down and up in turn: where the longer side changes, the shorter one stays similar
+    order = np.lexsort((np.where(longer % 2, noisy, -noisy), -longer))
+    batches, first = [], 0
+    while first < len(pairs):
+        size = max_tokens // longer[order[first]]
+        batches.append(order[first : first + size].tolist())
+        first += size
+    if len(batches) > 1 and len(batches[-1]) < len(batches[-2]):
+        rest = batches.pop(-2) + batches.pop(-1)  # even, or one pair may be alone
+        half = (len(rest) + 1) // 2
+        batches += [rest[:half], rest[half:]]
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def batches(
+    pairs: Sequence[Pair],
+    max_tokens: int,
+    seed: int = 0,
+    epoch: int = 0,
+    start: int = 0,
+    rank: int = 0,
+    world_size: int = 1,
+) -> Iterator[tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]]:
+    """The batches of `plan` as padded tensors, source and target, from number start on.
+
+    Of several processes, each takes every world_size-th pair of every batch. So all
+    have equally many batches, whose sizes differ by at most one pair.
+    """
+    planned = plan(pairs, max_tokens, seed, epoch)
+    smallest = min(map(len, planned), default=world_size)
+    if not 0 <= rank < world_size:
+        rule = f"at least 0 and below world_size ({world_size})"
+        raise ValueError(f"rank ({rank}) must be {rule}")
+    if smallest < world_size:
+        rule = f"must have a pair for each of {world_size} processes"
+        raise ValueError(f"a batch of {smallest} {rule}: raise max_tokens")
+    if not 0 <= start <= len(planned):
+        rule = f"at least 0 and at most {len(planned)}, the number of batches"
+        raise ValueError(f"start ({start}) must be {rule}")
+    return (_tensors(pairs, ids[rank::world_size]) for ids in planned[start:])
+
+
+def _tensors(pairs: Sequence[Pair], chosen: list[int]) -> tuple[Tensor, Tensor]:
+    source, target = zip(*(pairs[i] for i in chosen), strict=True)
+    return torch.from_numpy(pad(source, PAD)), torch.from_numpy(pad(target, PAD))
+
+
+def _lengths(pairs: Sequence[Pair], max_tokens: int) -> Int[np.ndarray, "N 2"]:
+    lengths = np.array([[len(s), len(t)] for s, t in pairs], dtype=int).reshape(-1, 2)
+    for name, bad in (
+        ("is empty", lengths.min(axis=1) < 1),
+        (f"has more than max_tokens ({max_tokens})", lengths.max(axis=1) > max_tokens),
+    ):
+        if bad.any():
+            (i, *_), n = np.flatnonzero(bad), int(bad.sum())
+            found = f"pair {i} ({lengths[i, 0]} and {lengths[i, 1]} tokens) {name}"
+            raise ValueError(f"{found}, as {n} of {len(pairs)} are: leave them out")
+    return lengths

@@ -1,0 +1,736 @@
+"""The phrasebook: its German and English are right, and what is held out is held out.
+
+The checkers below know German by themselves: genders, plurals and verb forms are typed here, not imported.
+"""
+
+import re
+from collections import Counter, defaultdict
+from itertools import pairwise, product
+
+import pytest
+from helpers import unchecked
+
+from tested_transformer.data import _english, _german, _words
+from tested_transformer.data._clauses import Speaker
+from tested_transformer.data._sentences import think
+from tested_transformer.data._tags import ROLES, name
+from tested_transformer.data._words import Clause, Phrase
+from tested_transformer.data.phrasebook import held_out, sentences, split
+
+WORDS = re.compile(r"\w+")
+# German, once more: nominative singular, gender, other singular cases where they differ, plural, dative plural
+NOUNS = """
+Mann m - Männer Männern, Frau f - Frauen Frauen, Kind n - Kinder Kindern, Junge m Jungen Jungen Jungen,
+Mädchen n - Mädchen Mädchen, Student m Studenten Studenten Studenten, Arzt m - Ärzte Ärzten,
+Lehrerin f - Lehrerinnen Lehrerinnen, Mutter f - - -, Vater m - - -, Bruder m - Brüder Brüdern,
+Schwester f - Schwestern Schwestern, Tante f - Tanten Tanten, Freund m - Freunde Freunden,
+Nachbar m Nachbarn Nachbarn Nachbarn, Hund m - Hunde Hunden, Katze f - Katzen Katzen, Pferd n - Pferde Pferden,
+Vogel m - Vögel Vögeln, Kuh f - Kühe Kühen, Bär m Bären Bären Bären, Buch n - Bücher Büchern,
+Zeitung f - Zeitungen Zeitungen, Brief m - Briefe Briefen, Gedicht n - Gedichte Gedichten,
+Apfel m - Äpfel Äpfeln, Kuchen m - Kuchen Kuchen, Ei n - Eier Eiern, Birne f - Birnen Birnen,
+Suppe f - Suppen Suppen, Wasser n - - -, Milch f - - -, Tee m - - -, Kaffee m - - -,
+Mantel m - Mäntel Mänteln, Hemd n - Hemden Hemden, Jacke f - Jacken Jacken, Hut m - Hüte Hüten,
+Schuh m - Schuhe Schuhen, Auto n - Autos Autos, Fahrrad n - Fahrräder Fahrrädern, Zug m - Züge Zügen,
+Bus m - Busse Bussen, Bild n - Bilder Bildern, Lampe f - Lampen Lampen, Uhr f - Uhren Uhren,
+Stuhl m - Stühle Stühlen, Koffer m - Koffer Koffern, Schlüssel m - Schlüssel Schlüsseln, Tür f - Türen Türen,
+Fenster n - Fenster Fenstern, Zimmer n - Zimmer Zimmern, Küche f - Küchen Küchen, Büro n - Büros Büros,
+Garten m - Gärten Gärten, Park m - Parks Parks, Wald m - Wälder Wäldern, Stadt f - Städte Städten,
+Schule f - Schulen Schulen, Hotel n - Hotels Hotels
+"""
+STEMS = WORDS.findall("""
+    groß klein alt neu jung gut schön rot schwarz billig teur frisch heiß kalt freundlich müd hungrig
+    glücklich krank klug langweilig schwer dunkl ruhig
+""")
+# ich, du, er, wir, participle, auxiliary; a stroke marks a prefix that can be parted
+VERBS = """
+schlafe schläfst schläft schlafen geschlafen haben, singe singst singt singen gesungen haben,
+arbeite arbeitest arbeitet arbeiten gearbeitet haben, tanze tanzt tanzt tanzen getanzt haben,
+spiele spielst spielt spielen gespielt haben, schwimme schwimmst schwimmt schwimmen geschwommen sein,
+ein|kaufe ein|kaufst ein|kauft ein|kaufen eingekauft haben,
+zurück|komme zurück|kommst zurück|kommt zurück|kommen zurückgekommen sein,
+auf|stehe auf|stehst auf|steht auf|stehen aufgestanden sein,
+fern|sehe fern|siehst fern|sieht fern|sehen ferngesehen haben,
+an|komme an|kommst an|kommt an|kommen angekommen sein, gehe gehst geht gehen gegangen sein,
+fahre fährst fährt fahren gefahren sein, wohne wohnst wohnt wohnen gewohnt haben,
+bleibe bleibst bleibt bleiben geblieben sein, lese liest liest lesen gelesen haben,
+schreibe schreibst schreibt schreiben geschrieben haben, kaufe kaufst kauft kaufen gekauft haben,
+verkaufe verkaufst verkauft verkaufen verkauft haben, sehe siehst sieht sehen gesehen haben,
+finde findest findet finden gefunden haben, esse isst isst essen gegessen haben,
+fresse frisst frisst fressen gefressen haben,
+trinke trinkst trinkt trinken getrunken haben, koche kochst kocht kochen gekocht haben,
+brauche brauchst braucht brauchen gebraucht haben, liebe liebst liebt lieben geliebt haben,
+kenne kennst kennt kennen gekannt haben, besuche besuchst besucht besuchen besucht haben,
+treffe triffst trifft treffen getroffen haben, suche suchst sucht suchen gesucht haben,
+verstehe verstehst versteht verstehen verstanden haben, vergesse vergisst vergisst vergessen vergessen haben,
+öffne öffnest öffnet öffnen geöffnet haben, zu|mache zu|machst zu|macht zu|machen zugemacht haben,
+repariere reparierst repariert reparieren repariert haben, trage trägst trägt tragen getragen haben,
+an|rufe an|rufst an|ruft an|rufen angerufen haben, ein|lade ein|lädst ein|lädt ein|laden eingeladen haben,
+ab|hole ab|holst ab|holt ab|holen abgeholt haben, auf|räume auf|räumst auf|räumt auf|räumen aufgeräumt haben,
+weg|werfe weg|wirfst weg|wirft weg|werfen weggeworfen haben,
+an|probiere an|probierst an|probiert an|probieren anprobiert haben, helfe hilfst hilft helfen geholfen haben,
+antworte antwortest antwortet antworten geantwortet haben, folge folgst folgt folgen gefolgt sein,
+zu|höre zu|hörst zu|hört zu|hören zugehört haben, gehöre gehörst gehört gehören gehört haben,
+gebe gibst gibt geben gegeben haben, zeige zeigst zeigt zeigen gezeigt haben,
+bringe bringst bringt bringen gebracht haben,
+warte wartest wartet warten gewartet haben, spreche sprichst spricht sprechen gesprochen haben,
+denke denkst denkt denken gedacht haben, regne regnest regnet regnen geregnet haben,
+schneie schneist schneit schneien geschneit haben, weiß weißt weiß wissen gewusst haben,
+glaube glaubst glaubt glauben geglaubt haben, sage sagst sagt sagen gesagt haben,
+hoffe hoffst hofft hoffen gehofft haben,
+bin bist ist sind gewesen sein, habe hast hat haben gehabt haben, werde wirst wird werden geworden sein,
+kann kannst kann können gekonnt haben, will willst will wollen gewollt haben, darf darfst darf dürfen gedurft haben,
+muss musst muss müssen gemusst haben, war warst war waren - -, hatte hattest hatte hatten - -
+"""
+DATIVE_VERBS = {"helfen", "antworten", "folgen", "zuhören", "gehören"}
+DATIVE_AND_ACCUSATIVE = {"geben", "zeigen", "bringen"}
+PREPOSITIONS = {
+    "mit": {"dat"}, "zu": {"dat"}, "für": {"acc"}, "auf": {"acc"}, "über": {"acc"}, "an": {"acc"},
+    "in": {"dat", "acc"}, "im": {"dat"}, "ins": {"acc"}, "zum": {"dat"}, "zur": {"dat"}, "am": {"dat"},
+}  # fmt: skip
+PRONOUNS = {
+    "ich": "nom", "du": "nom", "er": "nom", "wir": "nom", "es": "nom acc", "sie": "nom acc", "mich": "acc",
+    "dich": "acc", "ihn": "acc", "uns": "acc dat", "mir": "dat", "dir": "dat", "ihm": "dat", "ihr": "dat",
+    "ihnen": "dat",
+    "wer": "nom", "wen": "acc", "wem": "dat", "was": "nom acc", "anna": "nom acc dat", "paul": "nom acc dat",
+}  # fmt: skip
+ADVERBS = WORDS.findall("""
+    heute jetzt gestern morgen oft immer manchmal nie schnell langsam vorsichtig hier draußen wo wohin wann
+    warum nicht
+""")
+FIXED = ["am Morgen", "am Abend", "am Montag", "am Sonntag", "jeden Tag", "zu Hause"]
+CONJUNCTIONS = {"that": "dass", "because": "weil", "although": "obwohl", "if": "wenn"}
+ACCUSATIVE_VERBS = set(
+    WORDS.findall("""
+    lesen schreiben kaufen verkaufen sehen finden essen fressen trinken kochen brauchen haben lieben kennen
+    besuchen treffen suchen verstehen vergessen öffnen zumachen reparieren tragen anrufen einladen abholen
+    aufräumen wegwerfen anprobieren
+""")
+)
+
+THE = {"nom": "der die das die", "acc": "den die das die", "dat": "dem der dem den"}  # m f n plural
+DIES = {"nom": "er e es e", "acc": "en e es e", "dat": "em er em en"}
+EIN = {"nom": "- e - e", "acc": "en e - e", "dat": "em er em en"}
+WEAK = {"nom": "e e e en", "acc": "en e e en", "dat": "en en en en"}
+MIXED = {"nom": "er e es en", "acc": "en e es en", "dat": "en en en en"}
+STRONG = {"nom": "er e es e", "acc": "en e es e", "dat": "em er em en"}
+EIN_WORDS = ["ein", "kein", "mein", "dein", "sein", "ihr", "unser"]
+
+
+def at(table, case, gender):
+    return table[case].split()["mfnp".index(gender)].strip("-")
+
+
+def noun_forms():
+    """Each form of each noun: the cases and the gender, or plural, that it can be."""
+    forms = defaultdict(set)
+    for row in NOUNS.replace("\n", " ").split(","):
+        singular, gender, weak, plural, dative = row.split()
+        forms[singular].add(("nom", gender))
+        for case in ("acc", "dat"):
+            forms[singular if weak == "-" else weak].add((case, gender))
+        for case, form in (("nom", plural), ("acc", plural), ("dat", dative)):
+            if form != "-":
+                forms[form].add((case, "p"))
+    return forms
+
+
+def verb_forms():
+    """Finite forms as they stand in a main clause and joined, participles and infinitives."""
+    main, joined, participles, infinitives = defaultdict(set), defaultdict(set), {}, {}
+    for row in VERBS.replace("\n", " ").split(","):
+        *finite, participle, auxiliary = row.split()
+        lemma, prefix = finite[3].replace("|", "").replace("sind", "sein"), finite[3].rpartition("|")[0]
+        for person, form in zip(("ich", "du", "er", "wir"), finite, strict=True):
+            main[form.rpartition("|")[2]].add((person, lemma, prefix))
+            joined[form.replace("|", "")].add((person, lemma))
+        participles[participle] = (lemma, auxiliary)
+        infinitives[lemma] = lemma
+    return main, joined, participles, infinitives
+
+
+NOUN_FORMS = noun_forms()
+FINITE, JOINED, PARTICIPLES, INFINITIVES = verb_forms()
+MODALS = {"können", "wollen", "dürfen", "müssen", "werden"}
+PREFIXES = {prefix for readings in FINITE.values() for _, _, prefix in readings} - {""}
+
+
+def noun_cases(determiner, adjective, noun):
+    """The cases and genders that all words of "den alten Mann" agree on."""
+    for case, gender in NOUN_FORMS[noun]:
+        stem = next((s for s in ("dies", "welch") if determiner.startswith(s)), "")
+        own = next((s for s in EIN_WORDS if determiner.startswith(s)), "")
+        if determiner in ("", "zwei", "drei", "vier", "zehn"):
+            right, table = determiner == "" or gender == "p", STRONG
+        elif stem:
+            right, table = determiner == stem + at(DIES, case, gender), WEAK
+        elif own:
+            right, table = determiner == own + at(EIN, case, gender) and (own != "ein" or gender != "p"), MIXED
+        else:
+            right, table = determiner == at(THE, case, gender), WEAK
+        endings = [s for s in STEMS if adjective.startswith(s) and adjective == s + at(table, case, gender)]
+        if right and (endings or not adjective):
+            yield case, gender
+
+
+def is_determiner(word):
+    return bool(
+        re.fullmatch(r"(dies|welch)(er|e|es|en|em)|(ein|kein|mein|dein|sein|ihr|unser)(e|en|em|er)?", word)
+    ) or (word in ["der", "die", "das", "den", "dem", "zwei", "drei", "vier", "zehn"])
+
+
+def phrases(words):
+    """All ways to cut words into phrases, each as (kind, cases, person)."""
+    if not words:
+        yield []
+        return
+    first, text = words[0], " ".join(words[:2])
+    if text in FIXED:
+        yield from ([("adverb", set(), ""), *rest] for rest in phrases(words[2:]))
+        return
+    if first in ADVERBS or first in STEMS or first in ("müde", "teuer", "dunkel"):
+        yield from ([("adverb", set(), ""), *rest] for rest in phrases(words[1:]))
+        return
+    if first in PREPOSITIONS:
+        contracted = {"im": "dem", "ins": "das", "zum": "dem", "zur": "der"}.get(first)
+        after = [contracted, *words[1:]] if contracted else words[1:]
+        for cases, _, rest in noun_phrases(after):
+            if cases & PREPOSITIONS[first]:
+                yield from ([("preposition", set(), ""), *more] for more in phrases(rest))
+        return
+    for cases, person, rest in noun_phrases(words):
+        yield from ([("noun", cases, person), *more] for more in phrases(rest))
+
+
+def noun_phrases(words):
+    """What can stand at the front: its cases, the person of a verb that it is subject of, and the words behind it."""
+    first = words[0] if words else ""
+    if first.lower() in PRONOUNS:
+        person = {"ich": "ich", "du": "du", "wir": "wir", "sie": "er wir"}.get(first, "er")
+        yield set(PRONOUNS[first.lower()].split()), person, words[1:]
+    for n in range(min(3, len(words))):
+        if words[n] in NOUN_FORMS and not any(word in NOUN_FORMS for word in words[:n]):
+            determiner = words[0] if n and is_determiner(words[0]) else ""
+            adjectives = words[bool(determiner) : n]
+            if len(adjectives) <= 1:
+                readings = set(noun_cases(determiner, "".join(adjectives), words[n]))
+                for gender in {gender for _, gender in readings}:
+                    person = "wir" if gender == "p" else "er"
+                    yield {case for case, g in readings if g == gender}, person, words[n + 1 :]
+
+
+def fits(cut, lemma, persons):
+    """Is there one subject that agrees with the verb, and an object in each case that the verb wants?"""
+    wanted = Counter(["nom"])
+    wanted["acc"] += lemma in ACCUSATIVE_VERBS | DATIVE_AND_ACCUSATIVE
+    wanted["dat"] += lemma in DATIVE_VERBS | DATIVE_AND_ACCUSATIVE
+    nouns = [(cases, person) for kind, cases, person in cut if kind == "noun"]
+    for cases in product(*(cases for cases, _ in nouns)):
+        if Counter(cases) == +wanted:
+            agrees = persons & set(nouns[cases.index("nom")][1].split())
+            if agrees:
+                return True
+    return False
+
+
+def verbs_of(words, main):
+    """Takes the verbs out of a clause: (words before the finite verb, the others, lemma, persons)."""
+    if main:
+        at_finite = next(i for i, word in enumerate(words) if word in FINITE and word not in NOUN_FORMS)
+        finite, before, after = FINITE[words[at_finite]], words[:at_finite], words[at_finite + 1 :]
+        last = after[-1] if after else ""
+    else:
+        finite, before, after = {(*reading, "") for reading in JOINED[words[-1]]}, [], words[:-1]
+        last = after[-1] if after else ""
+    persons = {person for person, _, _ in finite}
+    lemmas = {lemma for _, lemma, _ in finite}
+    if last in PARTICIPLES and lemmas & {"haben", "sein"}:
+        lemma, auxiliary = PARTICIPLES[last]
+        assert auxiliary in lemmas, f"the perfect of {lemma} is made with {auxiliary}"
+        return before, after[:-1], lemma, persons
+    if last in INFINITIVES and lemmas & MODALS:
+        return before, after[:-1], last, persons
+    assert not lemmas & MODALS, "a modal without its infinitive"
+    prefix = last if main and last in PREFIXES else ""
+    (lemma,) = {lemma for _, lemma, p in finite if p == prefix}
+    lemma = {"waren": "sein", "hatten": "haben"}.get(lemma, lemma)
+    return before, after[:-1] if prefix else after, lemma, {person for person, found, p in finite if p == prefix}
+
+
+def check_clause(words, main, follows):
+    """The finite verb stands second (first in a question or behind a clause), or last; and everything agrees."""
+    words = [words[0] if words[0] in NOUN_FORMS or words[0] in ("Anna", "Paul") else words[0].lower(), *words[1:]]
+    before, after, lemma, persons = verbs_of(words, main)
+    if follows:
+        assert before == [], "the finite verb comes first after a clause"
+    assert not (set(after) & (FINITE.keys() | JOINED.keys() | PARTICIPLES.keys()) - {"sein", "ein"} - set(EIN_WORDS))
+    cuts = [a + b for a in phrases(before) for b in phrases(after) if len(a) == (1 if before else 0)]
+    assert cuts, f"what stands before the verb is not one phrase, or words do not agree: {before} {after}"
+    assert any(fits(cut, lemma, persons) for cut in cuts), f"cases or persons are wrong: {words}"
+
+
+def check_german(text):
+    """Raises an AssertionError where a sentence is not the German that the checker knows."""
+    assert text[0].isupper(), "a capital at the start"
+    assert re.fullmatch(r"[^.?]+[.?]", text)
+    clauses = text[:-1].split(", ")
+    for i, clause in enumerate(clauses):
+        words = clause.split(" ")
+        conjunction = words[0].lower() in CONJUNCTIONS.values()
+        assert not set(words[1:]) & set(CONJUNCTIONS.values()), "a comma before a subordinate clause"
+        assert conjunction or i == 0 or clauses[0].split(" ")[0].lower() in CONJUNCTIONS.values()
+        for word in words[1:]:
+            noun = word in NOUN_FORMS or word in (
+                "Anna",
+                "Paul",
+                "Montag",
+                "Sonntag",
+                "Morgen",
+                "Abend",
+                "Tag",
+                "Hause",
+            )
+            assert noun == word[0].isupper(), f"nouns have capitals, other words do not: {word}"
+        check_clause(words[conjunction:], not conjunction, follows=i == 1 and not conjunction)
+
+
+# By hand
+
+
+def noun(text):
+    """A phrase from its English words: "my old dogs"; a pronoun or a name stands for itself."""
+    if text in _words.PRONOUNS:
+        return Phrase(pronoun=text)
+    *before, last = text.split()
+    found = next(n for n in _words.NOUNS if last in (n.english, n.plural))
+    adjectives = [a for a in _words.ADJECTIVES if a.english in before]
+    determiner = next((word for word in before if word not in [a.english for a in adjectives]), "")
+    determiner = {"an": "a", "these": "this"}.get(determiner, determiner)
+    return Phrase(found, determiner, last == found.plural, adjectives[0] if adjectives else None)
+
+
+def say(subject, verb, tense, rest):
+    """What both languages make of a clause, given as "acc: a good book; first: time; not; ?"."""
+    given = dict(part.split(": ") if ": " in part else (part, True) for part in rest.split("; ") if part)
+    front, negated, question = given.pop("first", "subject"), given.pop("not", False), given.pop("?", False)
+    words = {a.english: a for group in _words.ADVERBS.values() for a in group}
+    words |= {a.english: a for a in _words.ADJECTIVES}
+    parts = {}
+    for slot, text in given.items():
+        asked = _words.ASKING.get(slot)
+        parts[slot] = asked if asked and asked.english == text else words.get(text) or noun(text)
+    verbs = [v for v in [*_words.VERBS, *_words.WEATHER, _words.BE] if name(v) == verb]
+    doer = noun(subject)
+    kind = doer.noun.kind if doer.noun else "adult"
+    verb = next(v for v in verbs if not v.subjects or (kind in v.subjects and v.objects.keys() <= parts.keys()))
+    return Clause(doer, verb, tense, parts, negated, front, question)
+
+
+# Subject, verb, tense, the other parts; English and German
+BY_HAND = """
+the old man | read | now | acc: a good book
+    The old man is reading a good book. Der alte Mann liest ein gutes Buch.
+I | read | habit | acc: the newspaper; frequency: never
+    I never read the newspaper. Ich lese die Zeitung nie.
+I | drink | habit | acc: tea; frequency: never
+    I never drink tea. Ich trinke nie Tee.
+you | wait | now | auf: the small girl
+    You are waiting for the small girl. Du wartest auf das kleine Mädchen.
+he | find | past | acc: three old keys
+    He found three old keys. Er hat drei alte Schlüssel gefunden.
+they | go | past | into: the school
+    They went to the school. Sie sind in die Schule gegangen.
+we | go | will | into: the hotel; time: tomorrow; first: time
+    Tomorrow we will go to the hotel. Morgen werden wir ins Hotel gehen.
+we | drive | now | zu: the doctor
+    We are driving to the doctor. Wir fahren zum Arzt.
+I | get up | habit | time: in the morning; first: time
+    In the morning I get up. Am Morgen stehe ich auf.
+I | get up | past | time: today
+    I got up today. Ich bin heute aufgestanden.
+I | get up | want | not
+    I do not want to get up. Ich will nicht aufstehen.
+she | watch television | past |
+    She watched television. Sie hat ferngesehen.
+she | give | now | dat: the boy; acc: an apple; time: today
+    She is giving the boy an apple today. Sie gibt dem Jungen heute einen Apfel.
+she | give | past | dat: he; acc: the black shoe; time: on Monday
+    She gave him the black shoe on Monday. Sie hat ihm am Montag den schwarzen Schuh gegeben.
+Anna | help | now | dat: our neighbour
+    Anna is helping our neighbour. Anna hilft unserem Nachbarn.
+the children | sleep | now | in: the dark room
+    The children are sleeping in the dark room. Die Kinder schlafen im dunklen Zimmer.
+my brother | buy | now | acc: a car; not; in: this city
+    My brother is not buying a car in this city. Mein Bruder kauft in dieser Stadt kein Auto.
+my brother | buy | now | acc: the car; not; time: today
+    My brother is not buying the car today. Mein Bruder kauft das Auto heute nicht.
+my brother | buy | now | acc: fresh pears; not
+    My brother is not buying fresh pears. Mein Bruder kauft keine frischen Birnen.
+I | cook | past | acc: fresh milk; not
+    I did not cook fresh milk. Ich habe keine frische Milch gekocht.
+I | drink | now | acc: the cold water; in: outside
+    I am drinking the cold water outside. Ich trinke das kalte Wasser draußen.
+I | drink | now | acc: cold water; in: outside
+    I am drinking cold water outside. Ich trinke draußen kaltes Wasser.
+Paul | be | past | predicate: tired; not
+    Paul was not tired. Paul war nicht müde.
+the tired teacher | live | past | in: this city
+    The tired teacher lived in this city. Die müde Lehrerin hat in dieser Stadt gewohnt.
+you | eat | may | acc: your soup; not; manner: quickly
+    You may not eat your soup quickly. Du darfst deine Suppe nicht schnell essen.
+the doctor | work | have | time: on Sunday; not
+    The doctor does not have to work on Sunday. Der Arzt muss am Sonntag nicht arbeiten.
+the student | swim | can | not
+    The student cannot swim. Der Student kann nicht schwimmen.
+he | pick up | now | acc: she; first: ; ?
+    Is he picking her up? Holt er sie ab?
+he | pick up | habit | acc: his sister; time: every day
+    He picks up his sister every day. Er holt jeden Tag seine Schwester ab.
+they | throw away | past | acc: the expensive hats; first: ; ?
+    Did they throw away the expensive hats? Haben sie die teuren Hüte weggeworfen?
+you | tidy up | past | acc: the rooms; not; reason: why; first: reason; ?
+    Why did you not tidy up the rooms? Warum hast du die Zimmer nicht aufgeräumt?
+the woman | visit | now | acc: who; first: acc; ?
+    Who is the woman visiting? Wen besucht die Frau?
+the car | belong to | habit | dat: who; first: dat; ?
+    Who does the car belong to? Wem gehört das Auto?
+who | listen to | now | dat: you; ?
+    Who is listening to you? Wer hört dir zu?
+the bear | eat | habit | acc: what; first: acc; ?
+    What does the bear eat? Was frisst der Bär?
+the girl | eat | habit | acc: the egg; time: every day
+    The girl eats the egg every day. Das Mädchen isst jeden Tag das Ei.
+you | go | past | into: where; first: into; ?
+    Where did you go? Wohin bist du gegangen?
+this coat | be | now | predicate: new; first: ; ?
+    Is this coat new? Ist dieser Mantel neu?
+Anna | try on | past | acc: this red jacket; first: acc
+    This red jacket Anna tried on. Diese rote Jacke hat Anna anprobiert.
+"""
+FIRST = [
+    ("Anna is selling their car because it is expensive.", "Anna verkauft ihr Auto, weil es teuer ist."),
+    ("Their friend is thinking of this student.", "Ihr Freund denkt an diesen Studenten."),
+    ("She often visits the forest.", "Sie besucht oft den Wald."),
+]
+
+BY_HAND = [tuple(pair.splitlines()) for pair in re.findall(r".*\|.*\n    .*", BY_HAND)]
+
+
+@pytest.mark.parametrize(("clause", "wanted"), BY_HAND, ids=[wanted.strip() for _, wanted in BY_HAND])
+def test_a_clause_is_said_as_in_a_grammar_book(clause, wanted):
+    meaning = [("", say(*(part.strip() for part in clause.split("|"))))]
+    assert f"{_english.sentence(meaning)} {_german.sentence(meaning)}" == wanted.strip()
+
+
+def test_in_a_subordinate_clause_the_verb_stands_last_and_takes_its_prefix_back():
+    main, sub = say("I", "stay", "now", "in: at home"), say("he", "get up", "habit", "not")
+    assert _english.sentence([("", main), ("because", sub)]) == "I am staying at home because he does not get up."
+    assert _german.sentence([("", main), ("because", sub)]) == "Ich bleibe zu Hause, weil er nicht aufsteht."
+    behind = main._replace(front="")
+    assert _english.sentence([("if", sub), ("", behind)]) == "If he does not get up, I am staying at home."
+    assert _german.sentence([("if", sub), ("", behind)]) == "Wenn er nicht aufsteht, bleibe ich zu Hause."
+    past = sub._replace(tense="past")
+    assert (
+        _german.sentence([("", main), ("although", past)]) == "Ich bleibe zu Hause, obwohl er nicht aufgestanden ist."
+    )
+    modal = sub._replace(tense="want")
+    assert _german.sentence([("", main), ("because", modal)]) == "Ich bleibe zu Hause, weil er nicht aufstehen will."
+
+
+# German and English
+
+
+@pytest.fixture(scope="module")
+def some():
+    with unchecked():  # thousands of them
+        return sentences(3000, seed=11)
+
+
+def test_german_obeys_the_rules_that_the_checker_knows(some):
+    for sentence in some:
+        check_german(sentence.german)
+
+
+WRONG = [
+    "Der alter Mann schläft.", "Ein alte Mann schläft.", "Der Mann sieht der Hund.", "Der Mann sieht den Junge.",
+    "Der Mann hilft die Frau.", "Der Mann hilft den Frau.", "Wir spielen mit die Kinder.",
+    "Wir spielen mit den Kinder.",
+    "Ich kaufe kein Birne.", "Ich kaufe keine frische Birnen.", "Du arbeitst.", "Du schlafst.", "Er lest das Buch.",
+    "Der Mann schlafen.", "Die Männer schläft.", "Heute ich schlafe.", "Ich heute schlafe.", "Ich aufstehe.",
+    "Ich stehe.", "Ich habe aufgestanden.", "Ich bin gearbeitet.", "Ich habe gelesen das Buch.",
+    "Ich will lesen das Buch.",
+    "Ich bleibe hier weil es regnet.", "Ich bleibe hier, weil es hat geregnet.", "Ich bleibe hier, weil regnet es.",
+    "Wenn es regnet, ich bleibe hier.", "ich schlafe.", "Ich lese das buch.", "Ich Lese das Buch.",
+    "Ich gehe in die dunklen Wald.", "Ich schlafe in den Wald mit der Mann.", "Wer hilft den Mann?", "Wen hilft du?",
+    "Ich schlafe das Buch.", "Ich lese.", "Du darfst schläft.", "Wir warten auf dem Zug.", "Das ist dunkel Zimmer.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_the_checker_notices_bad_german(text):
+    with pytest.raises((AssertionError, ValueError, StopIteration, KeyError, IndexError)):
+        check_german(text)
+
+
+ENGLISH = """
+sleep sleeps slept sleeping, sing sings sang singing, work works worked working, dance dances danced dancing,
+play plays played playing, swim swims swam swimming, shop shops shopped shopping, come comes came coming,
+get gets got getting, watch watches watched watching, arrive arrives arrived arriving, go goes went going,
+drive drives drove driving, live lives lived -, stay stays stayed staying, read reads read reading,
+write writes wrote writing, buy buys bought buying, sell sells sold selling, see sees saw -, find finds found -,
+eat eats ate eating, drink drinks drank drinking, cook cooks cooked cooking, need needs needed -, have has had -,
+love loves loved -, know knows knew -, visit visits visited visiting, meet meets met meeting, look looks looked looking,
+understand understands understood -, forget forgets forgot -, open opens opened opening, close closes closed closing,
+repair repairs repaired repairing, carry carries carried carrying, call calls called calling,
+invite invites invited inviting, pick picks picked picking, tidy tidies tidied tidying, throw throws threw throwing,
+try tries tried trying, help helps helped helping, answer answers answered answering, follow follows followed following,
+listen listens listened listening, belong belongs belonged -, give gives gave giving, show shows showed showing,
+bring brings brought bringing, wait waits waited waiting, talk talks talked talking, think thinks thought thinking,
+rain rains rained raining, snow snows snowed snowing, believe believes believed -, say says said -, hope hopes hoped -,
+want wants - -, be - - -
+"""
+BASE, THIRD, PAST, ING = (
+    set(forms) - {"-"} for forms in zip(*(row.split() for row in ENGLISH.replace("\n", " ").split(",")), strict=True)
+)
+DO, MODAL, BE = {"do", "does", "did"}, {"can", "cannot", "may", "will"}, {"am", "is", "are", "was", "were"}
+THIRD_PERSON, OTHER = {"he", "she", "it", "anna", "paul"}, {"i", "you", "we", "they"}
+
+
+def check_english(text):
+    """Raises an AssertionError where verbs or articles are not as English wants them."""
+    assert re.fullmatch(r"[A-Z][A-Za-z ]*(, [A-Za-z ]+)?[.?]", text), text
+    assert not re.search(r"\b[Aa] [aeiou]|\b[Aa]n [^aeiou]|  ", text), text
+    for clause in re.split(r", |\b(?:because|although|if|that|Because|Although|If)\b", text[:-1]):
+        words = clause.lower().split()
+        verbs = [word for word in words if word in BASE | THIRD | PAST | ING]
+        helper = next((word for word in words if word in DO | MODAL | BE), "")
+        assert bool(helper in DO) <= ("not" in words or text[-1] == "?")
+        if helper in BE:
+            assert set(verbs) <= ING, text
+        elif helper in DO | MODAL:
+            assert set(verbs) <= BASE, text
+        elif words:
+            assert verbs[0] not in ING, text
+            assert set(verbs[1:]) <= BASE, text
+            modal = verbs[0] in ("want", "wants", "have", "has") and words[words.index(verbs[0]) + 1] == "to"
+            assert len(verbs) == 1 + modal, text
+        if helper:
+            i = words.index(helper)
+            near = {*words[max(0, i - 1) : i], *words[i + 1 : i + 2]}
+            subject = {word for word in near if word in THIRD_PERSON | OTHER}
+        else:
+            verb = words.index(verbs[0]) if verbs else 0
+            subject = {w for w in words[max(0, verb - 2) : verb] if w in THIRD_PERSON | OTHER}
+        finite = helper or (verbs[0] if verbs else "")
+        if len(subject) == 1 and finite not in MODAL | {"did"} | PAST:
+            third = finite in THIRD | {"does", "is", "was"}
+            assert third == (subject <= THIRD_PERSON) or subject == {"i"}, text
+            assert (finite == "am") == (subject == {"i"} and finite in BE - {"was"}), text
+
+
+def test_english_obeys_the_rules_that_the_checker_knows(some):
+    for sentence in some:
+        check_english(sentence.english)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A apple is old.", "He read the book every day if it rain.", "She sing.", "They sings.", "He does not sings.",
+     "He can sings.", "I is tired.", "He are tired.", "They is singing.", "He is sing.", "Did he sang?",
+     "He do not sing.", "He wants sing.", "he sings.", "He sings", "He  sings."],
+)  # fmt: skip
+def test_the_checker_notices_bad_english(text):
+    with pytest.raises((AssertionError, IndexError)):
+        check_english(text)
+
+
+def test_each_english_sentence_has_one_german_translation():
+    found = defaultdict(set)
+    with unchecked():
+        for speaker in (Speaker(0), Speaker(1)):
+            for _ in range(4000):
+                meaning = think(speaker)
+                found[_english.sentence(meaning)].add(_german.sentence(meaning))
+    assert [german for german in found.values() if len(german) > 1] == []
+
+
+@pytest.mark.slow
+def test_there_are_more_than_a_hundred_thousand_sentences_and_each_has_one_translation():
+    with unchecked():
+        speaker, found = Speaker(0), {}
+        while len(found) <= 100_000:
+            meaning = think(speaker)
+            german = _german.sentence(meaning)
+            assert found.setdefault(_english.sentence(meaning), german) == german
+
+
+def test_it_stands_for_the_only_thing_or_animal_that_was_named(some):
+    """So the gender of er, sie or es can be known."""
+    things = {n.english for n in _words.NOUNS if n.kind not in _words.PEOPLE}
+    singular = {n.german: n.gender for n in _words.NOUNS if n.english in things}
+    forms = {n.german_plural: n.gender for n in _words.NOUNS if n.weak and n.english in things} | singular
+    seen = set()
+    for sentence in some:
+        if "it" in sentence.phenomena and re.search(r"\bit\b", sentence.english):
+            first, _, second = re.sub(r"[.?]", "", sentence.german).partition(", ")
+            (noun,) = [word for word in first.split() if word in forms]
+            pronoun = {"m": {"er", "ihn"}, "f": {"sie"}, "n": {"es"}}[forms[noun]]
+            assert pronoun & set(second.split()), sentence.german
+            seen.add(forms[noun])
+    assert seen == {"m", "f", "n"}
+
+
+# The collection
+
+
+def test_sentences_are_different_and_the_same_for_the_same_seed():
+    first = sentences(500, seed=3)
+    assert len({sentence.english for sentence in first}) == 500
+    assert sentences(500, seed=3) == first
+    assert sentences(200, seed=3) == first[:200]
+    assert len({s.english for s in sentences(500, seed=4)} & {s.english for s in first}) < 100
+    assert sentences(0) == []
+
+
+def test_the_first_sentences_are_the_same_on_every_machine():
+    assert [sentence[:2] for sentence in sentences(3, seed=0)] == FIRST
+
+
+def test_only_letters_spaces_and_a_sign_or_a_comma_occur(some):
+    characters = {char for sentence in some for char in sentence.english + sentence.german}
+    assert {char for char in characters if not (char.isascii() and char.isalpha())} <= set(" ,.?äöüßÄÖÜ")
+
+
+def test_every_word_of_the_tables_is_used():
+    with unchecked():
+        many = sentences(8000)
+    words = {word for s in many for word in re.findall(r"\w+", f"{s.english} {s.german}")}
+    for n in _words.NOUNS:
+        assert {n.english, n.german} <= words
+        assert not n.plural or {n.plural, n.german_plural} <= words
+    assert {a.english for a in _words.ADJECTIVES} <= words
+    assert {v.english[0] for v in _words.VERBS} <= words
+
+
+def test_phenomena_are_those_that_the_german_sentence_has(some):
+    signs = {
+        "kein": r"\b[Kk]ein(e|en|er|em)?\b",
+        "nicht": r"\bnicht\b",
+        "clause last": r"\w, (dass|weil|obwohl|wenn) ",
+        "clause first": r"^(Weil|Obwohl|Wenn) .*, ",
+        "number": r"\b([Zz]wei|[Dd]rei|[Vv]ier|[Zz]ehn)\b",
+        "preterite": r"\b([Ww]ar|[Ww]aren|[Ww]arst|[Hh]atte|[Hh]atten|[Hh]attest)\b",
+        "question word": r"^(Wer|Wen|Wem|Was|Wo|Wohin|Wann|Warum|Welche[rsnm]?) ",
+        "possessive": r"\b([MmDdSs]ein|[Uu]nser|[Ii]hr)(e|en|em|er)?\b",
+    }
+    count = Counter()
+    for sentence in some:
+        for phenomenon, sign in signs.items():
+            found = re.search(sign, sentence.german)
+            count[phenomenon] += phenomenon in sentence.phenomena
+            if phenomenon == "possessive":  # "sein" is a verb too, "ihr" a pronoun
+                assert found or phenomenon not in sentence.phenomena
+            else:
+                assert bool(found) == (phenomenon in sentence.phenomena), sentence
+        assert ("yes/no question" in sentence.phenomena) == (
+            sentence.german[-1] == "?" and "question word" not in sentence.phenomena
+        )
+        count.update(sentence.phenomena)
+    assert min(count.values()) >= len(some) / 100, count
+    assert len(count) == 20
+
+
+# What is held out
+
+SINGULAR = {form: n.english for n in _words.NOUNS for form in (n.english, n.plural) if form}
+
+
+@pytest.fixture(scope="module", params=[0, 5])
+def parts(request):
+    with unchecked():
+        return request.param, split(3000, 300, request.param)
+
+
+def test_the_three_parts_have_the_sizes_asked_for_and_share_no_sentence(parts):
+    _, (train, valid, test) = parts
+    assert [len(train), len(valid), len(test)] == [3000, 300, 300]
+    assert len({s.english for part in (train, valid, test) for s in part}) == 3600
+    assert not {s.german for s in train} & {s.german for s in test}
+
+
+def test_no_held_out_pair_is_trained_or_validated_and_each_test_sentence_has_one(parts):
+    seed, (train, valid, test) = parts
+    for sentence in train + valid:
+        assert not any(held_out(combination, seed) for combination in sentence.combinations)
+    for sentence in test:
+        assert any(held_out(combination, seed) for combination in sentence.combinations)
+
+
+def test_the_words_of_a_held_out_pair_are_trained_each_in_its_role(parts):
+    _, (train, valid, test) = parts
+    trained = {(role, side, word) for s in train for role, *pair in s.combinations for side, word in enumerate(pair)}
+    for sentence in valid + test:
+        for role, *pair in sentence.combinations:
+            assert {(role, side, word) for side, word in enumerate(pair)} <= trained, (role, pair)
+
+
+def test_every_word_of_validation_and_test_is_trained(parts):
+    _, (train, valid, test) = parts
+    words = [{w for s in part for w in re.findall(r"\w+", s.english + " " + s.german)} for part in (train, valid, test)]
+    assert words[1] | words[2] <= words[0]
+
+
+def test_the_pairs_of_a_sentence_can_be_read_in_it(some):
+    for sentence in some[:2000]:
+        for role, left, right in sentence.combinations:
+            assert left in ROLES[role][0]
+            assert right in ROLES[role][1]
+            if role in ("adverb", "conjunction"):
+                assert left.lower() in sentence.english.lower()
+        words = WORDS.findall(sentence.english)
+        for left, right in pairwise(words):
+            if left in ROLES["adjective"][0] and right in SINGULAR:
+                assert ("adjective", left, SINGULAR[right]) in sentence.combinations
+
+
+def test_all_four_kinds_of_pairs_are_held_out(parts):
+    seed, (_, _, test) = parts
+    kinds = Counter(c[0] for s in test for c in s.combinations if held_out(c, seed))
+    assert kinds.keys() == ROLES.keys()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_pair_in_eight_is_held_out_and_every_word_keeps_most_partners(seed):
+    for role, (left, right) in ROLES.items():
+        table = [[held_out((role, a, b), seed) for b in right] for a in left]
+        assert abs(sum(map(sum, table)) / (len(left) * len(right)) - 1 / 8) < 0.02
+        assert all(sum(row) <= len(row) / 8 + 1 for row in [*table, *zip(*table, strict=True)])
+
+
+def test_another_seed_holds_out_other_pairs():
+    pair = ("adjective", "old", "dog")
+    assert sum(held_out(pair, seed) for seed in range(8)) == 1
+
+
+def test_a_sentence_may_be_taken_apart_as_a_pair():
+    english, german, *_ = sentences(1)[0]
+    assert english != german
+
+
+# Refusal
+
+
+def test_a_negative_number_of_sentences_is_refused():
+    with pytest.raises(ValueError, match=r"n \(-1\) must be at least 0"):
+        sentences(-1)
+
+
+@pytest.mark.parametrize(("sizes", "name"), [((0, 5), "n_train"), ((5, 0), "n_test")])
+def test_a_part_without_sentences_is_refused(sizes, name):
+    with pytest.raises(ValueError, match=rf"{name} \(0\) must be at least 1"):
+        split(*sizes)
+
+
+@pytest.mark.parametrize("pair", [("adjective", "old", "stone"), ("verb", "old", "dog")])
+def test_a_pair_that_is_not_of_the_phrasebook_is_refused(pair):
+    with pytest.raises(ValueError, match=re.escape(f"{pair!r} is no combination of the phrasebook")):
+        held_out(pair)
