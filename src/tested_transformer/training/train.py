@@ -21,6 +21,7 @@ from tested_transformer.training.adam import create_adam
 from tested_transformer.training.average import ExponentialAverage, mean
 from tested_transformer.training.loss import smoothed_loss
 from tested_transformer.training.options import Options
+from tested_transformer.training.packed import decode_packed
 from tested_transformer.training.parallel import Ranks
 from tested_transformer.training.schedule import rate
 
@@ -40,12 +41,13 @@ class NextToken(nn.Module):
 
     def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """The summed loss and the number of tokens that the model would have chosen."""
-        seen, wanted = target[:, :-1], target[:, 1:]
-        hidden = self.model.decode(seen, self.model.encode(source), source)
-        real = wanted != self.model.config.pad_id
-        logits, wanted = self.model.embedding.logits(hidden[real]), wanted[real]
+        pad = self.model.config.pad_id
+        wanted = target[:, 1:]
+        real = wanted != pad
+        seen, wanted = target[:, :-1].masked_fill(~real, pad), wanted[real]
+        logits = self.model.embedding.logits(decode_packed(self.model, source, seen))
         smoothing = self.smoothing if self.training else 0.0
-        loss = smoothed_loss(logits, wanted, self.model.config.pad_id, smoothing, "sum")
+        loss = smoothed_loss(logits, wanted, pad, smoothing, "sum")
         return loss, (logits.argmax(-1) == wanted).sum()
 
 
