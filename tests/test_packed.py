@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tested_transformer.config import TINY
-from tested_transformer.data.batches import collate
+from tested_transformer.data.batches import _tensors
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training.packed import Layout, decode_packed
 
@@ -15,7 +15,7 @@ BATCH = [([5, 6, 7, 2], [1, 8, 9]), ([4, 2], [1, 10, 11, 12, 13]), ([9, 9, 9, 9,
 def test_packed_rows_and_their_gradients_are_those_of_the_padded_model(change):
     torch.manual_seed(0)
     model = Transformer(TINY.replace(**change)).double()
-    source, target = collate(BATCH, 0)
+    source, target = _tensors(BATCH, [0, 1, 2])
     real = target != 0
     padded = model.decode(target, model.encode(source), source)[real]
     upstream = torch.randn_like(padded)
@@ -37,7 +37,7 @@ def test_a_layout_finds_its_way_back():
 def test_dropout_is_on_in_training_only():
     torch.manual_seed(0)
     model = Transformer(TINY.replace(dropout=0.5))
-    batch = collate(BATCH, 0)
+    batch = _tensors(BATCH, [0, 1, 2])
     assert not torch.equal(decode_packed(model, *batch), decode_packed(model, *batch))
     model.eval()
     assert torch.equal(decode_packed(model, *batch), decode_packed(model, *batch))

@@ -7,7 +7,7 @@ from helpers import unchecked
 from torch.nn import functional as F
 
 from tested_transformer.config import TINY
-from tested_transformer.data.batches import collate
+from tested_transformer.data.batches import _tensors
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
 from tested_transformer.training.average import ExponentialAverage, mean
@@ -34,6 +34,11 @@ def trainer(folder, options=SHORT, config=CONFIG, train=None, **more):
     return Trainer(Transformer(config), options, train or pairs(), pairs(6, seed=1), folder, **more)
 
 
+def tensors(chosen):
+    """These pairs as one padded batch."""
+    return _tensors(chosen, list(range(len(chosen))))
+
+
 def state(folder):
     return checkpoint.read_tensors(folder / "last.safetensors")[0]
 
@@ -46,7 +51,7 @@ def assert_same(a, b):
 def test_the_loss_is_that_of_every_next_token_and_of_no_padding():
     model = Transformer(TINY).double().eval()
     batch = pairs(5)
-    source, target = collate(batch, 0)
+    source, target = tensors(batch)
     summed, right = NextToken(model, 0.0).eval()(source, target)
     by_hand = hits = 0.0
     for s, t in batch:  # one by one, so that there is no padding at all
@@ -59,7 +64,7 @@ def test_the_loss_is_that_of_every_next_token_and_of_no_padding():
 
 def test_smoothing_is_for_training_and_not_for_validation():
     objective = NextToken(Transformer(TINY), 0.3)
-    batch = collate(pairs(5), 0)
+    batch = tensors(pairs(5))
     trained, judged = objective(*batch)[0], objective.eval()(*batch)[0]
     plain = NextToken(objective.model, 0.0).eval()(*batch)[0]
     assert judged == plain
@@ -76,7 +81,7 @@ def test_a_step_weighs_every_token_the_same_however_the_batches_are_cut(tmp_path
         t.adam.zero_grad = lambda t=t, kept=kept: kept.update(
             {n: p.grad.clone() for n, p in t.model.named_parameters()}
         )
-        t._step(cuts)
+        t._step([tensors([t.train[i] for i in cut]) for cut in cuts])
         gradients.append(kept)
     for name, gradient in gradients[0].items():
         torch.testing.assert_close(gradients[1][name], gradient, rtol=0, atol=1e-12)
@@ -93,8 +98,8 @@ def test_the_first_step_is_the_paper_s_rate_for_step_one(tmp_path):
 def test_an_epoch_takes_every_pair_once(tmp_path):
     t, taken = trainer(tmp_path), []
     for group in t._groups():
-        taken += [i for batch in group for i in batch]
-    assert sorted(taken) == list(range(len(t.train)))
+        taken += [row[row != 0].tolist() for _, target in group for row in target]
+    assert sorted(taken) == sorted(list(target) for _, target in t.train)
 
 
 @pytest.mark.parametrize("stop", [1, 4, 5, 8])
@@ -149,16 +154,16 @@ def test_saving_happens_every_few_steps_and_at_the_end(tmp_path):
 
 
 def test_dropout_differs_from_step_to_step_and_batch_to_batch():
-    seeds = {seed_of(seed, step, batch) for seed in range(3) for step in range(20) for batch in range(4)}
-    assert len(seeds) == 240
+    seeds = {seed_of(*numbers) for numbers in np.ndindex(3, 20, 4, 2)}
+    assert len(seeds) == 480
     assert all(0 <= s < 2**63 for s in seeds)
 
 
 def test_another_corpus_or_other_options_cannot_go_on(tmp_path):
     trainer(tmp_path).run()
-    with pytest.raises(ValueError, match=r"was trained with other training pairs: 24 pairs, .*, now 23 pairs"):
+    with pytest.raises(ValueError, match=r"was trained with other pairs: 24 pairs, .*, now 23 pairs"):
         trainer(tmp_path, train=pairs(23)).resume()
-    with pytest.raises(ValueError, match=r"was trained with other batches a step: 1, now 2"):
+    with pytest.raises(ValueError, match=r"was trained with another accumulate: 1, now 2"):
         trainer(tmp_path, Options(**vars(SHORT) | {"accumulate": 2})).resume()
     with pytest.raises(ValueError, match=r"was trained with another warmup: 10, now 11"):
         trainer(tmp_path, Options(**vars(SHORT) | {"warmup": 11})).resume()

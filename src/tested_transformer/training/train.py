@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from tested_transformer.data.batches import collate, plan
+from tested_transformer.data.batches import Pair, batches
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam
@@ -24,8 +25,6 @@ from tested_transformer.training.options import Options
 from tested_transformer.training.packed import decode_packed
 from tested_transformer.training.parallel import Ranks
 from tested_transformer.training.schedule import rate
-
-Pair = tuple[Sequence[int], Sequence[int]]  # ids of a source, ids of its target
 
 
 class NextToken(nn.Module):
@@ -57,7 +56,7 @@ class Progress:
 
     step: int = 0
     epoch: int = 0
-    batch: int = 0  # batches of this epoch that are done, over all processes
+    batch: int = 0  # batches of this epoch that are done
     seconds: float = 0.0
     tokens: int = 0  # target tokens, over all steps
     best: float = float("inf")
@@ -116,39 +115,36 @@ class Trainer:
         self.save()
         return self.progress
 
-    def _groups(self) -> Iterator[list[list[int]]]:
-        """The batches of each step that this epoch still has, for all processes."""
-        p, size = self.progress, self.options.accumulate * self.ranks.count
-        batches = plan(
-            self.train, self.options.batch_tokens, self.options.seed, p.epoch
+    def _groups(self) -> Iterator[list[tuple[Tensor, Tensor]]]:
+        """What this process has to do in each step that the epoch still has."""
+        o, p, r = self.options, self.progress, self.ranks
+        rest = batches(
+            self.train, o.batch_tokens, o.seed, p.epoch, p.batch, r.rank, r.count
         )
-        for start in range(p.batch, len(batches), size):
-            yield batches[start : start + size]
+        while group := list(islice(rest, o.accumulate)):
+            yield group
 
-    def _step(self, group: list[list[int]]) -> None:
-        """One update from a group of batches, shared out among the processes.
+    def _step(self, group: list[tuple[Tensor, Tensor]]) -> None:
+        """One update from a group of batches, of which every process has its share.
 
-        Every token of the group counts the same, whoever calculates it.
+        Each token of the whole group counts the same, whoever calculates it.
         """
-        o, p = self.options, self.progress
+        o, p, r = self.options, self.progress, self.ranks
         p.step += 1
-        wanted = sum(len(self.train[i][1]) - 1 for batch in group for i in batch)
+        lr = o.rate_scale * rate(p.step, self.model.config.d_model, o.warmup)
         for settings in self.adam.param_groups:
-            lr = o.rate_scale * rate(p.step, self.model.config.d_model, o.warmup)
             settings["lr"] = lr
+        (wanted,) = r.sum(sum(self._wanted(target) for _, target in group))
         self.objective.train()
         loss = right = 0.0
-        mine = list(range(self.ranks.rank, len(group), self.ranks.count)) or [0]
-        idle = self.ranks.rank >= len(group)  # takes part with nothing
-        for n, i in enumerate(mine):
-            last = n == len(mine) - 1
-            torch.manual_seed(seed_of(o.seed, p.step, i))  # dropout: nothing to save
-            with self._quiet(last), self._precision():
-                summed, hits = self.objective(*self._tensors(self.train, group[i]))
-                (summed * (0 if idle else self.ranks.count / wanted)).backward()
-            loss += 0 if idle else summed.item()
-            right += 0 if idle else hits.item()
-        loss, right = self.ranks.sum(loss, right)
+        for n, batch in enumerate(group):
+            # Seeded anew, so that dropout needs nothing of the past
+            torch.manual_seed(seed_of(o.seed, p.step, n, r.rank))
+            with self._quiet(n == len(group) - 1), self._precision():
+                summed, hits = self.objective(*self._move(batch))
+                (summed * (r.count / wanted)).backward()  # they average, we add
+            loss, right = loss + summed.item(), right + hits.item()
+        loss, right = r.sum(loss, right)
         if not loss < float("inf"):
             raise FloatingPointError(f"the loss is {loss} at step {p.step}")
         self.adam.step()
@@ -156,9 +152,9 @@ class Trainer:
         if self.follower:
             self.follower.update(self.model, p.step)
         p.batch += len(group)
-        p.tokens += wanted
+        p.tokens += int(wanted)
         numbers = {"step": p.step, "epoch": p.epoch, "loss": loss / wanted}
-        numbers |= {"accuracy": right / wanted, "tokens": wanted, "rate": lr}
+        numbers |= {"accuracy": right / wanted, "tokens": int(wanted), "rate": lr}
         self.report(numbers | {"seconds": p.seconds})
 
     def _end_of_epoch(self) -> None:
@@ -191,13 +187,15 @@ class Trainer:
         named = {f"model.{name}": tensor for name, tensor in weights.items()}
         self.model.eval()
         loss = right = wanted = 0.0
-        batches = plan(self.valid, self.options.batch_tokens, 0, 0)
-        for batch in batches[self.ranks.rank :: self.ranks.count]:
+        r = self.ranks
+        for batch in batches(
+            self.valid, self.options.batch_tokens, 0, 0, 0, r.rank, r.count
+        ):
             with self._precision():
-                inputs = self._tensors(self.valid, batch)
+                inputs = self._move(batch)
                 summed, hits = torch.func.functional_call(module, named, inputs)
             loss, right = loss + summed.item(), right + hits.item()
-            wanted += sum(len(self.valid[i][1]) - 1 for i in batch)
+            wanted += self._wanted(batch[1])
         loss, right, wanted = self.ranks.sum(loss, right, wanted)
         return loss / wanted, right / wanted
 
@@ -229,7 +227,7 @@ class Trainer:
             for key, value in self.adam.state.get(parameter, {}).items():
                 tensors[f"adam.{key}.{name}"] = value
         state = {"progress": asdict(self.progress), "options": asdict(self.options)}
-        state |= {"pairs": fingerprint(self.train), "group": self._group_size()}
+        state |= {"pairs": fingerprint(self.train)}
         checkpoint.write_tensors(self.folder / checkpoint.STATE, tensors, state)
 
     def resume(self) -> None:
@@ -254,19 +252,14 @@ class Trainer:
 
     def _check_state(self, path: Path, state: Mapping[str, Any]) -> None:
         """A run only goes on with what it began with."""
-        now = {"pairs": fingerprint(self.train), "group": self._group_size()}
-        for name, what in (("pairs", "training pairs"), ("group", "batches a step")):
-            if state.get(name) != now[name]:
-                found = f"{state.get(name)}, now {now[name]}"
-                raise ValueError(f"{path} was trained with other {what}: {found}")
+        if state.get("pairs") != (now := fingerprint(self.train)):
+            found = f"{state.get('pairs')}, now {now}"
+            raise ValueError(f"{path} was trained with other pairs: {found}")
         began, ours = state["options"], asdict(self.options)
         for name in sorted(ours.keys() - Options.limits()):
             if began.get(name) != ours[name]:
                 found = f"{began.get(name)!r}, now {ours[name]!r}"
                 raise ValueError(f"{path} was trained with another {name}: {found}")
-
-    def _group_size(self) -> int:
-        return self.options.accumulate * self.ranks.count
 
     def _keep(self) -> None:
         """Remember the weights of this epoch's end, and forget the oldest."""
@@ -291,12 +284,13 @@ class Trainer:
             or (o.patience is not None and p.waited >= o.patience)
         )
 
-    def _tensors(
-        self, pairs: Sequence[Pair], batch: list[int]
-    ) -> tuple[Tensor, Tensor]:
-        device, pad_id = self.ranks.device, self.model.config.pad_id
-        source, target = collate([pairs[i] for i in batch], pad_id)
-        return source.to(device), target.to(device)
+    def _move(self, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        source, target = batch
+        return source.to(self.ranks.device), target.to(self.ranks.device)
+
+    def _wanted(self, target: Tensor) -> int:
+        """How many tokens the model is asked for: all but the first."""
+        return int((target[:, 1:] != self.model.config.pad_id).sum())
 
     def _precision(self) -> Any:
         half = self.options.precision == "bfloat16"
@@ -334,9 +328,9 @@ def under(head: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {n.removeprefix(head): t for n, t in tensors.items() if n.startswith(head)}
 
 
-def seed_of(seed: int, step: int, batch: int) -> int:
-    """The seed for the dropout of one batch: the same whichever process has it."""
-    digest = hashlib.sha256(f"{seed} {step} {batch}".encode()).digest()
+def seed_of(*numbers: int) -> int:
+    """One seed from several numbers; other numbers give another seed."""
+    digest = hashlib.sha256(repr(numbers).encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
