@@ -1,0 +1,68 @@
+"""Sentence pairs from two text files, line by line, and their way to ids."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tested_transformer.config import Config
+from tested_transformer.text.tokens import BytePairEncoding
+
+
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
+    """The lines of a UTF-8 file, without their ends. Only a newline ends a line."""
+    content = Path(path).read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        raise ValueError(
+            f"{path}, line {line}: byte 0x{byte:02x} is no UTF-8"
+        ) from None
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def read_parallel(
+    source: str | os.PathLike[str], target: str | os.PathLike[str]
+) -> list[tuple[str, str]]:
+    """Line n of one file with line n of the other, which must have as many."""
+    sources, targets = read_lines(source), read_lines(target)
+    if len(sources) != len(targets):
+        raise ValueError(
+            f"the files must have equally many lines: {source} has {len(sources)}, "
+            f"{target} has {len(targets)}"
+        )
+    return list(zip(sources, targets, strict=True))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Pairs as ids, and how many pairs were left out and why."""
+
+    pairs: list[tuple[list[int], list[int]]]
+    empty: int
+    too_long: int
+
+
+def encode_pairs(
+    pairs: Iterable[tuple[str, str]], tokens: BytePairEncoding, max_len: int
+) -> Encoded:
+    """Sources end with eos_id; targets begin with bos_id and end with eos_id.
+
+    A pair with an empty side, or with a side of more than max_len ids that a model
+    would read, is left out whole and counted. Nothing is cut.
+    """
+    kept, empty, too_long = [], 0, 0
+    for source, target in pairs:
+        if not source.strip() or not target.strip():
+            empty += 1
+            continue
+        read = [*tokens.encode(source.strip()), Config.eos_id]
+        write = [Config.bos_id, *tokens.encode(target.strip()), Config.eos_id]
+        if len(read) > max_len or len(write) - 1 > max_len:
+            too_long += 1
+        else:
+            kept.append((read, write))
+    return Encoded(kept, empty, too_long)

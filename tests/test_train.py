@@ -1,0 +1,303 @@
+"""The training loop: every token counts once and the same, and a run that stopped goes on as if it had not."""
+
+import numpy as np
+import pytest
+import torch
+from helpers import unchecked
+from torch.nn import functional as F
+
+from tested_transformer.config import TINY
+from tested_transformer.data.batches import _tensors
+from tested_transformer.model.transformer import Transformer
+from tested_transformer.training import checkpoint
+from tested_transformer.training.average import ExponentialAverage, mean
+from tested_transformer.training.options import Options
+from tested_transformer.training.parallel import pick
+from tested_transformer.training.record import Record, in_words, read_metrics
+from tested_transformer.training.schedule import rate
+from tested_transformer.training.train import NextToken, Trainer, fingerprint, seed_of
+
+CONFIG = TINY.replace(dropout=0.1)
+SHORT = Options(steps=9, batch_tokens=30, warmup=10, save_every=4)
+
+
+def pairs(n=24, seed=0, longest=6):
+    """Ragged sentences of random ids and, as their translation, the same backwards."""
+    rng = np.random.default_rng(seed)
+    sentences = [rng.integers(4, 16, rng.integers(1, longest + 1)).tolist() for _ in range(n)]
+    return [([*s, 2], [1, *s[::-1], 2]) for s in sentences]
+
+
+def trainer(folder, options=SHORT, config=CONFIG, train=None, **more):
+    torch.manual_seed(0)
+    folder.mkdir(exist_ok=True)
+    return Trainer(Transformer(config), options, train or pairs(), pairs(6, seed=1), folder, **more)
+
+
+def tensors(chosen):
+    """These pairs as one padded batch."""
+    return _tensors(chosen, list(range(len(chosen))))
+
+
+def state(folder):
+    return checkpoint.read_tensors(folder / "last.safetensors")[0]
+
+
+def assert_same(a, b):
+    assert a.keys() == b.keys()
+    assert [name for name in a if not torch.equal(a[name], b[name])] == []
+
+
+def test_the_loss_is_that_of_every_next_token_and_of_no_padding():
+    model = Transformer(TINY).double().eval()
+    batch = pairs(5)
+    source, target = tensors(batch)
+    summed, right = NextToken(model, 0.0).eval()(source, target)
+    by_hand = hits = 0.0
+    for s, t in batch:  # one by one, so that there is no padding at all
+        logits = model(torch.tensor([s]), torch.tensor([t[:-1]]))[0]
+        by_hand += F.cross_entropy(logits, torch.tensor(t[1:]), reduction="sum").item()
+        hits += (logits.argmax(-1) == torch.tensor(t[1:])).sum().item()
+    assert summed.item() == pytest.approx(by_hand, abs=1e-9)
+    assert right.item() == hits
+
+
+def test_smoothing_is_for_training_and_not_for_validation():
+    objective = NextToken(Transformer(TINY), 0.3)
+    batch = tensors(pairs(5))
+    trained, judged = objective(*batch)[0], objective.eval()(*batch)[0]
+    plain = NextToken(objective.model, 0.0).eval()(*batch)[0]
+    assert judged == plain
+    assert trained != plain
+
+
+def test_a_step_weighs_every_token_the_same_however_the_batches_are_cut(tmp_path):
+    config, gradients = TINY, []
+    for cuts in ([[0, 1, 2, 3, 4, 5]], [[0], [1, 2, 3, 4], [5]]):
+        t = trainer(tmp_path / str(len(cuts)), Options(steps=1, accumulate=len(cuts), average=0.0), config)
+        t.model.double()
+        t.adam.step = lambda: None
+        kept = {}
+        t.adam.zero_grad = lambda t=t, kept=kept: kept.update(
+            {n: p.grad.clone() for n, p in t.model.named_parameters()}
+        )
+        t._step([tensors([t.train[i] for i in cut]) for cut in cuts])
+        gradients.append(kept)
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradients[1][name], gradient, rtol=0, atol=1e-12)
+
+
+def test_the_first_step_is_the_paper_s_rate_for_step_one(tmp_path):
+    seen = []
+    t = trainer(tmp_path, Options(steps=2, warmup=10, rate_scale=0.5), report=seen.append)
+    t.run()
+    rates = [numbers["rate"] for numbers in seen if "rate" in numbers]
+    assert rates == [0.5 * rate(step, CONFIG.d_model, 10) for step in (1, 2)]
+
+
+def test_an_epoch_takes_every_pair_once(tmp_path):
+    t, taken = trainer(tmp_path), []
+    for group in t._groups():
+        taken += [row[row != 0].tolist() for _, target in group for row in target]
+    assert sorted(taken) == sorted(list(target) for _, target in t.train)
+
+
+@pytest.mark.parametrize("stop", [1, 4, 5, 8])
+def test_a_run_that_stopped_goes_on_bit_for_bit(tmp_path, stop):
+    trainer(tmp_path / "whole").run()
+    first = trainer(tmp_path / "parts", Options(**vars(SHORT) | {"steps": stop}))
+    first.run()
+    second = trainer(tmp_path / "parts")
+    for parameter in second.model.parameters():
+        parameter.data.zero_()  # nothing of it may count
+    torch.manual_seed(123)
+    second.resume()
+    second.run()
+    assert_same(state(tmp_path / "whole"), state(tmp_path / "parts"))
+    assert second.progress.tokens == sum(len(target) - 1 for _, target in pairs()) * second.progress.epoch + (
+        second.progress.tokens % sum(len(target) - 1 for _, target in pairs())
+    )
+
+
+def test_a_run_without_average_goes_on_too(tmp_path):
+    options = Options(steps=6, batch_tokens=30, average=0.0)
+    trainer(tmp_path / "whole", options).run()
+    trainer(tmp_path / "parts", Options(**vars(options) | {"steps": 3})).run()
+    second = trainer(tmp_path / "parts", options)
+    second.resume()
+    second.run()
+    assert_same(state(tmp_path / "whole"), state(tmp_path / "parts"))
+
+
+def test_who_asks_to_stop_gets_a_saved_run_that_goes_on(tmp_path):
+    trainer(tmp_path / "whole").run()
+
+    def impatient(numbers):
+        first.asked_to_stop |= numbers["step"] == 5
+
+    first = trainer(tmp_path / "parts", report=impatient)
+    assert first.run().step == 5
+    second = trainer(tmp_path / "parts")
+    second.resume()
+    second.run()
+    assert_same(state(tmp_path / "whole"), state(tmp_path / "parts"))
+
+
+def test_saving_happens_every_few_steps_and_at_the_end(tmp_path):
+    t, saved = trainer(tmp_path), []
+    t.save = lambda: saved.append(t.progress.step)
+    t._validate = lambda: True
+    t.run()
+    epochs = [s for s in saved if s not in (4, 8, 9)]
+    assert {4, 8, 9} <= set(saved)
+    assert len(epochs) <= 3
+
+
+def test_dropout_differs_from_step_to_step_and_batch_to_batch():
+    seeds = {seed_of(*numbers) for numbers in np.ndindex(3, 20, 4, 2)}
+    assert len(seeds) == 480
+    assert all(0 <= s < 2**63 for s in seeds)
+
+
+def test_another_corpus_or_other_options_cannot_go_on(tmp_path):
+    trainer(tmp_path).run()
+    with pytest.raises(ValueError, match=r"was trained with other pairs: 24 pairs, .*, now 23 pairs"):
+        trainer(tmp_path, train=pairs(23)).resume()
+    with pytest.raises(ValueError, match=r"was trained with another accumulate: 1, now 2"):
+        trainer(tmp_path, Options(**vars(SHORT) | {"accumulate": 2})).resume()
+    with pytest.raises(ValueError, match=r"was trained with another warmup: 10, now 11"):
+        trainer(tmp_path, Options(**vars(SHORT) | {"warmup": 11})).resume()
+
+
+def test_the_fingerprint_sees_every_id_and_the_order():
+    a = pairs()
+    assert fingerprint(a) == fingerprint(pairs())
+    assert fingerprint(a) != fingerprint(a[1:] + a[:1])
+    assert fingerprint([([4], [5])]) != fingerprint([([4, 5], [])])
+
+
+def test_a_loss_that_is_no_number_stops_before_the_weights_are_spoilt(tmp_path):
+    t = trainer(tmp_path)
+    with torch.no_grad():
+        t.model.decoder.layers[0].feed_forward.w_1.weight[0, 0] = float("nan")
+    before = {name: tensor.clone() for name, tensor in t.model.state_dict().items()}
+    with pytest.raises(FloatingPointError, match="the loss is nan at step 1"):
+        t.run()
+    for name, tensor in t.model.state_dict().items():
+        assert torch.equal(tensor.nan_to_num(), before[name].nan_to_num())
+
+
+def test_patience_ends_a_run_that_gets_no_better(tmp_path):
+    t = trainer(tmp_path, Options(patience=2, batch_tokens=30, rate_scale=1e-12, average=0.0))
+    t.progress.best = 0.0
+    assert t.run().epoch == 2
+
+
+def test_the_best_model_is_kept_and_a_worse_one_is_not(tmp_path):
+    seen = []
+    t = trainer(tmp_path, Options(epochs=1, batch_tokens=30), report=seen.append)
+    t.run()
+    best, _ = checkpoint.load(tmp_path)
+    assert seen[-1]["best"]
+    assert seen[-1]["valid_loss"] == t.progress.best
+    t.progress.best, t.options = 0.0, Options(epochs=2, batch_tokens=30)
+    t.run()
+    after, _ = checkpoint.load(tmp_path)
+    assert not seen[-1]["best"]
+    assert_same(best.state_dict(), after.state_dict())
+
+
+def test_validation_sees_the_average_and_leaves_the_model_alone(tmp_path):
+    t = trainer(tmp_path)
+    before = {name: tensor.clone() for name, tensor in t.model.state_dict().items()}
+    other = {name: tensor * 0.5 for name, tensor in before.items()}
+    assert t.validate(before) != t.validate(other)
+    assert t.validate(before) == t.validate(before), "no dropout"
+    assert_same(t.model.state_dict(), before)
+
+
+def test_the_mean_of_the_last_epochs_is_tried_and_old_ones_go(tmp_path):
+    t = trainer(tmp_path, Options(epochs=3, keep=2, batch_tokens=60, average=0.0))
+    t.run()
+    assert sorted(p.name for p in tmp_path.glob("epoch-*")) == ["epoch-0002.safetensors", "epoch-0003.safetensors"]
+    t.progress.best = float("inf")
+    assert t.average_kept()
+    two, three = (checkpoint.read_tensors(tmp_path / name)[0] for name in t.progress.kept)
+    loaded, _ = checkpoint.load(tmp_path)
+    name = "encoder.layers.0.feed_forward.w_1.weight"
+    torch.testing.assert_close(loaded.state_dict()[name], (two[name] + three[name]) / 2)
+    t.progress.best = 0.0
+    assert not t.average_kept()
+
+
+def test_a_mean_needs_checkpoints_of_one_kind():
+    with pytest.raises(ValueError, match="at least one checkpoint"):
+        mean([])
+    with pytest.raises(ValueError, match="checkpoint 2 has other tensors: b"):
+        mean([{"a": torch.zeros(1)}, {"a": torch.zeros(1), "b": torch.zeros(1)}])
+
+
+def test_the_average_follows_fast_at_first_and_slowly_later():
+    model = torch.nn.Linear(1, 1, bias=False)
+    model.weight.data.fill_(0.0)
+    follower = ExponentialAverage(model, 0.999)
+    model.weight.data.fill_(1.0)
+    follower.update(model, 1)
+    assert follower.weights["weight"].item() == pytest.approx(1 - 2 / 11)
+    before = follower.weights["weight"].item()
+    follower.update(model, 1_000_000)
+    assert follower.weights["weight"].item() == pytest.approx(before + 0.001 * (1 - before))
+    with pytest.raises(ValueError, match=r"decay \(1\) must be above 0 and below 1"):
+        ExponentialAverage(model, 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"steps": 0}, ValueError, r"steps \(0\) must be at least 1"),
+        ({"batch_tokens": 1.5}, TypeError, r"batch_tokens \(1\.5\) must be a whole number"),
+        ({"minutes": 0}, ValueError, r"minutes \(0\) must be positive"),
+        ({"smoothing": 1.0}, ValueError, r"smoothing \(1\.0\) must be at least 0 and below 1"),
+        ({"precision": "half"}, ValueError, r"precision \('half'\) must be"),
+    ],
+)
+def test_wrong_options_are_refused(wrong, error, message):
+    with unchecked(), pytest.raises(error, match=message):
+        Options(**wrong)
+
+
+def test_options_of_another_version_are_refused():
+    with pytest.raises(ValueError, match="no option of this version: clip"):
+        Options.known({"clip": 1})
+
+
+def test_half_precision_without_a_gpu_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"precision \(bfloat16\) other than float32 needs a GPU"):
+        trainer(tmp_path, Options(steps=1, precision="bfloat16"))
+
+
+def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert pick("auto", 0).type == "cpu"
+    with pytest.raises(ValueError, match=r"device \(cuda\) needs a GPU"):
+        pick("cuda", 0)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert [pick("auto", 1), pick("cuda:0", 1)] == [torch.device("cuda", 1), torch.device("cuda", 0)]
+
+
+def test_the_record_keeps_numbers_and_words_and_forgets_what_was_not_saved(tmp_path):
+    record = Record(tmp_path, every=1)
+    for step in (1, 2, 3):
+        record({"step": step, "loss": 1.0 / step, "tokens": 10, "epoch": 0})
+    record({"step": 3, "epoch": 1, "valid_loss": 0.5, "valid_accuracy": 0.25, "best": True})
+    record.close()
+    with open(tmp_path / "metrics.jsonl", "a") as file:
+        file.write('{"step": 4, "lo')  # torn by a kill
+    again = Record(tmp_path, step=2)
+    again.close()
+    assert [row["step"] for row in read_metrics(tmp_path)] == [1, 2]
+    assert (
+        "step 3, epoch 1: validation loss 0.5000, tokens right 25.0%, the best so far"
+        in (tmp_path / "log.txt").read_text()
+    )
+    assert in_words({"step": 7, "mean_of": 5, "valid_loss": 1.0}) == "step 7, mean of 5 epochs: validation loss 1.0000"
