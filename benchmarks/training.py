@@ -1,5 +1,6 @@
 """One training step beside torch.nn.Transformer and Hugging Face Marian: real target and source tokens a second.
 
+    pip install transformers
     python benchmarks/training.py [--rounds 7] [--threads 1 2] [--out FOLDER]
 
 The sides take turns, and the median of each counts. SMALL is ragged, as sentences are; BASE has no padding. A step is
@@ -23,7 +24,6 @@ from torch import nn
 from torch.nn import functional as F
 
 from tested_transformer.config import BASE, Config
-from tested_transformer.draw import benchmarks as draw
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.positions import SinusoidalPositions
 from tested_transformer.model.transformer import Transformer
@@ -171,7 +171,7 @@ def peak(side, size):
 
 
 def main():
-    """Measure, print a table, and write it beside a picture."""
+    """Measure, print a table, and write it as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
@@ -196,12 +196,12 @@ def main():
                 ratio = times["nn.Transformer"][0] / cpu
                 row = {"size": size, "threads": threads, "side": side, "cpu_s": cpu, "wall_s": wall}
                 rows.append(row | {"tokens_per_s": tokens / wall, "times_faster": ratio, "peak_mb": memory[side]})
-                print(f"{size:6} {threads} thread(s)  {side:15} {tokens / wall:8,.0f} tokens/s  {ratio:5.2f} x  {memory[side]:6,} MB")
+                line = f"{size:6} {threads} thread(s)  {side:15} {tokens / wall:8,.0f} tokens/s"
+                print(f"{line}  {ratio:5.2f} x  {memory[side]:6,} MB")
     machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
     machine |= {"torch": torch.__version__, "date": time.strftime("%Y-%m-%d")}
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "training.json").write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
-    (given.out / "training.png").write_bytes(draw.training(rows)._repr_png_()[0])
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Training: the loss, the optimiser and its schedule."""
+"""Training: loss, optimiser, schedule, the loop, checkpoints."""
