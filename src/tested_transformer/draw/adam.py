@@ -25,7 +25,7 @@ def valley(
     heights: ArrayLike,
 ) -> Picture:
     """Paths (points × 2) on contour lines of heights (across × along), a panel each."""
-    figure, panels = picture(7.2, 5.2, rows=2, columns=2, sharex=True, sharey=True)
+    figure, panels = picture(5.6, 4.8, rows=2, columns=2, sharex=True, sharey=True)
     levels = [1, 4, 12, 30, 60, 100]
     for axes, (name, path) in zip(panels.flat, paths.items(), strict=True):
         axes.contour(along, across, heights, levels=levels, colors=FAINT, linewidths=1)
