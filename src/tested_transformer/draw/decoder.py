@@ -29,12 +29,12 @@ def layer(
     boxes = {}
     for name, centre, top, title in (
         ("y", 3.75, 11.8, "$Y$"),
-        ("self", 3.75, 10.15, "self-attention, weights"),
+        ("self", 3.75, 10.15, "self-attention: weights, times $V W^O$"),
         ("normed 1", 3.75, 8.2, "add & norm"),
         ("memory", 1.35, 6.28, "memory $M$"),
-        ("cross", 3.75, 6.55, "cross-attention, weights"),
+        ("cross", 3.75, 6.55, "cross-attention: weights, times $V W^O$"),
         ("normed 2", 3.75, 4.6, "add & norm"),
-        ("hidden", 3.75, 2.95, "feed-forward, hidden"),
+        ("hidden", 3.75, 2.95, "feed-forward: hidden, times $W_2$"),
         ("out", 3.75, 1.13, "add & norm: the output"),
     ):
         words = source if name == "memory" else target
