@@ -19,12 +19,14 @@ from tested_transformer.data._words import (
     Clause,
     Meaning,
     Phrase,
+    Verb,
     is_new,
 )
 
 WHO, WHAT = Phrase(pronoun="who"), Phrase(pronoun="what")
 PERSONAL = [v for v in VERBS if "adult" in v.objects.get("acc", [])]
-ASKED = {  # the part asked for, its word, and the verbs that can be asked so
+USUAL = [v for v in VERBS if v.english[0] not in TIMELESS]
+ASKED = {  # the part that is asked for, the word for it, and the verbs
     "what": (
         "acc",
         WHAT,
@@ -34,22 +36,20 @@ ASKED = {  # the part asked for, its word, and the verbs that can be asked so
     "to whom": ("dat", WHO, [v for v in VERBS if "dat" in v.objects]),
     "where": ("in", ASKING["in"], [v for v in VERBS if "in" in v.extras]),
     "where to": ("into", ASKING["into"], [v for v in VERBS if "into" in v.objects]),
-    "when": (
-        "time",
-        ASKING["time"],
-        [v for v in VERBS if v.english[0] not in TIMELESS],
-    ),
+    "when": ("time", ASKING["time"], USUAL),
     "why": ("reason", ASKING["reason"], VERBS),
 }
 ACTIONS = [v for v in VERBS if v.english[0] not in STATES and "relative" in v.subjects]
-SEEKING, USING, LIKING = (
-    [v for v in VERBS if v.english[0] in words.split() and "acc" in v.objects]
-    for words in (
-        "buy look need",
-        "read eat drink cook sell repair carry throw try need love",
-        "buy eat drink read write cook try love show sell throw",
-    )
-)
+
+
+def these(words: str) -> list[Verb]:
+    """The verbs with an accusative object among these words."""
+    return [v for v in VERBS if v.english[0] in words.split() and "acc" in v.objects]
+
+
+SEEKING = these("buy look need")
+USING = these("read eat drink cook sell repair carry throw try need love")
+LIKING = these("buy eat drink read write cook try love show sell throw")
 AWAY = ["sell", "throw"]
 
 
@@ -67,9 +67,8 @@ def plain(s: Speaker) -> Meaning:
     fronts = {"time", "in"} & (c.parts.keys() - c.verb.objects.keys())
     if getattr(c.parts.get("frequency"), "german", "") == "manchmal":
         fronts.add("frequency")
-    if getattr(c.parts.get("acc"), "determiner", "") == "this" and not is_new(
-        c.subject
-    ):
+    pointed = getattr(c.parts.get("acc"), "determiner", "") == "this"
+    if pointed and not is_new(c.subject):
         fronts.add("acc")
     first = s.pick(sorted(fronts)) if fronts and s.chance(0.8) else "subject"
     return [("", c._replace(front=first))]
