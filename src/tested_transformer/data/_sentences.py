@@ -48,9 +48,10 @@ def these(words: str) -> list[Verb]:
 
 
 SEEKING = these("buy look need")
-USING = these("read eat drink cook sell repair carry throw try need love")
+USING = these("read eat drink cook sell repair carry try need love")
 LIKING = these("buy eat drink read write cook try love show sell throw")
 AWAY = ["sell", "throw"]
+SIMPLE = [v for v in VERBS if not v.objects.keys() & {"acc", "dat"}]
 
 
 def think(s: Speaker) -> Meaning:
@@ -103,30 +104,39 @@ def asked(s: Speaker) -> Meaning:
 def that(s: Speaker) -> Meaning:
     """Somebody knows or says something."""
     verb, subject = s.pick(SAYING), s.somebody(PEOPLE)
-    deny = verb.english[0] in ("know", "believe") and s.chance(0.3)
+    we = subject.pronoun in ("I", "we")
+    deniable = ["believe"] if we else ["believe", "know"]
+    deny = verb.english[0] in deniable and s.chance(0.3)
     main = Clause(subject, verb, "habit", {}, deny)
-    if not deny and subject.pronoun not in ("I", "we") and s.chance(0.3):
+    if not deny and not we and s.chance(0.3):
         main = main._replace(front="", question=True)
     return [("", main), ("that", s.state() if s.chance(0.2) else s.clause())]
 
 
 def reason(s: Speaker) -> Meaning:
     """Because or although: of a mood, the weather, a thing, or what another does."""
-    why = s.pick([*MOODS, *["weather", "quality", "purpose", "other"] * 2])
     conjunction = s.pick(["because", "because", "although"])
-    if why in ("quality", "purpose"):
-        found = {"quality": quality, "purpose": purpose}[why](s, conjunction)
-        return found or reason(s)
-    because = conjunction == "because"
-    first = s.clause(verbs=ACTIONS, known=True)
-    if why != "other":
-        first = explained(s, why, because)
+    way = s.pick([feeling, feeling, feeling, quality, purpose, other])
+    return way(s, conjunction) or reason(s)
+
+
+def feeling(s: Speaker, conjunction: str) -> Meaning | None:
+    """One sleeps because one is tired, or because it rains."""
+    why = s.pick([*MOODS, "weather", "weather"])
+    first = explained(s, why, conjunction == "because")
     they, tense = again(first), "past" if first.tense == "past" else "now"
-    if why in MOODS and not they:
-        return reason(s)
-    second = s.clause() if why == "other" else cause(s, why, they, tense)
+    if why in MOODS and they is None:
+        return None
+    second = cause(s, why, they, tense)
     if why == "weather" and s.chance(0.5):
         return [(conjunction, second), ("", first._replace(front=""))]
+    return [("", first), (conjunction, second)]
+
+
+def other(s: Speaker, conjunction: str) -> Meaning:
+    """One does something because somebody else does something."""
+    first = s.clause(verbs=ACTIONS, known=True)
+    second = s.state() if s.chance(0.3) else s.clause(verbs=SIMPLE)
     return [("", first), (conjunction, second)]
 
 
