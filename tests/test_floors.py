@@ -21,6 +21,7 @@ LIBRARIES = {
     "config": set(),
     "example": {"numpy"},
     "draw": {"matplotlib", "numpy"},
+    "data": {"gzip", "hashlib", "numpy", "os", "pathlib", "random", "torch", "zlib"},
 }
 STANDARD = {"collections", "dataclasses", "functools", "inspect", "io", "itertools", "math", "re", "typing"}
 

@@ -97,7 +97,7 @@ def test_a_truncated_file_is_refused(folder, monkeypatch):
         multi30k.read(folder, "val")
 
 
-@pytest.mark.parametrize("place", [12, -6], ids=["data", "checksum"])
+@pytest.mark.parametrize("place", [0, 10, -6], ids=["header", "data", "checksum"])
 def test_a_file_with_a_wrong_byte_is_refused(folder, monkeypatch, place):
     content = bytearray(packed(GERMAN))
     content[place] ^= 0xFF

@@ -41,11 +41,11 @@ def clause(c: Clause, *, main: bool = True) -> str:
     parts = {slot: _part(slot, c) for slot in c.parts}
     first = parts.pop(c.front) if main and c.front in parts else ""
     aux, verb = _verbs(c)
-    start = [_phrase(c.subject, 0), aux, "not" if c.negated else ""]
+    subject, no = _phrase(c.subject, 0), "not" if c.negated else ""
     if main and c.question and c.front != "subject":
-        start = [start[1], start[0], start[2]]
-    elif start[1:] == ["can", "not"]:
-        start = [start[0], "cannot"]
+        start = [aux, subject, no]
+    else:
+        start = [subject, "cannot" if aux == "can" and no else f"{aux} {no}".strip()]
     objects = [parts.get("dat", ""), parts.get("acc", "")]
     pronoun = c.verb.particle in PARTICLES and "acc" in parts and c.parts["acc"].pronoun
     objects.insert(2 if pronoun else 0, c.verb.particle)
@@ -86,14 +86,14 @@ def _phrase(p: Phrase, case: int) -> str:
     """As a subject (case 0) or not (case 1)."""
     if p.pronoun:
         return PRONOUNS[p.pronoun].split()[case]
-    determiner = (
-        {"this": "these"}.get(p.determiner, p.determiner) if p.plural else p.determiner
-    )
     words = [p.adjective.english] if p.adjective else []
     words.append(p.noun.plural if p.plural else p.noun.english)
-    if determiner == "a" and words[0][0] in "aeiou":
+    determiner = p.determiner
+    if determiner == "this" and p.plural:
+        determiner = "these"
+    elif determiner == "a" and words[0][0] in "aeiou":
         determiner = "an"
-    return " ".join([determiner, *words] if determiner else words)
+    return " ".join(filter(None, [determiner, *words]))
 
 
 def _is_third(p: Phrase) -> bool:
@@ -105,9 +105,8 @@ def _past(verb: Verb) -> str:
     base, *irregular = verb.english
     if irregular:
         return irregular[0]
-    return (
-        base + "d" if base.endswith("e") else with_s(base)[:-1].removesuffix("e") + "ed"
-    )
+    stem = with_s(base).removesuffix("s").removesuffix("e")  # carries: carri
+    return stem + "ed"
 
 
 def _ing(verb: Verb) -> str:

@@ -19,12 +19,14 @@ from tested_transformer.data._words import (
     Clause,
     Meaning,
     Phrase,
+    Verb,
     is_new,
 )
 
 WHO, WHAT = Phrase(pronoun="who"), Phrase(pronoun="what")
 PERSONAL = [v for v in VERBS if "adult" in v.objects.get("acc", [])]
-ASKED = {  # the part asked for, its word, and the verbs that can be asked so
+USUAL = [v for v in VERBS if v.english[0] not in TIMELESS]
+ASKED = {  # the part that is asked for, the word for it, and the verbs
     "what": (
         "acc",
         WHAT,
@@ -34,23 +36,22 @@ ASKED = {  # the part asked for, its word, and the verbs that can be asked so
     "to whom": ("dat", WHO, [v for v in VERBS if "dat" in v.objects]),
     "where": ("in", ASKING["in"], [v for v in VERBS if "in" in v.extras]),
     "where to": ("into", ASKING["into"], [v for v in VERBS if "into" in v.objects]),
-    "when": (
-        "time",
-        ASKING["time"],
-        [v for v in VERBS if v.english[0] not in TIMELESS],
-    ),
+    "when": ("time", ASKING["time"], USUAL),
     "why": ("reason", ASKING["reason"], VERBS),
 }
 ACTIONS = [v for v in VERBS if v.english[0] not in STATES and "relative" in v.subjects]
-SEEKING, USING, LIKING = (
-    [v for v in VERBS if v.english[0] in words.split() and "acc" in v.objects]
-    for words in (
-        "buy look need",
-        "read eat drink cook sell repair carry throw try need love",
-        "buy eat drink read write cook try love show sell throw",
-    )
-)
+
+
+def these(words: str) -> list[Verb]:
+    """The verbs with an accusative object among these words."""
+    return [v for v in VERBS if v.english[0] in words.split() and "acc" in v.objects]
+
+
+SEEKING = these("buy look need")
+USING = these("read eat drink cook sell repair carry try need love")
+LIKING = these("buy eat drink read write cook try love show sell throw")
 AWAY = ["sell", "throw"]
+SIMPLE = [v for v in VERBS if not v.objects.keys() & {"acc", "dat"}]
 
 
 def think(s: Speaker) -> Meaning:
@@ -67,9 +68,8 @@ def plain(s: Speaker) -> Meaning:
     fronts = {"time", "in"} & (c.parts.keys() - c.verb.objects.keys())
     if getattr(c.parts.get("frequency"), "german", "") == "manchmal":
         fronts.add("frequency")
-    if getattr(c.parts.get("acc"), "determiner", "") == "this" and not is_new(
-        c.subject
-    ):
+    pointed = getattr(c.parts.get("acc"), "determiner", "") == "this"
+    if pointed and not is_new(c.subject):
         fronts.add("acc")
     first = s.pick(sorted(fronts)) if fronts and s.chance(0.8) else "subject"
     return [("", c._replace(front=first))]
@@ -104,30 +104,39 @@ def asked(s: Speaker) -> Meaning:
 def that(s: Speaker) -> Meaning:
     """Somebody knows or says something."""
     verb, subject = s.pick(SAYING), s.somebody(PEOPLE)
-    deny = verb.english[0] in ("know", "believe") and s.chance(0.3)
+    we = subject.pronoun in ("I", "we")
+    deniable = ["believe"] if we else ["believe", "know"]
+    deny = verb.english[0] in deniable and s.chance(0.3)
     main = Clause(subject, verb, "habit", {}, deny)
-    if not deny and subject.pronoun not in ("I", "we") and s.chance(0.3):
+    if not deny and not we and s.chance(0.3):
         main = main._replace(front="", question=True)
     return [("", main), ("that", s.state() if s.chance(0.2) else s.clause())]
 
 
 def reason(s: Speaker) -> Meaning:
     """Because or although: of a mood, the weather, a thing, or what another does."""
-    why = s.pick([*MOODS, *["weather", "quality", "purpose", "other"] * 2])
     conjunction = s.pick(["because", "because", "although"])
-    if why in ("quality", "purpose"):
-        found = {"quality": quality, "purpose": purpose}[why](s, conjunction)
-        return found or reason(s)
-    because = conjunction == "because"
-    first = s.clause(verbs=ACTIONS, known=True)
-    if why != "other":
-        first = explained(s, why, because)
+    way = s.pick([feeling, feeling, feeling, quality, purpose, other])
+    return way(s, conjunction) or reason(s)
+
+
+def feeling(s: Speaker, conjunction: str) -> Meaning | None:
+    """One sleeps because one is tired, or because it rains."""
+    why = s.pick([*MOODS, "weather", "weather"])
+    first = explained(s, why, conjunction == "because")
     they, tense = again(first), "past" if first.tense == "past" else "now"
-    if why in MOODS and not they:
-        return reason(s)
-    second = s.clause() if why == "other" else cause(s, why, they, tense)
+    if why in MOODS and they is None:
+        return None
+    second = cause(s, why, they, tense)
     if why == "weather" and s.chance(0.5):
         return [(conjunction, second), ("", first._replace(front=""))]
+    return [("", first), (conjunction, second)]
+
+
+def other(s: Speaker, conjunction: str) -> Meaning:
+    """One does something because somebody else does something."""
+    first = s.clause(verbs=ACTIONS, known=True)
+    second = s.state() if s.chance(0.3) else s.clause(verbs=SIMPLE)
     return [("", first), (conjunction, second)]
 
 

@@ -93,7 +93,7 @@ def _in_phrase(slot: str, p: Phrase) -> Iterator[str]:
     if case == "dat":
         yield "dative"
     if p.pronoun:
-        yield "it" if p.noun else "pronoun"
+        yield "it" if p.noun and not p.plural else "pronoun"
         return
     if p.adjective:
         yield "adjective"

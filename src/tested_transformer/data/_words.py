@@ -34,7 +34,7 @@ class Adverb(NamedTuple):
 class Verb(NamedTuple):
     """A verb in both languages, who does it, and what goes with it."""
 
-    english: list[str]  # [read, its past, with -ing], where irregular
+    english: list[str]  # [write, wrote], [swim, swam, swimming]: where irregular
     particle: str  # the "up" of "get up", the "for" of "look for"
     prefix: str  # the "auf" of "aufstehen"
     german: list[str]  # [lesen, (er) liest, gelesen], where irregular
@@ -329,34 +329,31 @@ def _rows(table: str) -> list[list[str]]:
 
 
 def _verbs(table: str) -> list[Verb]:
-    verbs = []
-    for english, german, who, what, extras in _rows(table):
-        (first, *english_rest), (infinitive, *german_rest) = (
-            english.split(),
-            german.split(),
-        )
-        base, _, particle = first.partition("-")
-        prefix, _, infinitive = infinitive.rpartition("-")
-        auxiliary = "sein" if "sein" in german_rest else "haben"
-        objects = {
-            part.split()[0]: _kinds(part.partition(" ")[2])
-            for part in what.split(", ")
-            if part
-        }
-        forms = [infinitive, *(form for form in german_rest if form != "sein")]
-        verbs.append(
-            Verb(
-                [base, *english_rest],
-                particle,
-                prefix,
-                forms,
-                auxiliary,
-                _kinds(who),
-                objects,
-                extras.split(),
-            )
-        )
-    return verbs
+    return [_verb(*row) for row in _rows(table)]
+
+
+def _verb(english: str, german: str, who: str, what: str, extras: str) -> Verb:
+    first, *forms = english.split()
+    base, _, particle = first.partition("-")
+    infinitive, *german_forms = german.split()
+    prefix, _, infinitive = infinitive.rpartition("-")
+    auxiliary = "haben"
+    if german_forms[-1:] == ["sein"]:
+        auxiliary = german_forms.pop()
+    objects = {}
+    for part in filter(None, what.split(", ")):
+        case, _, kinds = part.partition(" ")
+        objects[case] = _kinds(kinds)
+    return Verb(
+        [base, *forms],
+        particle,
+        prefix,
+        [infinitive, *german_forms],
+        auxiliary,
+        _kinds(who),
+        objects,
+        extras.split(),
+    )
 
 
 NOUNS = [_noun(kind, row) for kind, rows in _NOUNS.items() for row in rows.split(",")]
