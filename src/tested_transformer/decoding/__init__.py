@@ -1,0 +1,1 @@
+"""Decoding: from probabilities of one token to whole sentences."""
