@@ -8,16 +8,10 @@ forward, smoothed loss, backward and Adam, in float32. Memory is the peak of a p
 """
 
 import argparse
-import json
-import os
 import pathlib
-import platform
 import resource
-import statistics
-import subprocess
-import sys
-import time
 
+import bench
 import numpy as np
 import torch
 from torch import nn
@@ -148,35 +142,13 @@ def stepper(side, size):
     return step
 
 
-def compare(size, rounds, threads):
-    """Seconds of a step, processor and wall, for each side: medians of interleaved runs."""
-    torch.set_num_threads(threads)
-    steps = {side: stepper(side, size) for side in SIDES}
-    for step in steps.values():
-        step()
-    seconds = {side: ([], []) for side in SIDES}
-    for _ in range(rounds):
-        for side, step in steps.items():
-            cpu, wall = time.process_time(), time.perf_counter()
-            step()
-            seconds[side][0].append(time.process_time() - cpu)
-            seconds[side][1].append(time.perf_counter() - wall)
-    return {side: [statistics.median(times) for times in both] for side, both in seconds.items()}
-
-
-def peak(side, size):
-    """Peak memory in MB of a process that takes three steps of one side."""
-    line = [sys.executable, __file__, "--peak", side, "--sizes", size]
-    return int(subprocess.run(line, capture_output=True, text=True, check=True).stdout)
-
-
 def main():
-    """Measure, print a table, and write it as JSON."""
+    """Measure, print a table, and write it as numbers, table and picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "results")
+    parser.add_argument("--out", type=pathlib.Path, default=bench.RESULTS)
     parser.add_argument("--peak", choices=SIDES)
     given = parser.parse_args()
     if given.peak:
@@ -186,22 +158,21 @@ def main():
             step()
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
         return
+    pairs = [(side, size) for size in given.sizes for side in SIDES]
+    memory = {(side, size): bench.peak(__file__, "--peak", side, "--sizes", size) for side, size in pairs}
     rows = []
     for size in given.sizes:
         tokens = batch(size)[2]
-        memory = {side: peak(side, size) for side in SIDES}
         for threads in given.threads:
-            times = compare(size, given.rounds, threads)
+            torch.set_num_threads(threads)
+            times = bench.medians({side: stepper(side, size) for side in SIDES}, given.rounds)
             for side, (cpu, wall) in times.items():
                 ratio = times["nn.Transformer"][0] / cpu
-                row = {"size": size, "threads": threads, "side": side, "cpu_s": cpu, "wall_s": wall}
-                rows.append(row | {"tokens_per_s": tokens / wall, "times_faster": ratio, "peak_mb": memory[side]})
-                line = f"{size:6} {threads} thread(s)  {side:15} {tokens / wall:8,.0f} tokens/s"
-                print(f"{line}  {ratio:5.2f} x  {memory[side]:6,} MB")
-    machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
-    machine |= {"torch": torch.__version__, "date": time.strftime("%Y-%m-%d")}
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "training.json").write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+                row = {"case": f"{size}, threads: {threads}", "side": side, "cpu_s": cpu, "wall_s": wall}
+                rows.append(row | {"per_s": tokens / wall, "times_faster": ratio, "peak_mb": memory[side, size]})
+                line = f"{row['case']:18} {side:15} {tokens / wall:8,.0f} tokens/s"
+                print(f"{line}  {ratio:5.2f} x  {memory[side, size]:6,} MB", flush=True)
+    bench.write(given.out, "training", "One training step, tokens a second", rows, "tokens/s")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def surprise(
         axes.annotate(token, (x, y), color=KEY, **place)
     axes.set_xlim(0, 1.02)
     axes.set_ylim(0, None)
-    axes.set_xlabel("probability that the right token was given")
+    axes.set_xlabel("probability given to the right token")
     axes.set_ylabel("surprise in nats")
     return figure
 
