@@ -1,39 +1,10 @@
-"""The command line: python -m tested_transformer train …"""
+"""The command line: python -m tested_transformer train | translate | evaluate."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, fields
-from pathlib import Path
-from typing import Any
 
-import torch
-
-from tested_transformer.config import BASE, BIG, Config
-from tested_transformer.data import multi30k, phrasebook
-from tested_transformer.data.parallel import Encoded, encode_pairs, read_parallel
-from tested_transformer.draw.train import curves
-from tested_transformer.model.transformer import Transformer
-from tested_transformer.text.tokens import BytePairEncoding
-from tested_transformer.training import checkpoint
-from tested_transformer.training.options import Options
-from tested_transformer.training.parallel import ranks
-from tested_transformer.training.record import CURVES, Record
-from tested_transformer.training.train import Trainer
-
-SMALL = BASE.replace(vocab_size=8000, d_model=256, d_ff=1024, n_layers=3)
-MINI = SMALL.replace(d_model=128, d_ff=256, n_heads=4, n_layers=4, dropout=0.2)
-PRESETS: dict[str, tuple[Config, dict[str, Any]]] = {
-    "mini": (MINI, {"warmup": 800, "rate_scale": 0.8, "batch_tokens": 1300}),
-    "small": (SMALL, {"warmup": 2000, "batch_tokens": 2000}),
-    "base": (BASE, {"batch_tokens": 25_000}),
-    "big": (BIG, {"batch_tokens": 25_000}),
-}
-"""Sizes, with settings that suit them; the last two are the paper's."""
-
-RUN = "run.json"
-Texts = list[tuple[str, str]]
+from tested_transformer.command import evaluate, train, translate
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,174 +22,16 @@ def parser() -> argparse.ArgumentParser:
     """All commands and what can be said to them."""
     top = argparse.ArgumentParser("tested_transformer", description=__doc__)
     commands = top.add_subparsers(required=True, metavar="command")
-    add = commands.add_parser("train", help="train a model on sentence pairs")
-    add.set_defaults(command=train)
-    add.add_argument("folder", type=Path, help="where the run is kept")
-    add.add_argument("--resume", action="store_true", help="go on with the run there")
-    data = add.add_argument_group("sentence pairs (one of the three)")
-    data.add_argument("--source", type=Path, help="text file, a sentence a line")
-    data.add_argument("--target", type=Path, help="its translation, line by line")
-    data.add_argument("--valid-source", type=Path, help="held out (else 1 in 50 is)")
-    data.add_argument("--valid-target", type=Path)
-    data.add_argument("--multi30k", type=Path, metavar="FOLDER", help="its .gz files")
-    data.add_argument("--phrasebook", action="store_true", help="this book's own")
-    model = add.add_argument_group("the model")
-    model.add_argument("--preset", choices=PRESETS, default="mini")
-    for name in ("d_model", "d_ff", "n_heads", "n_layers", "max_len"):
-        model.add_argument(flag(name), type=int)
-    model.add_argument("--dropout", type=float)
-    model.add_argument("--norm-first", action="store_true", default=None)
-    model.add_argument("--merges", type=int, default=8000, help="of the tokeniser")
-    how = add.add_argument_group("training")
-    for field in fields(Options):
-        kind = {"precision": str, "seed": int}.get(field.name) or (
-            float if "float" in str(field.type) else int
-        )
-        how.add_argument(flag(field.name), type=kind, metavar=kind.__name__)
-    how.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
+    for name, module, command in (
+        ("train", train, train.train),
+        ("translate", translate, translate.translate),
+        ("evaluate", evaluate, evaluate.evaluate),
+    ):
+        summary = module.__doc__.partition(": ")[2]
+        add = commands.add_parser(name, help=summary, description=summary)
+        add.set_defaults(command=command)
+        module.arguments(add)
     return top
-
-
-def flag(name: str) -> str:
-    """How a field is called on the command line."""
-    return "--" + name.replace("_", "-")
-
-
-def train(given: argparse.Namespace) -> None:
-    """Train, or go on training; with `torchrun`, in several processes."""
-    with ranks(given.device) as here:
-        run = resumed(given) if given.resume else begun(given)
-        train_texts, valid_texts = read_texts(run["data"])
-        tokens = find_tokens(given, run, train_texts)
-        config = Config(**run["config"] | {"vocab_size": tokens.vocab_size})
-        options = Options.known(run["options"])
-        torch.manual_seed(options.seed)
-        model = Transformer(config)
-        encoded = encode_pairs(train_texts, tokens, config.max_len)
-        valid = encode_pairs(valid_texts, tokens, config.max_len)
-        for name, part in (("training", encoded), ("validation", valid)):
-            if not part.pairs:
-                raise ValueError(f"no {name} pair is left: {left_out(part, config)}")
-        folder = given.folder
-        if not given.resume and here.rank == 0:
-            folder.mkdir(parents=True, exist_ok=True)
-            checkpoint.write(folder / RUN, json.dumps(run, indent=1).encode())
-            checkpoint.save(folder, model, tokens)
-        trainer = Trainer(model, options, encoded.pairs, valid.pairs, folder, here)
-        if given.resume:
-            trainer.resume()
-        if here.rank:
-            trainer.run()
-            trainer.average_kept()
-        else:
-            checkpoint.sweep(folder)
-            watch(trainer, encoded, config, folder)
-
-
-def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> None:
-    """Train with a record of it: bar, log, numbers, curves."""
-    options, progress = trainer.options, trainer.progress
-    record = Record(folder, progress.step, options.steps)
-    trainer.report = record
-    size = sum(parameter.numel() for parameter in trainer.model.parameters())
-    record.log(f"{len(encoded.pairs):,} pairs; {left_out(encoded, config)}")
-    record.log(f"{size:,} parameters on {trainer.ranks.device}")
-    try:
-        progress = trainer.run()
-        trainer.average_kept()
-        picture = curves(record.rows)
-        if picture:
-            checkpoint.write(folder / CURVES, picture._repr_png_()[0])
-        ended = "stopped" if trainer.asked_to_stop else "finished"
-        record.log(
-            f"{ended} after step {progress.step}, {progress.seconds / 60:.1f} min"
-        )
-        again = f"python -m tested_transformer train {folder} --resume"
-        record.log(f"the best model is {folder}; go on with: {again}")
-    finally:
-        record.close()
-
-
-def begun(given: argparse.Namespace) -> dict[str, Any]:
-    """A new run: data, sizes and options from the command line."""
-    for name in (RUN, checkpoint.CONFIG, checkpoint.STATE):
-        if (given.folder / name).exists():
-            rule = "add --resume to go on with it, or choose another folder"
-            raise ValueError(f"{given.folder} already holds a run ({name}): {rule}")
-    config, settings = PRESETS[given.preset]
-    names = ("d_model", "d_ff", "n_heads", "n_layers", "max_len", "dropout")
-    changes = {n: getattr(given, n) for n in (*names, "norm_first")}
-    config = config.replace(**{n: v for n, v in changes.items() if v is not None})
-    asked = {field.name: getattr(given, field.name) for field in fields(Options)}
-    options = Options(**settings | {n: v for n, v in asked.items() if v is not None})
-    if options.steps is options.epochs is options.minutes is options.patience is None:
-        raise ValueError("say when to stop: --steps, --epochs, --minutes or --patience")
-    return {"data": chosen(given), "config": asdict(config), "options": asdict(options)}
-
-
-def resumed(given: argparse.Namespace) -> dict[str, Any]:
-    """The run in the folder, with other limits if the command line names some."""
-    run = checkpoint.read_json(given.folder / RUN)
-    for field in fields(Options):
-        value = getattr(given, field.name)
-        if value is None:
-            continue
-        if field.name not in Options.limits() and value != run["options"][field.name]:
-            raise ValueError(f"{flag(field.name)} cannot change when a run goes on")
-        run["options"][field.name] = value
-    return run
-
-
-def chosen(given: argparse.Namespace) -> dict[str, Any]:
-    """Which sentence pairs, in a form that --resume finds again."""
-    ways = [bool(given.source or given.target), bool(given.multi30k), given.phrasebook]
-    if sum(ways) != 1:
-        raise ValueError("give --source with --target, or --multi30k, or --phrasebook")
-    if given.phrasebook:
-        return {"phrasebook": True}
-    if given.multi30k:
-        return {"multi30k": str(given.multi30k.resolve())}
-    data = {}
-    for one, other in (("source", "target"), ("valid_source", "valid_target")):
-        paths = getattr(given, one), getattr(given, other)
-        if (paths[0] is None) != (paths[1] is None):
-            raise ValueError(f"{flag(one)} and {flag(other)} belong together")
-        if paths[0] is not None:
-            data |= {one: str(paths[0].resolve()), other: str(paths[1].resolve())}
-    return data
-
-
-def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
-    """The pairs to train and to validate on."""
-    if "phrasebook" in data:
-        return phrasebook.split()[:2]
-    if "multi30k" in data:
-        folder = data["multi30k"]
-        return multi30k.read(folder, "train"), multi30k.read(folder, "val")
-    pairs = read_parallel(data["source"], data["target"])
-    if "valid_source" in data:
-        return pairs, read_parallel(data["valid_source"], data["valid_target"])
-    if len(pairs) < 2:
-        raise ValueError(f"{data['source']} has {len(pairs)} lines; 2 are needed")
-    held = set(range(0, len(pairs), 50))
-    rest = [pair for i, pair in enumerate(pairs) if i not in held]
-    return rest, [pairs[i] for i in sorted(held)]
-
-
-def find_tokens(
-    given: argparse.Namespace, run: dict[str, Any], texts: Texts
-) -> BytePairEncoding:
-    """The tokeniser of the run, or a new one for both languages together."""
-    if given.resume:
-        return BytePairEncoding.load(given.folder / checkpoint.TOKENS)
-    both = [text for pair in texts for text in pair]
-    return BytePairEncoding.train(both, given.merges)
-
-
-def left_out(encoded: Encoded, config: Config) -> str:
-    """How many pairs were left out and why."""
-    longer = f"{encoded.too_long:,} of more than {config.max_len} tokens"
-    return f"left out: {encoded.empty:,} with an empty side, {longer}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+"""The command `evaluate`: how well a model translates, as BLEU and chrF."""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from tested_transformer.command.translate import load, searching
+from tested_transformer.data import multi30k, phrasebook
+from tested_transformer.data.parallel import read_parallel
+from tested_transformer.training import checkpoint
+
+
+def arguments(add: argparse.ArgumentParser) -> None:
+    """What can be said to this command."""
+    searching(add)
+    data = add.add_argument_group("sentence pairs (one of the three)")
+    data.add_argument("--source", type=Path, help="text file, a sentence a line")
+    data.add_argument("--target", type=Path, help="its translation, line by line")
+    data.add_argument("--multi30k", type=Path, metavar="FOLDER", help="its .gz files")
+    data.add_argument(
+        "--part", default="test_2016_flickr", help="of Multi30k: val or a test set"
+    )
+    data.add_argument("--phrasebook", action="store_true", help="held-out sentences")
+    add.add_argument("--out", type=Path, help="write the numbers to this file as JSON")
+
+
+def evaluate(given: argparse.Namespace) -> None:
+    """Translate, compare, and print the scores with what they were measured by."""
+    pairs, name = read_pairs(given)
+    if not pairs:
+        raise ValueError("there must be at least one sentence pair")
+    translator = load(given)
+    started = time.process_time(), time.perf_counter()
+    written = translator.translate([source for source, _ in pairs])
+    seconds = time.process_time() - started[0], time.perf_counter() - started[1]
+    numbers = {"data": name, "sentences": len(pairs)}
+    numbers |= {"beam": given.beam, "alpha": given.alpha}
+    numbers |= scores(written, [target for _, target in pairs])
+    numbers |= {"cpu_s": round(seconds[0], 2), "wall_s": round(seconds[1], 2)}
+    for key, value in numbers.items():
+        print(f"{key:16} {value}")
+    if given.out:
+        checkpoint.write(given.out, (json.dumps(numbers, indent=1) + "\n").encode())
+
+
+def read_pairs(given: argparse.Namespace) -> tuple[list[tuple[str, str]], str]:
+    """Sources with their right translations, and what they are called."""
+    files = given.source, given.target
+    if [any(files), bool(given.multi30k), given.phrasebook].count(True) != 1 or (
+        any(files) and not all(files)
+    ):
+        raise ValueError("give --source with --target, or --multi30k, or --phrasebook")
+    if given.phrasebook:
+        test = phrasebook.split()[2]
+        return [(s.english, s.german) for s in test], "phrasebook, held out"
+    if given.multi30k:
+        return multi30k.read(given.multi30k, given.part), f"multi30k {given.part}"
+    return read_parallel(*files), str(given.source)
+
+
+def scores(written: list[str], right: list[str]) -> dict[str, Any]:
+    """sacreBLEU and chrF with their signatures, and how many are right to the letter."""
+    try:
+        from sacrebleu.metrics import BLEU, CHRF
+    except ImportError:
+        needed = "sacrebleu, which is not installed: pip install sacrebleu"
+        raise ValueError(f"evaluate needs {needed}") from None
+    exact = sum(ours == theirs for ours, theirs in zip(written, right, strict=True))
+    numbers: dict[str, Any] = {"exact": round(exact / len(right), 4)}
+    for metric in (BLEU(), CHRF()):
+        score = metric.corpus_score(written, [right])
+        numbers[score.name] = round(score.score, 2)
+        numbers[f"{score.name} signature"] = str(metric.get_signature())
+    return numbers
