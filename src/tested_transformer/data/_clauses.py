@@ -164,26 +164,34 @@ class Speaker:
             base = verb.english[0]
             known = base in TIMELESS or slot == "zu"
             known |= slot == "dat" and (negated or "acc" in verb.objects)
-            p = self.other(others, kinds, known and base != "have", base == "have")
+            one = subject.noun is not None and not subject.plural
+            names = [] if one and slot in ("acc", "dat") else NAMES  # not: the man Paul
+            new = base == "have"
+            p = self.other(others, kinds, known and not new, new, names)
             if negated and p.determiner in NUMBERS:
                 p = p._replace(determiner="the")
             parts[slot] = p
         return parts
 
     def other(
-        self, said: Sequence, kinds: list[str], known: bool = False, new: bool = False
+        self,
+        said: Sequence,
+        kinds: list[str],
+        known: bool = False,
+        new: bool = False,
+        names: Sequence[str] = NAMES,
     ) -> Phrase:
         """Somebody or something that is not spoken of already."""
         p = self.noun(kinds, known=known, new=new)
         if kind(p) in PEOPLE and self.chance(0.4):
-            p = Phrase(pronoun=self.pick([*PERSONS, *NAMES]))
+            p = Phrase(pronoun=self.pick([*PERSONS, *names]))
         for q in said:
             if isinstance(q, Phrase) and (
                 p.noun == q.noun
                 if p.noun
                 else q.pronoun in SELF.get(p.pronoun, [p.pronoun])
             ):
-                return self.other(said, kinds, known, new)
+                return self.other(said, kinds, known, new, names)
         return p
 
     def place(self, slot: str, kinds: list[str]) -> Phrase | Adverb:

@@ -49,6 +49,8 @@ def clause(c: Clause, *, main: bool = True) -> str:
     objects = [parts.get("dat", ""), parts.get("acc", "")]
     pronoun = c.verb.particle in PARTICLES and "acc" in parts and c.parts["acc"].pronoun
     objects.insert(2 if pronoun else 0, c.verb.particle)
+    if c.front == "dat" and objects[-1]:  # who am I giving it to?
+        objects.append("to")
     rest = [parts.get(slot, "") for slot in LATE]
     words = [first, *start, parts.get("frequency", ""), *verb, *objects, *rest]
     return " ".join(filter(None, words))

@@ -3,6 +3,7 @@
 from tested_transformer.data._words import (
     CONJUNCTIONS,
     MODALS,
+    NAMES,
     NUMBERS,
     POSSESSIVES,
     PREPOSITIONS,
@@ -82,9 +83,22 @@ def _order(c: Clause) -> list[str]:
     if len(objects) == 2 and "dat" in known and not early:
         early = ["dat"]
     late = [slot for slot in known if slot not in early]
-    order = ["subject", *pronouns, *early, "time", "frequency", *late]
+    first = [slot for slot in pronouns if _goes_first(slot, c)]
+    pronouns = [slot for slot in pronouns if slot not in first]
+    order = [*first, "subject", *pronouns, *early, "time", "frequency", *late]
     order += ["nicht"] * nicht + [*AROUND, *new, *LATE]
     return [slot for slot in order if slot in c.parts or slot in ("subject", "nicht")]
+
+
+def _goes_first(slot: str, c: Clause) -> bool:
+    """A pronoun goes before a noun, also before the subject: heute hilft ihr Anna.
+
+    Not before another pronoun, and not where it could itself be the subject.
+    """
+    named = c.subject.pronoun in ("", *NAMES)
+    if not named or c.parts[slot].pronoun in NAMES:
+        return False
+    return _phrase(c.parts[slot], slot) != "sie"
 
 
 def _verbs(c: Clause) -> tuple[str, str]:

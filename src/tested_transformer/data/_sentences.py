@@ -48,15 +48,15 @@ def these(words: str) -> list[Verb]:
 
 
 SEEKING = these("buy look need")
-USING = these("read eat drink cook sell repair carry try need love")
-LIKING = these("buy eat drink read write cook try love show sell throw")
+USING = these("read eat drink cook make boil sell repair carry try need love")
+LIKING = these("buy eat drink read write cook make boil try love show sell throw")
 AWAY = ["sell", "throw"]
 SIMPLE = [v for v in VERBS if not v.objects.keys() & {"acc", "dat"}]
 
 
 def think(s: Speaker) -> Meaning:
     """A statement or a question, of one clause or two."""
-    kinds = {plain: 6, yes_no: 2, asked: 4, that: 2, reason: 4, condition: 2}
+    kinds = {plain: 8, yes_no: 3, asked: 4, that: 2, reason: 2, condition: 1}
     return s.pick([kind for kind, n in kinds.items() for _ in range(n)])(s)
 
 
@@ -69,7 +69,12 @@ def plain(s: Speaker) -> Meaning:
     if getattr(c.parts.get("frequency"), "german", "") == "manchmal":
         fronts.add("frequency")
     pointed = getattr(c.parts.get("acc"), "determiner", "") == "this"
-    if pointed and not is_new(c.subject):
+    if pointed and c.subject.pronoun in (
+        "I",
+        "you",
+        "he",
+        "we",
+    ):  # who else, is unclear
         fronts.add("acc")
     first = s.pick(sorted(fronts)) if fronts and s.chance(0.8) else "subject"
     return [("", c._replace(front=first))]
@@ -205,6 +210,8 @@ def purpose(s: Speaker, conjunction: str) -> Meaning | None:
     first = s.clause(verbs=SEEKING, known=True, deny=0)
     they, it = again(first), the_thing(first)
     if they is None or it is None or "frequency" in first.parts:
+        return None
+    if first.tense == "past" and first.verb.english[0] == "need":
         return None
     fits = [v for v in USING if v != first.verb and kind(they) in v.subjects]
     fits = [v for v in fits if kind(it) in v.objects["acc"]]

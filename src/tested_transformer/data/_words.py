@@ -176,7 +176,9 @@ eat ate | essen isst gegessen | people | acc food soup | in manner
 eat ate | fressen frisst gefressen | animal | acc food | in manner
 drink drank | trinken - getrunken | people | acc drinks | in manner
 drink drank | trinken - getrunken | animal | acc milk | in manner
-cook | kochen | people | acc soup drinks | in für mit
+cook | kochen | people | acc soup | in für mit
+make made | kochen | people | acc tea | in für mit
+boil | kochen | people | acc milk | in für mit
 need | brauchen | people | acc goods |
 have had | haben hat | people | acc clothes vehicle thing animal |
 love | lieben | people | acc living place |
@@ -222,8 +224,8 @@ hope | hoffen | people | |
 
 # Verbs whose present has no -ing in English, and the modals that suit them
 STATES = {
-    "see": "can will", "find": "can will", "forget": "may will", "need": "will",
-    "understand": "can will", "have": "want may will", "live": "want can will",
+    "see": "can will", "find": "can will", "forget": "will", "need": "will",
+    "understand": "can will", "have": "want will", "live": "want can will",
     "love": "", "know": "", "belong": "", "be": "will",
 }  # fmt: skip
 TIMELESS = ["have", "love", "know", "understand", "belong", "live"]
