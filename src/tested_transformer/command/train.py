@@ -44,7 +44,10 @@ def arguments(add: argparse.ArgumentParser) -> None:
     data.add_argument("--valid-source", type=Path, help="held out (else 1 in 50 is)")
     data.add_argument("--valid-target", type=Path)
     data.add_argument("--multi30k", type=Path, metavar="FOLDER", help="its .gz files")
-    data.add_argument("--phrasebook", action="store_true", help="this book's own")
+    data.add_argument(
+        "--phrasebook", type=int, nargs="?", const=20_000, metavar="PAIRS",
+        help="this book's own; 20000 pairs unless another number is given",
+    )  # fmt: skip
     model = add.add_argument_group("the model")
     model.add_argument("--preset", choices=PRESETS, default="mini")
     for name in ("d_model", "d_ff", "n_heads", "n_layers", "max_len"):
@@ -153,11 +156,12 @@ def resumed(given: argparse.Namespace) -> dict[str, Any]:
 
 def chosen(given: argparse.Namespace) -> dict[str, Any]:
     """Which sentence pairs, in a form that --resume finds again."""
-    ways = [bool(given.source or given.target), bool(given.multi30k), given.phrasebook]
+    ways = [bool(given.source or given.target), bool(given.multi30k)]
+    ways.append(given.phrasebook is not None)
     if sum(ways) != 1:
         raise ValueError("give --source with --target, or --multi30k, or --phrasebook")
-    if given.phrasebook:
-        return {"phrasebook": True}
+    if given.phrasebook is not None:
+        return {"phrasebook": given.phrasebook}
     if given.multi30k:
         return {"multi30k": str(given.multi30k.resolve())}
     data = {}
@@ -173,7 +177,8 @@ def chosen(given: argparse.Namespace) -> dict[str, Any]:
 def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
     """The pairs to train and to validate on."""
     if "phrasebook" in data:
-        return phrasebook.split()[:2]
+        train, valid, _ = phrasebook.split(data["phrasebook"])
+        return [s[:2] for s in train], [s[:2] for s in valid]
     if "multi30k" in data:
         folder = data["multi30k"]
         return multi30k.read(folder, "train"), multi30k.read(folder, "val")
