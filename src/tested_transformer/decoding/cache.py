@@ -73,8 +73,10 @@ class LayerCache:
     ) -> None:
         heads = layer.cross_attention
         self.layer, self.used = layer, 0
-        self.memory_keys = split_heads(heads.w_k(memory), heads.n_heads)
-        self.memory_values = split_heads(heads.w_v(memory), heads.n_heads)
+        self.memory_keys, self.memory_values = (
+            split_heads(project(memory), heads.n_heads).contiguous()  # read at each step
+            for project in (heads.w_k, heads.w_v)
+        )
         batch, n_heads, _, d_k = self.memory_keys.shape
         d_v = self.memory_values.size(-1)
         self.keys = self.memory_keys.new_empty(batch, n_heads, slots, d_k)
