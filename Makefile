@@ -9,7 +9,7 @@ help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
-	@echo "make bench   measure training beside other implementations; writes benchmarks/results (ten minutes)"
+	@echo "make bench   measure training and decoding beside others; writes benchmarks/results (20 minutes)"
 	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
 	@echo "make matrix  compare all outputs under 1 and 2 threads, two instruction sets, two hash seeds"
@@ -37,6 +37,7 @@ slow: $(READY)
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/peers -r benchmarks/requirements.txt
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/training.py
+	PYTHONPATH=build/peers $(BIN)/python benchmarks/decoding.py
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

@@ -8,14 +8,10 @@ end. The weights are random, in float32. nn.Transformer has no cache and calcula
 """
 
 import argparse
-import json
-import os
 import pathlib
-import platform
-import statistics
 import tempfile
-import time
 
+import bench
 import torch
 from training import SIZES, Torch, batch
 
@@ -135,19 +131,6 @@ def ctranslate2(threads):
     return search
 
 
-def interleaved(calls, rounds):
-    """Seconds of each call, processor and wall: medians of runs that take turns."""
-    seconds = {name: ([], []) for name in calls}
-    for round_ in range(rounds + 1):
-        for name, call in calls.items():
-            cpu, wall = time.process_time(), time.perf_counter()
-            call()
-            if round_:  # the first warms up
-                seconds[name][0].append(time.process_time() - cpu)
-                seconds[name][1].append(time.perf_counter() - wall)
-    return {name: [statistics.median(times) for times in both] for name, both in seconds.items()}
-
-
 def late_steps(sentences, rounds):
     """Seconds of four cached steps at length 16 and at length 512."""
     model, source = Transformer(SIZE).eval(), batch("small")[0][:sentences]
@@ -158,16 +141,17 @@ def late_steps(sentences, rounds):
             caches[length] = cache = Cache(model, memory, source, 1000)
             while cache.length < length:
                 cache.step(tokens)
-        return interleaved({n: lambda c=c: [c.step(tokens) for _ in range(4)] for n, c in caches.items()}, rounds)
+        steps = {n: lambda c=c: [c.step(tokens) for _ in range(4)] for n, c in caches.items()}
+        return bench.medians(steps, rounds)
 
 
 def main():
-    """Measure, print a table, and write it as JSON."""
+    """Measure, print a table, and write it as numbers, table and picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "results")
+    parser.add_argument("--out", type=pathlib.Path, default=bench.RESULTS)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     torch.manual_seed(0)
@@ -185,21 +169,22 @@ def main():
         }
         if task != "greedy":
             del calls["nn.Transformer"]
-        times = interleaved(calls, given.rounds)
+        times = bench.medians(calls, given.rounds)
         for side, (cpu, wall) in times.items():
             ratio = times["Marian"][0] / cpu
-            rows.append({"task": task, "side": side, "cpu_s": cpu, "wall_s": wall, "times_faster": ratio})
+            row = {"case": task, "side": side, "cpu_s": cpu, "wall_s": wall, "per_s": sentences / wall}
+            rows.append(row | {"times_faster": ratio})
             print(f"{task:14} {side:15} {sentences / wall:8.1f} sentences/s  {ratio:5.2f} x", flush=True)
     for sentences in (1, 64):
         steps = late_steps(sentences, given.rounds)
         for length, (cpu, wall) in steps.items():
-            task, ratio = f"step at {length}, {sentences} rows", cpu / steps[16][0]
-            rows.append({"task": task, "side": "ours", "cpu_s": cpu / 4, "wall_s": wall / 4, "times_as_long": ratio})
-            print(f"{task:24} {250 * wall:8.1f} ms  {ratio:5.2f} x as long as at 16")
-    machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
-    machine |= {"torch": torch.__version__, "date": time.strftime("%Y-%m-%d"), "threads": given.threads}
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "decoding.json").write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+            ratio = steps[16][0] / cpu
+            row = {"case": f"a step, batch {sentences}", "side": f"at {length}", "cpu_s": cpu / 4, "wall_s": wall / 4}
+            rows.append(row | {"per_s": 4 * sentences / wall, "times_faster": ratio})
+            print(
+                f"{row['case']:24} {row['side']} {250 * wall:8.1f} ms  {1 / ratio:5.2f} x as long as at 16", flush=True
+            )
+    bench.write(given.out, "decoding", "Decoding, sentences or steps a second", rows, "per second")
 
 
 if __name__ == "__main__":
