@@ -61,7 +61,7 @@ def read_pairs(given: argparse.Namespace) -> tuple[list[tuple[str, str]], str]:
 
 
 def scores(written: list[str], right: list[str]) -> dict[str, Any]:
-    """sacreBLEU and chrF with their signatures, and how many are right to the letter."""
+    """BLEU (by sacreBLEU) and chrF with their signatures, and how many are right to the letter."""
     try:
         from sacrebleu.metrics import BLEU, CHRF
     except ImportError:

@@ -74,7 +74,9 @@ class LayerCache:
         heads = layer.cross_attention
         self.layer, self.used = layer, 0
         self.memory_keys, self.memory_values = (
-            split_heads(project(memory), heads.n_heads).contiguous()  # read at each step
+            split_heads(
+                project(memory), heads.n_heads
+            ).contiguous()  # read at each step
             for project in (heads.w_k, heads.w_v)
         )
         batch, n_heads, _, d_k = self.memory_keys.shape
