@@ -23,9 +23,7 @@ LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
 
 @styled
-def questions(
-    read: Sequence[str], asked: Sequence[str], visible: ArrayLike
-) -> Picture:
+def questions(read: Sequence[str], asked: Sequence[str], visible: ArrayLike) -> Picture:
     """A row for each place: the tokens it sees, hatched those it does not, its answer."""
     n = len(read)
     figure, ((axes,),) = picture(min(7.2, 1.05 * (n + 1.6)), 0.52 * n + 0.7)
@@ -38,7 +36,10 @@ def questions(
             axes.text(j + 0.5, i + 0.5, read[j], ha="center", va="center")
     for i, token in enumerate(asked):
         axes.annotate(
-            "", (n + 0.55, i + 0.5), (n + 0.05, i + 0.5), arrowprops={"arrowstyle": "->"}
+            "",
+            (n + 0.55, i + 0.5),
+            (n + 0.05, i + 0.5),
+            arrowprops={"arrowstyle": "->"},
         )
         axes.text(n + 0.62, i + 0.5, token, color=KEY, va="center", weight="bold")
     axes.text(0.04, -0.25, "the decoder reads", color=QUERY)
