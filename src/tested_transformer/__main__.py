@@ -191,7 +191,8 @@ def chosen(given: argparse.Namespace) -> dict[str, Any]:
 def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
     """The pairs to train and to validate on."""
     if "phrasebook" in data:
-        return phrasebook.split()[:2]
+        train, valid, _ = phrasebook.split()
+        return [s[:2] for s in train], [s[:2] for s in valid]
     if "multi30k" in data:
         folder = data["multi30k"]
         return multi30k.read(folder, "train"), multi30k.read(folder, "val")
