@@ -71,9 +71,7 @@ def grids(panels: Mapping[str, ArrayLike]) -> Picture:
 
 @styled
 def losses(
-    runs: Mapping[str, ArrayLike],
-    levels: Mapping[str, float] | None = None,
-    top: float | None = None,
+    runs: Mapping[str, ArrayLike], levels: Mapping[str, float] | None = None
 ) -> Picture:
     """A curve from step 1 for each run, and named levels as thin lines."""
     figure, ((axes,),) = picture(6.6, 3.8)
@@ -82,10 +80,10 @@ def losses(
         axes.plot(steps, loss, color=colour, linestyle=line, linewidth=1.6, label=name)
     for name, level in (levels or {}).items():
         axes.axhline(level, color=INK, linewidth=1)
-        place = {"xytext": (0, 3), "textcoords": "offset points", "va": "bottom"}
-        axes.annotate(name, (len(np.asarray(loss)), level), ha="right", **place)
+        place = {"xytext": (4, -4), "textcoords": "offset points", "va": "top"}
+        axes.annotate(name, (1, level), **place)
     axes.set_xlim(1, None)
-    axes.set_ylim(0, top)
+    axes.set_ylim(0, None)
     axes.set_xlabel("step")
     axes.set_ylabel("loss for each token (nats)")
     axes.legend()
@@ -94,19 +92,22 @@ def losses(
 
 @styled
 def overfitting(
-    train: ArrayLike, steps: ArrayLike, valid: ArrayLike, floor: float
+    train: ArrayLike, valid: Mapping[int, float], knowing_nothing: float
 ) -> Picture:
-    """The loss on one batch step by step, and now and then that on other sentences."""
+    """The loss on one batch in every step, and that on other sentences in some steps."""
     figure, ((axes,),) = picture(6.4, 3.6)
-    every = np.arange(1, len(np.asarray(train)) + 1)
-    axes.plot(every, train, color=QUERY, label="the batch it learns")
-    axes.plot(steps, valid, "o--", color=OUT, label="other sentences")
-    axes.axhline(floor, color=INK, linewidth=1)
+    steps = np.arange(1, len(np.asarray(train)) + 1)
+    axes.plot(steps, train, color=QUERY, label="the batch it learns")
+    points = list(valid), list(valid.values())
+    axes.plot(*points, "o--", color=OUT, markersize=5, label="other sentences")
+    axes.axhline(knowing_nothing, color=INK, linewidth=1)
+    place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
+    axes.annotate("knowing nothing", (len(steps), knowing_nothing), ha="right", **place)
     axes.set_xlim(1, None)
-    axes.set_ylim(-0.2, None)
+    axes.set_ylim(0, None)
     axes.set_xlabel("step")
     axes.set_ylabel("loss for each token (nats)")
-    axes.legend()
+    axes.legend(loc="center right")
     return figure
 
 
