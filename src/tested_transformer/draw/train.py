@@ -107,7 +107,7 @@ def overfitting(
     axes.set_ylim(0, None)
     axes.set_xlabel("step")
     axes.set_ylabel("loss for each token (nats)")
-    axes.legend(loc="center right")
+    axes.legend(loc="center right", bbox_to_anchor=(1, 0.4))
     return figure
 
 
