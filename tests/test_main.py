@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tested_transformer.__main__ import main
+from tested_transformer.data import phrasebook
 from tested_transformer.training import checkpoint
 from tested_transformer.training.record import read_metrics
 
@@ -52,6 +53,13 @@ def test_going_on_needs_only_the_folder(tmp_path, files):
     assert main(["train", str(parts), "--resume", "--steps", "9"]) == 0
     one, other = (checkpoint.read_tensors(folder / "last.safetensors")[0] for folder in (whole, parts))
     assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_phrasebook_can_be_trained_on(tmp_path, capsys, monkeypatch):
+    whole = phrasebook.split
+    monkeypatch.setattr(phrasebook, "split", lambda: whole(200, 20))
+    assert main(["train", str(tmp_path / "run"), "--phrasebook", *SIZES, "--steps", "2"]) == 0
+    assert "200 pairs; left out: 0 with an empty side" in capsys.readouterr().err
 
 
 def test_pairs_that_cannot_be_used_are_counted_and_not_cut(tmp_path, files, capsys):

@@ -6,8 +6,10 @@ import torch
 from helpers import unchecked
 from torch.nn import functional as F
 
+from tested_transformer import draw
 from tested_transformer.config import TINY
 from tested_transformer.data.batches import _tensors
+from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
 from tested_transformer.training.average import ExponentialAverage, mean
@@ -301,3 +303,51 @@ def test_the_record_keeps_numbers_and_words_and_forgets_what_was_not_saved(tmp_p
         in (tmp_path / "log.txt").read_text()
     )
     assert in_words({"step": 7, "mean_of": 5, "valid_loss": 1.0}) == "step 7, mean of 5 epochs: validation loss 1.0000"
+
+
+# The figures
+
+
+def test_each_question_shows_what_it_sees_and_what_is_asked():
+    figure = draw.train.questions(["a", "b"], ["b", "c"], causal_mask(2))
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    written = {(round(t.get_position()[1] - 0.5), t.get_text()) for t in axes.texts if t.get_text() in "abc"}
+    assert written - {(0, ""), (1, "")} == {(0, "a"), (0, "b"), (1, "a"), (1, "b"), (1, "c")}
+    hatched = [box.get_xy() for box in axes.patches if getattr(box, "get_hatch", lambda: None)() == "////"]
+    assert [tuple(int(x) for x in place) for place in hatched] == [(1, 0)], "only the future is hidden"
+
+
+def test_a_tile_is_filled_where_a_token_is_real():
+    real = {"one": np.array([[1, 1, 0], [1, 0, 0]]), "two": np.array([[1]])}
+    for axes, (title, grid) in zip(draw.train.grids(real).axes, real.items(), strict=True):
+        filled = [tuple(int(x) for x in box.get_xy()) for box in axes.patches if box.get_facecolor()[:3] != (1, 1, 1)]
+        assert axes.get_title(loc="left") == title
+        assert filled == [(j, i) for i, j in np.argwhere(grid)]
+        assert axes.get_xlim() == (0, 3), "both on one scale"
+
+
+def test_losses_begin_at_step_one_and_levels_are_named():
+    (axes,) = draw.train.losses({"a": [3.0, 2.0], "b": [1.0]}, {"floor": 0.5}).axes
+    a, b, level = axes.lines
+    assert (a.get_xdata().tolist(), list(a.get_ydata()), a.get_label()) == ([1, 2], [3.0, 2.0], "a")
+    assert (b.get_xdata().tolist(), list(b.get_ydata())) == ([1], [1.0])
+    assert list(level.get_ydata()) == [0.5, 0.5]
+    assert [(t.get_text(), t.xy[1]) for t in axes.texts] == [("floor", 0.5)]
+    assert a.get_linestyle() != b.get_linestyle(), "not by colour alone"
+
+
+def test_overfitting_shows_both_losses_at_their_steps():
+    (axes,) = draw.train.overfitting([2.0, 1.0, 0.0], {1: 3.0, 3: 4.0}, 3.5).axes
+    train, valid, level = axes.lines
+    assert (train.get_xdata().tolist(), list(train.get_ydata())) == ([1, 2, 3], [2.0, 1.0, 0.0])
+    assert (list(valid.get_xdata()), list(valid.get_ydata())) == ([1, 3], [3.0, 4.0])
+    assert list(level.get_ydata()) == [3.5, 3.5]
+
+
+def test_curves_hold_training_and_validation_apart():
+    rows = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.0}, {"step": 2, "valid_loss": 2.5}]
+    (axes,) = draw.train.curves(rows).axes
+    train, valid = axes.lines
+    assert (list(train.get_xdata()), list(train.get_ydata())) == ([1, 2], [3.0, 2.0])
+    assert (list(valid.get_xdata()), list(valid.get_ydata())) == ([2], [2.5])

@@ -24,6 +24,7 @@ GIVEN = {
     "base: steps": Printed("100000", "Section 5.2"),
     "big: steps": Printed("300000", "Section 5.2"),
     "tokens a step, on each side": Printed("25000", "Section 5.1"),
+    "sentence pairs, English–German": Printed("4500000", "Section 5.1"),
     "base: BLEU": Printed("25.8", "Table 3"),
     "one head: BLEU": Printed("24.9", "Table 3, (A)"),
     "base: perplexity": Printed("4.92", "Table 3"),
@@ -69,6 +70,11 @@ PUBLISHED = {
     "big: seconds a step": Printed("1.0", "Section 5.2"),
     "big: days": Printed("3.5", "Section 5.2"),
     "step with the highest learning rate": Printed("4000", "Section 5.3"),
+    "Adam: β₁": Printed("0.9", "Section 5.3"),
+    "Adam: β₂": Printed("0.98", "Section 5.3"),
+    "Adam: ε": Printed("1e-9", "Section 5.3"),
+    "base: dropout": Printed("0.1", "Section 5.4"),
+    "label smoothing": Printed("0.1", "Section 5.4"),
     "big: BLEU above the best before": Printed("2.0", "Section 6.1"),
     "big: BLEU, English–French": Printed("41.0", "Section 6.1"),
     "base: training FLOPs": Printed("3.3e18", "Table 2"),
@@ -90,6 +96,7 @@ PUBLISHED = {
     "(C) d_model=1024: million parameters": Printed("168", "Table 3"),
     "(C) d_ff=1024: million parameters": Printed("53", "Table 3"),
     "(C) d_ff=4096: million parameters": Printed("90", "Table 3"),
+    "big: dropout": Printed("0.3", "Table 3"),
     "big: million parameters": Printed("213", "Table 3"),
 }
 """Figures that can be recalculated.
@@ -158,7 +165,7 @@ def ledger(found: Mapping[str, float], place: str = "") -> Shown:
     return Shown(_text(table), markdown=_markdown(table))
 
 
-RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _written(value: float, digits: str, more: int = 0) -> str:

@@ -15,4 +15,5 @@ from tested_transformer.draw import positions as positions
 from tested_transformer.draw import recurrence as recurrence
 from tested_transformer.draw import schedule as schedule
 from tested_transformer.draw import tokens as tokens
+from tested_transformer.draw import train as train
 from tested_transformer.draw import transformer as transformer
