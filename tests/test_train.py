@@ -97,6 +97,16 @@ def test_the_first_step_is_the_paper_s_rate_for_step_one(tmp_path):
     assert rates == [0.5 * rate(step, CONFIG.d_model, 10) for step in (1, 2)]
 
 
+def test_a_cooldown_takes_the_rate_to_zero_in_a_line(tmp_path):
+    seen = []
+    options = Options(steps=6, warmup=2, rate_scale=0.5, cooldown=3, batch_tokens=30)
+    trainer(tmp_path, options, report=seen.append).run()
+    rates = [numbers["rate"] for numbers in seen if "rate" in numbers]
+    shares = [1, 1, 1, 3 / 4, 2 / 4, 1 / 4]
+    wanted = [0.5 * share * rate(i, CONFIG.d_model, 2) for i, share in enumerate(shares, start=1)]
+    assert rates == pytest.approx(wanted, rel=1e-12)
+
+
 def test_an_epoch_takes_every_pair_once(tmp_path):
     t, taken = trainer(tmp_path), []
     for group in t._groups():
@@ -169,6 +179,14 @@ def test_another_corpus_or_other_options_cannot_go_on(tmp_path):
         trainer(tmp_path, Options(**vars(SHORT) | {"accumulate": 2})).resume()
     with pytest.raises(ValueError, match=r"was trained with another warmup: 10, now 11"):
         trainer(tmp_path, Options(**vars(SHORT) | {"warmup": 11})).resume()
+
+
+def test_a_run_with_a_cooldown_keeps_its_number_of_steps(tmp_path):
+    options = Options(**vars(SHORT) | {"cooldown": 2})
+    trainer(tmp_path, options).run()
+    trainer(tmp_path, Options(**vars(options) | {"save_every": 3})).resume()
+    with pytest.raises(ValueError, match=r"was trained with another steps: 9, now 12"):
+        trainer(tmp_path, Options(**vars(options) | {"steps": 12})).resume()
 
 
 def test_the_fingerprint_sees_every_id_and_the_order():
@@ -258,6 +276,8 @@ def test_the_average_follows_fast_at_first_and_slowly_later():
     [
         ({"steps": 0}, ValueError, r"steps \(0\) must be at least 1"),
         ({"batch_tokens": 1.5}, TypeError, r"batch_tokens \(1\.5\) must be a whole number"),
+        ({"cooldown": 3}, ValueError, r"cooldown \(3\) needs at least as many steps, not None"),
+        ({"cooldown": 3, "steps": 2}, ValueError, r"cooldown \(3\) needs at least as many steps, not 2"),
         ({"minutes": 0}, ValueError, r"minutes \(0\) must be positive"),
         ({"smoothing": 1.0}, ValueError, r"smoothing \(1\.0\) must be at least 0 and below 1"),
         ({"precision": "half"}, ValueError, r"precision \('half'\) must be"),

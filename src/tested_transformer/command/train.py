@@ -144,11 +144,12 @@ def begun(given: argparse.Namespace) -> dict[str, Any]:
 def resumed(given: argparse.Namespace) -> dict[str, Any]:
     """The run in the folder, with other limits if the command line names some."""
     run = checkpoint.read_json(given.folder / RUN)
+    free = Options.known(run["options"]).limits()
     for field in fields(Options):
         value = getattr(given, field.name)
         if value is None:
             continue
-        if field.name not in Options.limits() and value != run["options"][field.name]:
+        if field.name not in free and value != run["options"][field.name]:
             raise ValueError(f"{flag(field.name)} cannot change when a run goes on")
         run["options"][field.name] = value
     return run

@@ -9,7 +9,9 @@ class Options:
     """Settings of one training run. Checks itself, and cannot be changed.
 
     A batch holds about batch_tokens target tokens; accumulate batches of each process
-    make one step. The learning rate is rate_scale times the paper's (Section 5.3).
+    make one step. The learning rate is rate_scale times the paper's (Section 5.3); in
+    the last cooldown of `steps` it is taken to zero in a line, for which the paper has
+    no counterpart.
     average is the decay of the exponential average of the weights, 0 for none; keep
     the number of epoch ends whose plain mean is tried at the end. Training stops after
     steps, epochs or minutes, or when patience validations brought nothing better.
@@ -23,6 +25,7 @@ class Options:
     accumulate: int = 1
     warmup: int = 4000
     rate_scale: float = 1.0
+    cooldown: int = 0
     smoothing: float = 0.1
     average: float = 0.999
     keep: int = 0
@@ -33,7 +36,7 @@ class Options:
     def __post_init__(self) -> None:
         for name, least in {
             "steps": 1, "epochs": 1, "patience": 1, "batch_tokens": 1, "accumulate": 1,
-            "warmup": 1, "keep": 0, "save_every": 1, "seed": 0,
+            "warmup": 1, "cooldown": 0, "keep": 0, "save_every": 1, "seed": 0,
         }.items():  # fmt: skip
             value = getattr(self, name)
             if value is None and name in ("steps", "epochs", "patience"):
@@ -42,6 +45,9 @@ class Options:
                 raise TypeError(f"{name} ({value!r}) must be a whole number")
             if value < least:
                 raise ValueError(f"{name} ({value}) must be at least {least}")
+        if self.cooldown > (self.steps or 0):
+            rule = f"needs at least as many steps, not {self.steps}"
+            raise ValueError(f"cooldown ({self.cooldown}) {rule}")
         for name in ("minutes", "rate_scale"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -54,10 +60,17 @@ class Options:
             rule = "must be 'float32' or 'bfloat16'"
             raise ValueError(f"precision ({self.precision!r}) {rule}")
 
-    @classmethod
-    def limits(cls) -> set[str]:
+    def limits(self) -> set[str]:
         """The fields that may change when a run goes on: they change no step."""
-        return {"steps", "epochs", "minutes", "patience", "save_every"}
+        free = {"steps", "epochs", "minutes", "patience", "save_every"}
+        return free - {"steps"} if self.cooldown else free
+
+    def factor(self, step: int) -> float:
+        """What the rate of this step is multiplied by: scale and cooldown."""
+        if not self.cooldown:
+            return self.rate_scale
+        left = (self.steps - step + 1) / (self.cooldown + 1)
+        return self.rate_scale * min(1.0, max(left, 0.0))
 
     @classmethod
     def known(cls, saved: dict[str, Any]) -> "Options":

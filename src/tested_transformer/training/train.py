@@ -131,7 +131,7 @@ class Trainer:
         """
         o, p, r = self.options, self.progress, self.ranks
         p.step += 1
-        lr = o.rate_scale * rate(p.step, self.model.config.d_model, o.warmup)
+        lr = o.factor(p.step) * rate(p.step, self.model.config.d_model, o.warmup)
         for settings in self.adam.param_groups:
             settings["lr"] = lr
         (wanted,) = r.sum(sum(self._wanted(target) for _, target in group))
@@ -256,7 +256,7 @@ class Trainer:
             found = f"{state.get('pairs')}, now {now}"
             raise ValueError(f"{path} was trained with other pairs: {found}")
         began, ours = state["options"], asdict(self.options)
-        for name in sorted(ours.keys() - Options.limits()):
+        for name in sorted(ours.keys() - self.options.limits()):
             if began.get(name) != ours[name]:
                 found = f"{began.get(name)!r}, now {ours[name]!r}"
                 raise ValueError(f"{path} was trained with another {name}: {found}")
