@@ -16,8 +16,8 @@ from matplotlib.colors import to_rgb
 from tested_transformer import draw
 from tested_transformer.byhand.attention import attention
 from tested_transformer.draw.picture import (
-    INK,
     FAINT,
+    INK,
     KEY,
     OUT,
     QUERY,
