@@ -82,14 +82,14 @@ def ancestors(
 ) -> Picture:
     """Which slots each hypothesis sees: filled where it may look; a line after a step."""
     sees = np.asarray(sees)
-    figure, ((axes,),) = picture(7.0, 1.3 + 0.5 * len(rows))
+    figure, ((axes,),) = picture(7.0, 0.7 + 0.5 * len(rows))
     for (i, j), may in np.ndenumerate(sees):
         look = {"facecolor": WEIGHTS(0.6) if may else "white", "edgecolor": FAINT}
         axes.add_patch(Rectangle((j - 0.45, i - 0.42), 0.9, 0.84, **look))
     for step in range(1, sees.shape[1] // width):
         axes.axvline(step * width - 0.5, color=INK, linewidth=1)
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    axes.set_xticks(range(len(columns)), columns, rotation=45, ha="left")
+    axes.set_xticks(range(len(columns)), columns)
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
