@@ -32,7 +32,7 @@ def tree(
     """
     leaves = [p for p in paths if not any(q[:-1] == p for q in paths)]
     depth = max(map(len, paths))
-    figure, ((axes,),) = picture(7.1, 0.7 + 0.46 * len(leaves))
+    figure, ((axes,),) = picture(6.2, 0.7 + 0.46 * len(leaves))
     height = {leaf: float(-i) for i, leaf in enumerate(leaves)}
     for path in sorted((p for p in paths if p not in height), key=len, reverse=True):
         below = [height[p] for p in paths if p[:-1] == path]
@@ -82,7 +82,7 @@ def ancestors(
 ) -> Picture:
     """Which slots each hypothesis sees: filled where it may look; a line after a step."""
     sees = np.asarray(sees)
-    figure, ((axes,),) = picture(7.0, 0.7 + 0.5 * len(rows))
+    figure, ((axes,),) = picture(5.8, 0.7 + 0.5 * len(rows))
     for (i, j), may in np.ndenumerate(sees):
         look = {"facecolor": WEIGHTS(0.6) if may else "white", "edgecolor": FAINT}
         axes.add_patch(Rectangle((j - 0.45, i - 0.42), 0.9, 0.84, **look))
