@@ -1,5 +1,6 @@
 """In tests, and only there, every call of the package is checked against the shapes in its signature."""
 
+import torch
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
@@ -8,3 +9,6 @@ install_import_hook("tested_transformer", "typechecker.checked")
 # The same examples on each run and each machine, and no clock: a test that fails once fails again.
 settings.register_profile("book", derandomize=True, deadline=None, max_examples=30)
 settings.load_profile("book")
+
+# Tests work on tiny models. Where a machine is busy, two threads that wait for each other are many times slower than one.
+torch.set_num_threads(1)

@@ -6,6 +6,7 @@ from helpers import unchecked
 from models import ragged, randomised
 
 from tested_transformer.config import TINY
+from tested_transformer.decoding import cache as cache_module
 from tested_transformer.decoding.cache import Cache
 from tested_transformer.model.positions import LearnedPositions
 from tested_transformer.model.transformer import Transformer
@@ -44,6 +45,19 @@ def test_every_step_gives_what_the_whole_decoder_gives(change):
     model = randomised(Transformer(TINY.replace(**CONFIGS[change]))).eval()
     source, target = batch()
     torch.testing.assert_close(stepwise(model, source, target), whole(model, source, target), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@torch.inference_mode()
+def test_the_kernel_works_where_config_says_fused_and_only_there(fused, monkeypatch):
+    model = randomised(Transformer(TINY.replace(fused=fused))).eval()
+    source, target = batch()
+    memory, calls = model.encode(source), []
+    for name in ("attention", "fused_attention"):
+        whole_one = getattr(cache_module, name)
+        monkeypatch.setattr(cache_module, name, lambda *a, n=name, f=whole_one: calls.append(n) or f(*a))
+    Cache(model, memory, source, 1).step(target[:, :1])
+    assert calls == ["fused_attention" if fused else "attention"] * 4  # two layers, two attentions each
 
 
 @torch.inference_mode()

@@ -252,6 +252,14 @@ def test_the_search_goes_on_while_a_longer_sentence_may_still_win(alpha, best):
     assert found[0].ids == best
 
 
+def test_width_finished_hypotheses_are_no_reason_to_stop_while_the_limit_lets_another_pass():
+    """By hand, alpha 1: -0.693 / 1, -1.897 / (7/6) = -1.626, and on to ten tokens -1.897 / 2.5 = -0.759."""
+    p = table({BOS: {EOS: 0.5, 4: 0.3, 6: 0.2}, 4: {EOS: 0.5, 5: 0.5}, 5: {5: 1.0}})
+    found = beam(scripted(p), torch.tensor([[4]]), 2, 1.0, LONGEST)[0]
+    assert as_ids(found) == [(EOS,), (4, *[5] * 9)]
+    assert [h.score for h in found] == pytest.approx([-0.693, -0.759], abs=5e-4)
+
+
 def test_the_search_ends_as_soon_as_nothing_can_change(monkeypatch):
     """With alpha 0, nothing below the worst of the width finished ones can ever rise above it."""
     model = scripted(table({BOS: {EOS: 0.9, 4: 0.1}, 4: {4: 0.5, 5: 0.5}, 5: {4: 0.5, 5: 0.5}}))

@@ -16,6 +16,7 @@ from matplotlib.colors import to_rgb
 from tested_transformer import draw
 from tested_transformer.byhand.attention import attention
 from tested_transformer.draw.picture import (
+    FAINT,
     INK,
     KEY,
     OUT,
@@ -61,6 +62,13 @@ FIGURES |= {
     "areas": lambda: draw.transformer.areas(PARTS),
     "uses": lambda: draw.transformer.uses(USES, WORDS[:2]),
     "guesses": lambda: draw.transformer.guesses([[12.3, 87.7], [50, 50], [1, 99]], WORDS, ("yes", "no")),
+}
+PATHS = {("a",): 0.6, ("b",): 0.4, ("a", "c"): 0.3, ("a", "d"): 0.3, ("b", "c"): 0.4}
+FIGURES |= {
+    "tree": lambda: draw.decode.tree(PATHS, {"greedy": [("a",), ("a", "c")], "best": [("b",), ("b", "c")]}),
+    "penalties": lambda: draw.decode.penalties([1, 2, 3], {"α = 0": [1, 1, 1], "α = 1": [1, 1.17, 1.33]}),
+    "ancestors": lambda: draw.decode.ancestors(np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2),
+    "work": lambda: draw.decode.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -277,3 +285,24 @@ def test_guesses_have_a_row_for_each_token_read_and_a_column_for_each_that_could
     assert texts(axes) == [["12", "88"], ["50", "50"], ["1", "99"]]
     assert labels(axes.get_yticklabels()) == list(WORDS)
     assert labels(axes.get_xticklabels()) == ["yes", "no"]
+
+
+def test_a_tree_has_a_line_to_every_beginning_in_the_colour_of_its_name():
+    axes = draw.decode.tree(PATHS, {"greedy": [("a",), ("a", "c")], "best": [("b",), ("b", "c")]}).axes[0]
+    assert {text.get_text() for text in axes.texts} == {
+        "<bos>", "a\n0.600", "b\n0.400", "c\n0.300", "d\n0.300", "c\n0.400",
+    }  # fmt: skip
+    colours = [line.get_color() for line in axes.lines if len(line.get_xdata())]
+    assert colours == [KEY, QUERY, KEY, FAINT, QUERY]
+    for line in axes.lines[:5]:
+        assert line.get_xdata()[0] < line.get_xdata()[1]
+    heights = {tuple(text.get_text().split("\n")): text.get_position()[1] for text in axes.texts}
+    assert heights[("a", "0.600")] == (heights[("c", "0.300")] + heights[("d", "0.300")]) / 2
+
+
+def test_ancestors_are_filled_where_a_hypothesis_sees():
+    sees = np.array([[True, False, True, False], [False, True, False, True]])
+    axes = draw.decode.ancestors(sees, ("x", "y"), tuple("abcd"), 2).axes[0]
+    filled = [patch.get_facecolor()[:3] != (1.0, 1.0, 1.0) for patch in axes.patches]
+    assert filled == sees.flatten().tolist()
+    assert [line.get_xdata()[0] for line in axes.lines] == [1.5]

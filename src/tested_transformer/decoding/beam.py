@@ -23,7 +23,7 @@ def beam(
 
     The defaults are those of the paper (Section 6.1); for max_len see `limits`.
     """
-    check_width(width)
+    _check_width(width)
     with at_rest(model):
         search = Search(model, source, width, alpha, max_len)
         while search.sentences:
@@ -129,7 +129,7 @@ class Search:
             self.cache.keep(rows)
 
 
-def check_width(width: int) -> None:
+def _check_width(width: int) -> None:
     """Refuse a number of hypotheses that makes no sense."""
     if not isinstance(width, int) or isinstance(width, bool):
         raise TypeError(f"width ({width!r}) must be a whole number")

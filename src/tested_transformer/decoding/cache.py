@@ -29,7 +29,8 @@ class Cache:
         self.model, self.length = model, 0
         self.source_mask = padding_mask(source, model.config.pad_id)
         self.max_len, self.width, slots = max_len, width, max_len * width
-        self.layers = [LayerCache(la, memory, slots) for la in model.decoder.layers]
+        layers = model.decoder.layers
+        self.layers = [LayerCache(layer, memory, slots) for layer in layers]
 
     def step(
         self,
@@ -73,12 +74,10 @@ class LayerCache:
     ) -> None:
         heads = layer.cross_attention
         self.layer, self.used = layer, 0
-        self.memory_keys, self.memory_values = (
-            split_heads(
-                project(memory), heads.n_heads
-            ).contiguous()  # read at each step
-            for project in (heads.w_k, heads.w_v)
-        )
+        keys, values = heads.w_k(memory), heads.w_v(memory)
+        # Contiguous, because every step reads all of them
+        self.memory_keys = split_heads(keys, heads.n_heads).contiguous()
+        self.memory_values = split_heads(values, heads.n_heads).contiguous()
         batch, n_heads, _, d_k = self.memory_keys.shape
         d_v = self.memory_values.size(-1)
         self.keys = self.memory_keys.new_empty(batch, n_heads, slots, d_k)

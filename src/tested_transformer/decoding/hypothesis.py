@@ -24,7 +24,7 @@ class Hypothesis:
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6)^alpha (Wu et al., 2016), by which a log-probability is divided.
+    """((5 + length) / 6)^alpha (Wu et al., 2016): it divides a log-probability.
 
     length counts the tokens written, eos_id among them, bos_id not. With alpha 0 the
     penalty is 1.

@@ -3,6 +3,7 @@
 from tested_transformer.draw import adam as adam
 from tested_transformer.draw import addnorm as addnorm
 from tested_transformer.draw import attention as attention
+from tested_transformer.draw import decode as decode
 from tested_transformer.draw import decoder as decoder
 from tested_transformer.draw import embedding as embedding
 from tested_transformer.draw import encoder as encoder

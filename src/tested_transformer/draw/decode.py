@@ -1,0 +1,111 @@
+"""Pictures of searches."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from tested_transformer.draw.picture import (
+    FAINT,
+    INK,
+    KEY,
+    QUERY,
+    SERIES,
+    WEIGHTS,
+    Picture,
+    picture,
+    styled,
+)
+
+Words = tuple[str, ...]
+
+
+@styled
+def tree(
+    paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]]
+) -> Picture:
+    """Beginnings of sentences as a tree from left to right, each with its probability.
+
+    marked has names, and the beginnings that stand in the colour of each; of two names
+    the first counts. Others are faint.
+    """
+    leaves = [p for p in paths if not any(q[:-1] == p for q in paths)]
+    depth = max(map(len, paths))
+    figure, ((axes,),) = picture(6.2, 0.7 + 0.46 * len(leaves))
+    height = {leaf: float(-i) for i, leaf in enumerate(leaves)}
+    for path in sorted((p for p in paths if p not in height), key=len, reverse=True):
+        below = [height[p] for p in paths if p[:-1] == path]
+        height[path] = (max(below) + min(below)) / 2
+    height[()] = float(np.mean([height[p] for p in paths if len(p) == 1]))
+    axes.text(0, height[()], "<bos>", ha="center", va="center")
+    looks = dict(zip(marked, ((KEY, "-"), (QUERY, "--")), strict=False))
+    for path, p in paths.items():
+        name = next((name for name, some in marked.items() if path in some), None)
+        colour, line = looks.get(name, (FAINT, ":"))
+        ends = [
+            (len(path) - 1 + 0.32, len(path) - 0.34),
+            (height[path[:-1]], height[path]),
+        ]
+        axes.plot(*ends, color=colour, linestyle=line)
+        ink = colour if name else INK
+        label = f"{path[-1]}\n{p:.3f}"
+        axes.text(len(path), height[path], label, ha="center", va="center", color=ink)
+    for name, (colour, line) in looks.items():
+        axes.plot([], [], color=colour, linestyle=line, label=name)
+    figure.legend(loc="outside upper center", ncols=len(marked))
+    axes.set(xlim=(-0.4, depth + 0.45), ylim=(0.6 - len(leaves), 0.6))
+    axes.set_axis_off()
+    return figure
+
+
+@styled
+def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> Picture:
+    """Length penalties against the length, one curve for each alpha."""
+    figure, ((axes,),) = picture(6.0, 3.4)
+    lines = ("-", "--", ":", "-.")
+    for (name, curve), colour, line in zip(curves.items(), SERIES, lines, strict=False):
+        axes.plot(lengths, curve, color=colour, linestyle=line)
+        end = (np.asarray(lengths)[-1], np.asarray(curve)[-1])
+        place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(name, end, color=colour, **place)
+    axes.set_xlabel("tokens written")
+    axes.set_ylabel("the log-probability is divided by")
+    axes.set_xlim(0, 1.12 * np.max(lengths))
+    axes.set_ylim(0, None)
+    return figure
+
+
+@styled
+def ancestors(
+    sees: ArrayLike, rows: Sequence[str], columns: Sequence[str], width: int
+) -> Picture:
+    """Which slots each hypothesis sees: filled where it may look; a line after a step."""
+    sees = np.asarray(sees)
+    figure, ((axes,),) = picture(5.8, 0.7 + 0.5 * len(rows))
+    for (i, j), may in np.ndenumerate(sees):
+        look = {"facecolor": WEIGHTS(0.6) if may else "white", "edgecolor": FAINT}
+        axes.add_patch(Rectangle((j - 0.45, i - 0.42), 0.9, 0.84, **look))
+    for step in range(1, sees.shape[1] // width):
+        axes.axvline(step * width - 0.5, color=INK, linewidth=1)
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axes.set_xticks(range(len(columns)), columns)
+    axes.xaxis.tick_top()
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+@styled
+def work(steps: ArrayLike, rows: Mapping[str, ArrayLike]) -> Picture:
+    """Rows calculated until each step, one curve for each way."""
+    figure, ((axes,),) = picture(6.0, 3.2)
+    for (name, curve), colour, line in zip(
+        rows.items(), (KEY, QUERY), ("--", "-"), strict=True
+    ):
+        axes.plot(steps, curve, color=colour, linestyle=line, label=name)
+    axes.set_xlabel("tokens written")
+    axes.set_ylabel("rows calculated in each layer")
+    axes.legend()
+    return figure
