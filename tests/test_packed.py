@@ -8,14 +8,15 @@ from tested_transformer.data.batches import _tensors
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training.packed import Layout, decode_packed
 
-BATCH = [([5, 6, 7, 2], [1, 8, 9]), ([4, 2], [1, 10, 11, 12, 13]), ([9, 9, 9, 9, 9, 2], [1])]
+BATCH = [([5, 6, 7, 2], [1, 8, 9]), ([4, 2], [1, 10, 11, 12, 13]), ([9, 9, 9, 9, 9, 2], [1]), ([4, 6, 9, 2], [1, 7, 7])]
 
 
 @pytest.mark.parametrize("change", [{}, {"norm_first": True}, {"final_norm": True, "attention_bias": True}])
-def test_packed_rows_and_their_gradients_are_those_of_the_padded_model(change):
+@pytest.mark.parametrize("chosen", [[0, 1, 2], [0, 3]], ids=["ragged", "without padding"])
+def test_packed_rows_and_their_gradients_are_those_of_the_padded_model(change, chosen):
     torch.manual_seed(0)
     model = Transformer(TINY.replace(**change)).double()
-    source, target = _tensors(BATCH, [0, 1, 2])
+    source, target = _tensors(BATCH, chosen)
     real = target != 0
     padded = model.decode(target, model.encode(source), source)[real]
     upstream = torch.randn_like(padded)
@@ -32,6 +33,9 @@ def test_a_layout_finds_its_way_back():
     layout = Layout.of(real)
     assert torch.equal(layout.pack(x), x[real])
     assert torch.equal(layout.unpack(layout.pack(x)), x * real[..., None])
+    everywhere = Layout.of(torch.ones(3, 3, dtype=torch.bool))
+    assert (everywhere.full, layout.full) == (True, False)
+    assert torch.equal(everywhere.unpack(everywhere.pack(x)), x)
 
 
 def test_dropout_is_on_in_training_only():

@@ -335,10 +335,10 @@ I | drink | habit | acc: tea; frequency: never
     I never drink tea. Ich trinke nie Tee.
 you | wait | now | auf: the small girl
     You are waiting for the small girl. Du wartest auf das kleine Mädchen.
-he | find | past | acc: three old keys
-    He found three old keys. Er hat drei alte Schlüssel gefunden.
-they | go | past | into: the school
-    They went to the school. Sie sind in die Schule gegangen.
+he | find | past | acc: three old coats
+    He found three old coats. Er hat drei alte Mäntel gefunden.
+they | go | past | into: the city
+    They went to the city. Sie sind in die Stadt gegangen.
 we | go | will | into: the hotel; time: tomorrow; first: time
     Tomorrow we will go to the hotel. Morgen werden wir ins Hotel gehen.
 we | drive | now | zu: the doctor
@@ -349,12 +349,12 @@ I | get up | past | time: today
     I got up today. Ich bin heute aufgestanden.
 I | get up | want | not
     I do not want to get up. Ich will nicht aufstehen.
-she | watch television | past |
-    She watched television. Sie hat ferngesehen.
+she | shop | past |
+    She shopped. Sie hat eingekauft.
 she | give | now | dat: the boy; acc: an apple; time: today
     She is giving the boy an apple today. Sie gibt dem Jungen heute einen Apfel.
-she | give | past | dat: he; acc: the black shoe; time: on Monday
-    She gave him the black shoe on Monday. Sie hat ihm am Montag den schwarzen Schuh gegeben.
+she | give | past | dat: he; acc: the red shoe; time: on Monday
+    She gave him the red shoe on Monday. Sie hat ihm am Montag den roten Schuh gegeben.
 Anna | help | now | dat: our neighbour
     Anna is helping our neighbour. Anna hilft unserem Nachbarn.
 the children | sleep | now | in: the dark room
@@ -363,10 +363,10 @@ my brother | buy | now | acc: a car; not; in: this city
     My brother is not buying a car in this city. Mein Bruder kauft in dieser Stadt kein Auto.
 my brother | buy | now | acc: the car; not; time: today
     My brother is not buying the car today. Mein Bruder kauft das Auto heute nicht.
-my brother | buy | now | acc: fresh pears; not
-    My brother is not buying fresh pears. Mein Bruder kauft keine frischen Birnen.
-I | boil | past | acc: fresh milk; not
-    I did not boil fresh milk. Ich habe keine frische Milch gekocht.
+my brother | buy | now | acc: fresh eggs; not
+    My brother is not buying fresh eggs. Mein Bruder kauft keine frischen Eier.
+I | drink | past | acc: fresh milk; not
+    I did not drink fresh milk. Ich habe keine frische Milch getrunken.
 I | drink | now | acc: the cold water; in: outside
     I am drinking the cold water outside. Ich trinke das kalte Wasser draußen.
 I | drink | now | acc: cold water; in: outside
@@ -385,8 +385,8 @@ he | pick up | now | acc: she; first: ; ?
     Is he picking her up? Holt er sie ab?
 he | pick up | habit | acc: his sister; time: every day
     He picks up his sister every day. Er holt jeden Tag seine Schwester ab.
-they | throw away | past | acc: the expensive hats; first: ; ?
-    Did they throw away the expensive hats? Haben sie die teuren Hüte weggeworfen?
+they | throw away | past | acc: the expensive coats; first: ; ?
+    Did they throw away the expensive coats? Haben sie die teuren Mäntel weggeworfen?
 you | tidy up | past | acc: the rooms; not; reason: why; first: reason; ?
     Why did you not tidy up the rooms? Warum hast du die Zimmer nicht aufgeräumt?
 the woman | visit | now | acc: who; first: acc; ?
@@ -407,8 +407,8 @@ the friend | help | now | dat: I; first: ; ?
     Is the friend helping me? Hilft mir der Freund?
 Anna | pick up | past | acc: we; time: today; first: time
     Today Anna picked us up. Heute hat uns Anna abgeholt.
-the women | meet | past | acc: they; time: yesterday; first: time
-    Yesterday the women met them. Gestern haben die Frauen sie getroffen.
+the women | visit | past | acc: they; time: yesterday; first: time
+    Yesterday the women visited them. Gestern haben die Frauen sie besucht.
 the women | help | past | dat: Anna; time: yesterday; first: time
     Yesterday the women helped Anna. Gestern haben die Frauen Anna geholfen.
 she | help | now | dat: he; time: today; first: time
@@ -417,13 +417,13 @@ the teacher | give | now | dat: who; acc: the beautiful coat; time: on Monday; f
     Who is the teacher giving the beautiful coat to on Monday? Wem gibt die Lehrerin am Montag den schönen Mantel?
 this coat | be | now | predicate: new; first: ; ?
     Is this coat new? Ist dieser Mantel neu?
-Anna | try on | past | acc: this red jacket; first: acc
-    This red jacket Anna tried on. Diese rote Jacke hat Anna anprobiert.
+you | pick up | past | acc: this red car; first: acc
+    This red car you picked up. Dieses rote Auto hast du abgeholt.
 """
 FIRST = [
-    ("You hope that you never threw away the suitcase.", "Du hoffst, dass du den Koffer nie weggeworfen hast."),
-    ("She hopes that you are boiling milk.", "Sie hofft, dass du Milch kochst."),
-    ("Was this jacket in this quiet kitchen on Sunday?", "War diese Jacke am Sonntag in dieser ruhigen Küche?"),
+    ("The teacher will eat your cake although she is sick.", "Die Lehrerin wird deinen Kuchen essen, obwohl sie krank ist."),
+    ("Who did the bird always see?", "Wen hat der Vogel immer gesehen?"),
+    ("You say that the student is buying the shoes.", "Du sagst, dass der Student die Schuhe kauft."),
 ]  # fmt: skip
 
 BY_HAND = [tuple(pair.splitlines()) for pair in re.findall(r".*\|.*\n    .*", BY_HAND)]

@@ -14,11 +14,10 @@ from tested_transformer.data._words import (
     with_s,
 )
 
-PARTICLES = ["up", "away", "on"]  # a pronoun stands before them, a noun after
+PARTICLES = ["up", "away"]  # a pronoun stands before them, a noun after
 LATE = [
     "auf",
     "über",
-    "an",
     "into",
     "zu",
     "manner",

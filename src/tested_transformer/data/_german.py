@@ -42,7 +42,7 @@ PAST = {"sein": "war warst war waren", "haben": "hatte hattest hatte hatten"}
 
 
 AROUND = ["manner", "mit", "für", "in"]
-LATE = ["auf", "über", "an", "into", "zu", "predicate"]
+LATE = ["auf", "über", "into", "zu", "predicate"]
 
 
 def sentence(meaning: Meaning) -> str:

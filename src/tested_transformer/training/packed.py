@@ -23,6 +23,11 @@ class Layout:
     length: int
     places: Int[Tensor, "N"]  # in the batch laid out as one row of sentences
 
+    @property
+    def full(self) -> bool:
+        """Whether there is no padding, as in most batches of about equal lengths."""
+        return len(self.places) == self.batch * self.length
+
     @classmethod
     def of(cls, real: Bool[Tensor, "B T"]) -> "Layout":
         """The layout of a batch, from where it is no padding."""
@@ -30,10 +35,13 @@ class Layout:
 
     def pack(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "N D"]:
         """The rows of real tokens."""
-        return x.flatten(0, 1).index_select(0, self.places)
+        rows = x.flatten(0, 1)
+        return rows if self.full else rows.index_select(0, self.places)
 
     def unpack(self, rows: Float[Tensor, "N D"]) -> Float[Tensor, "B T D"]:
         """Rows back in their sentences, with zeros for padding."""
+        if self.full:
+            return rows.unflatten(0, (self.batch, -1))
         empty = rows.new_zeros(self.batch * self.length, rows.size(-1))
         return empty.index_copy(0, self.places, rows).unflatten(0, (self.batch, -1))
 
