@@ -10,5 +10,5 @@ install_import_hook("tested_transformer", "typechecker.checked")
 settings.register_profile("book", derandomize=True, deadline=None, max_examples=30)
 settings.load_profile("book")
 
-# Tests work on tiny models. Where a machine is busy, two threads that wait for each other are many times slower than one.
+# Tests work on tiny models. On a busy machine two threads, which wait for each other, are many times slower than one.
 torch.set_num_threads(1)

@@ -421,7 +421,8 @@ you | pick up | past | acc: this red car; first: acc
     This red car you picked up. Dieses rote Auto hast du abgeholt.
 """
 FIRST = [
-    ("The teacher will eat your cake although she is sick.", "Die Lehrerin wird deinen Kuchen essen, obwohl sie krank ist."),
+    ("The teacher will eat your cake although she is sick.",
+     "Die Lehrerin wird deinen Kuchen essen, obwohl sie krank ist."),
     ("Who did the bird always see?", "Wen hat der Vogel immer gesehen?"),
     ("You say that the student is buying the shoes.", "Du sagst, dass der Student die Schuhe kauft."),
 ]  # fmt: skip
