@@ -41,7 +41,8 @@ def attention_page(sentences: Sequence[Seen]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Attention</title><style>{STYLE}</style></head><body>"
         "<h1>Attention</h1><p>Each row is one token that looks, each column one that it"
-        " may look at. The numbers are percent, and each row adds up to 100.</p>"
+        " may look at. The numbers are percent, and each row adds up to"
+        " 100, but for rounding.</p>"
         f"{''.join(map(section, sentences))}</body></html>\n"
     )
 
@@ -73,7 +74,7 @@ def table(
     rows = []
     for query, row in zip(queries, weights, strict=True):
         cells = "".join(
-            f'<td style="background:rgb(59 111 182/{w:.2f})">{100 * w:.0f}</td>'
+            f'<td style="background:rgb(59 111 182/{0.8 * w:.2f})">{100 * w:.0f}</td>'
             for w in row
         )
         rows.append(f'<tr><th scope="row">{escape(query)}</th>{cells}</tr>')
