@@ -213,10 +213,10 @@ def test_evaluate_prints_and_writes_the_scores(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_the_phrasebook_model_is_right_on_99_of_100_sentences_with_pairs_it_never_saw():
+def test_the_phrasebook_model_is_right_on_975_of_1000_sentences_with_pairs_it_never_saw():
     test = phrasebook.split(20_000, 1000)[2]
     written = Translator.load(width=1).translate([s.english for s in test])
-    assert sum(w == s.german for w, s in zip(written, test, strict=True)) >= 990
+    assert sum(w == s.german for w, s in zip(written, test, strict=True)) >= 975
 
 
 def test_errors_name_what_is_wrong(tmp_path, capsys):
