@@ -58,33 +58,24 @@ class Translator:
         more tokens than the model reads is a ValueError.
         """
         read = [self.encode(text, place) for place, text in enumerate(texts, start=1)]
-        full = [place for place, text in enumerate(texts) if text.strip()]
-        full.sort(key=lambda place: -len(read[place]))
-        out = [""] * len(read)
-        for first in range(0, len(full), at_once):
-            places = full[first : first + at_once]
-            written = self._search([read[place] for place in places])
-            for place, ids in zip(places, written, strict=True):
-                out[place] = self.tokens.decode(ids)
-        return out
+        return self._write(read, at_once)
 
     def stream(self, texts: Iterable[str], at_once: int = 64) -> Iterator[str]:
         """As `translate`, for texts that come one by one: at_once are waited for.
 
         What came before an error is translated first.
         """
-        waiting: list[str] = []
+        waiting: list[list[int]] = []
         for place, text in enumerate(texts, start=1):
             try:
-                self.encode(text, place)
+                waiting.append(self.encode(text, place))
             except ValueError:
-                yield from self.translate(waiting)
+                yield from self._write(waiting, at_once)
                 raise
-            waiting.append(text)
             if len(waiting) == at_once:
-                yield from self.translate(waiting)
+                yield from self._write(waiting, at_once)
                 waiting = []
-        yield from self.translate(waiting)
+        yield from self._write(waiting, at_once)
 
     def look(
         self, source: str, target: str
@@ -113,6 +104,17 @@ class Translator:
         c = self.model.config
         special = {c.bos_id: "<bos>", c.eos_id: "<eos>"}
         return special.get(id) or self.tokens.decode([id])
+
+    def _write(self, read: list[list[int]], at_once: int) -> list[str]:
+        full = [place for place, ids in enumerate(read) if len(ids) > 1]  # not eos only
+        full.sort(key=lambda place: -len(read[place]))
+        out = [""] * len(read)
+        for first in range(0, len(full), at_once):
+            places = full[first : first + at_once]
+            written = self._search([read[place] for place in places])
+            for place, ids in zip(places, written, strict=True):
+                out[place] = self.tokens.decode(ids)
+        return out
 
     def _search(self, read: list[list[int]]) -> list[list[int]]:
         source = self._batch(read)
