@@ -230,7 +230,7 @@ def test_errors_name_what_is_wrong(tmp_path, capsys):
     assert "is a folder" in refused("translate", tmp_path / "a.en", "--attention", tmp_path)
     assert "width (0) must be at least 1" in refused("translate", tmp_path / "a.en", "--beam", 0)
     assert "give --source with --target" in refused("evaluate")
-    assert "give --source with --target" in refused("evaluate", "--source", tmp_path / "a.en")
+    assert "belong together" in refused("evaluate", "--source", tmp_path / "a.en")
     both = ("--source", tmp_path / "a.en", "--target", tmp_path / "a.en")
     assert "give --source with --target" in refused("evaluate", *both, "--phrasebook")
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tested_transformer.command import pairs
 from tested_transformer.command.translate import load, searching
 from tested_transformer.data import multi30k, phrasebook
 from tested_transformer.data.parallel import read_parallel
@@ -15,29 +16,28 @@ from tested_transformer.training import checkpoint
 def arguments(add: argparse.ArgumentParser) -> None:
     """What can be said to this command."""
     searching(add)
-    data = add.add_argument_group("sentence pairs (one of the three)")
-    data.add_argument("--source", type=Path, help="text file, a sentence a line")
-    data.add_argument("--target", type=Path, help="its translation, line by line")
-    data.add_argument("--multi30k", type=Path, metavar="FOLDER", help="its .gz files")
+    data = pairs.arguments(add)
     data.add_argument(
         "--part", default="test_2016_flickr", help="of Multi30k: val or a test set"
     )
-    data.add_argument("--phrasebook", action="store_true", help="held-out sentences")
+    data.add_argument(
+        "--phrasebook", action="store_const", const=True, help="held-out sentences"
+    )
     add.add_argument("--out", type=Path, help="write the numbers to this file as JSON")
 
 
 def evaluate(given: argparse.Namespace) -> None:
     """Translate, compare, and print the scores with what they were measured by."""
-    pairs, name = read_pairs(given)
-    if not pairs:
+    texts, name = read_pairs(given)
+    if not texts:
         raise ValueError("there must be at least one sentence pair")
     translator = load(given)
     started = time.process_time(), time.perf_counter()
-    written = translator.translate([source for source, _ in pairs])
+    written = translator.translate([source for source, _ in texts])
     seconds = time.process_time() - started[0], time.perf_counter() - started[1]
-    numbers = {"data": name, "sentences": len(pairs)}
+    numbers = {"data": name, "sentences": len(texts)}
     numbers |= {"beam": given.beam, "alpha": given.alpha}
-    numbers |= scores(written, [target for _, target in pairs])
+    numbers |= scores(written, [target for _, target in texts])
     numbers |= {"cpu_s": round(seconds[0], 2), "wall_s": round(seconds[1], 2)}
     for key, value in numbers.items():
         print(f"{key:16} {value}")
@@ -47,17 +47,13 @@ def evaluate(given: argparse.Namespace) -> None:
 
 def read_pairs(given: argparse.Namespace) -> tuple[list[tuple[str, str]], str]:
     """Sources with their right translations, and what they are called."""
-    files = given.source, given.target
-    if [any(files), bool(given.multi30k), given.phrasebook].count(True) != 1 or (
-        any(files) and not all(files)
-    ):
-        raise ValueError("give --source with --target, or --multi30k, or --phrasebook")
+    pairs.check(given)
     if given.phrasebook:
         test = phrasebook.split()[2]
         return [(s.english, s.german) for s in test], "phrasebook, held out"
     if given.multi30k:
         return multi30k.read(given.multi30k, given.part), f"multi30k {given.part}"
-    return read_parallel(*files), str(given.source)
+    return read_parallel(given.source, given.target), str(given.source)
 
 
 def scores(written: list[str], right: list[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from tested_transformer.command import pairs
 from tested_transformer.config import BASE, BIG, Config
 from tested_transformer.data import multi30k, phrasebook
 from tested_transformer.data.parallel import Encoded, encode_pairs, read_parallel
@@ -38,12 +39,9 @@ def arguments(add: argparse.ArgumentParser) -> None:
     """What can be said to this command."""
     add.add_argument("folder", type=Path, help="where the run is kept")
     add.add_argument("--resume", action="store_true", help="go on with the run there")
-    data = add.add_argument_group("sentence pairs (one of the three)")
-    data.add_argument("--source", type=Path, help="text file, a sentence a line")
-    data.add_argument("--target", type=Path, help="its translation, line by line")
+    data = pairs.arguments(add)
     data.add_argument("--valid-source", type=Path, help="held out (else 1 in 50 is)")
     data.add_argument("--valid-target", type=Path)
-    data.add_argument("--multi30k", type=Path, metavar="FOLDER", help="its .gz files")
     data.add_argument(
         "--phrasebook", type=int, nargs="?", const=20_000, metavar="PAIRS",
         help="this book's own; 20000 pairs unless another number is given",
@@ -157,10 +155,7 @@ def resumed(given: argparse.Namespace) -> dict[str, Any]:
 
 def chosen(given: argparse.Namespace) -> dict[str, Any]:
     """Which sentence pairs, in a form that --resume finds again."""
-    ways = [bool(given.source or given.target), bool(given.multi30k)]
-    ways.append(given.phrasebook is not None)
-    if sum(ways) != 1:
-        raise ValueError("give --source with --target, or --multi30k, or --phrasebook")
+    pairs.check(given)
     if given.phrasebook is not None:
         return {"phrasebook": given.phrasebook}
     if given.multi30k:
@@ -183,14 +178,14 @@ def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
     if "multi30k" in data:
         folder = data["multi30k"]
         return multi30k.read(folder, "train"), multi30k.read(folder, "val")
-    pairs = read_parallel(data["source"], data["target"])
+    texts = read_parallel(data["source"], data["target"])
     if "valid_source" in data:
-        return pairs, read_parallel(data["valid_source"], data["valid_target"])
-    if len(pairs) < 2:
-        raise ValueError(f"{data['source']} has {len(pairs)} lines; 2 are needed")
-    held = set(range(0, len(pairs), 50))
-    rest = [pair for i, pair in enumerate(pairs) if i not in held]
-    return rest, [pairs[i] for i in sorted(held)]
+        return texts, read_parallel(data["valid_source"], data["valid_target"])
+    if len(texts) < 2:
+        raise ValueError(f"{data['source']} has {len(texts)} lines; 2 are needed")
+    held = set(range(0, len(texts), 50))
+    rest = [pair for i, pair in enumerate(texts) if i not in held]
+    return rest, [texts[i] for i in sorted(held)]
 
 
 def find_tokens(
