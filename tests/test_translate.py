@@ -50,6 +50,15 @@ def test_translations_come_in_the_order_of_the_texts_however_many_at_once(transl
         assert list(translator.stream(iter(texts), at_once)) == wanted
 
 
+def test_texts_of_similar_length_are_searched_together(translator, monkeypatch):
+    together = []
+    search = translator._search
+    monkeypatch.setattr(translator, "_search", lambda read: together.append([*map(len, read)]) or search(read))
+    short, long = "I drink tea.", "Tomorrow we will go to the hotel with the old man."
+    translator.translate([short, long, "", short, long], 2)
+    assert [len(set(lengths)) for lengths in together] == [1, 1]
+
+
 def test_a_stream_gives_what_it_has_before_it_asks_for_more(translator):
     asked = []
 
@@ -164,6 +173,8 @@ def test_the_page_escapes_tokens_and_needs_nothing_else():
     reader = Reader(page)
     tables = [tag for tag, _ in reader.tags].count("table")
     assert tables == 3
+    assert page.count("<caption>head 1</caption>") == 3
+    assert page.count(", layer 1</summary>") == 3
     shown = [text for _, text in reader.cells]
     assert shown[:6] == ["", "<script>alert(1)</script>", "&amp", "<b>", "25", "75"]
 
