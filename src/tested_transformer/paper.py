@@ -34,6 +34,9 @@ GIVEN = {
     "best ensemble before: BLEU, English–German": Printed("26.36", "Table 2"),
     "big: BLEU, English–French in Table 2": Printed("41.8", "Table 2"),
     "best single model before: FLOPs": Printed("1.2e20", "Table 2"),
+    "minutes between two checkpoints": Printed("10", "Section 6.1"),
+    "base: checkpoints averaged": Printed("5", "Section 6.1"),
+    "big: checkpoints averaged": Printed("20", "Section 6.1"),
 }
 """Figures that a calculation starts from."""
 
@@ -77,6 +80,9 @@ PUBLISHED = {
     "label smoothing": Printed("0.1", "Section 5.4"),
     "big: BLEU above the best before": Printed("2.0", "Section 6.1"),
     "big: BLEU, English–French": Printed("41.0", "Section 6.1"),
+    "beam search: size of the beam": Printed("4", "Section 6.1"),
+    "beam search: length penalty α": Printed("0.6", "Section 6.1"),
+    "output: tokens more than the input": Printed("50", "Section 6.1"),
     "base: training FLOPs": Printed("3.3e18", "Table 2"),
     "big: training FLOPs": Printed("2.3e19", "Table 2"),
     "one head: BLEU below the best": Printed("0.9", "Section 6.2"),
