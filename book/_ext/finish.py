@@ -6,6 +6,7 @@ import re
 
 from architecture import svg
 from docutils import nodes
+from front import Chapters, Checked
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.fileutil import copy_asset
 
@@ -103,6 +104,8 @@ def touch_up(app, error):
 def setup(app):
     """Register the touches with Sphinx."""
     app.add_directive("architecture", Architecture)
+    app.add_directive("chapters", Chapters)
+    app.add_directive("checked", Checked)
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", copy_mathjax)

@@ -1,0 +1,67 @@
+"""The numbers of the first page are counted, and counted right."""
+
+import json
+
+import front
+import pytest
+
+
+def written(tmp_path, *cells):
+    path = tmp_path / "small.ipynb"
+    made = [{"cell_type": kind, "source": text.splitlines(keepends=True)} for kind, text in cells]
+    path.write_text(json.dumps({"cells": made}), encoding="utf-8")
+    return path
+
+
+def test_a_chapter_is_read_with_its_title_question_minutes_cells_and_assertions(tmp_path):
+    path = written(
+        tmp_path,
+        ("markdown", "# Sums\n\n*Does it add up?*\n\nReading takes about thirty-five minutes; it is short."),
+        ("code", "%pip install nothing\nassert 1 + 1 == 2"),
+        ("markdown", "## Later\n\nTraining takes about an hour."),
+        ("code", "for x in range(3):\n    assert x < 3\n    assert x >= 0  # assert nothing here\n'assert'"),
+    )
+    assert front.chapter(path) == ("Sums", "Does it add up?", 35, 2, 3)
+
+
+def test_a_page_without_cells_has_nothing_to_count(tmp_path):
+    path = tmp_path / "words.md"
+    path.write_text("# Words\n\nA list.\n", encoding="utf-8")
+    assert front.chapter(path) == ("Words", "", None, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("It takes about ten minutes.", 10), ("Reading takes about an hour;", 60)]
+)
+def test_minutes_are_read_from_words(text, number):
+    assert front.minutes(text) == number
+
+
+def test_minutes_that_nobody_can_read_are_an_error():
+    with pytest.raises(ValueError, match=r"minutes \('ninety'\) must be one of ten, "):
+        front.minutes("Reading takes about ninety minutes.")
+
+
+def test_tests_and_properties_are_counted(tmp_path):
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "test_a.py").write_text(
+        "def test_x(): pass\n\n@given(n=integers())\ndef test_y(n): pass\n\ndef helper(): pass\n"
+    )
+    (tmp_path / "deeper" / "test_b.py").write_text(
+        "class Test:\n    @hypothesis.given(1)\n    def test_z(self): pass\n"
+    )
+    (tmp_path / "helpers.py").write_text("def test_nothing(): pass\n")
+    assert front.tests(tmp_path) == (3, 2)
+
+
+def test_lines_are_counted_without_empty_ones(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n\n   \ny = 2\n")
+    (tmp_path / "b.txt").write_text("no\n")
+    assert front.lines(tmp_path) == 2
+
+
+def test_every_page_of_the_book_can_be_counted():
+    found = {name: front.chapter(front.page(name)) for names in front.parts().values() for name in names}
+    assert sum(c.cells for c in found.values()) > 1000
+    teaching = {name for caption, names in front.parts().items() if caption != "Reference" for name in names}
+    assert all(found[name].minutes and found[name].question for name in teaching - {"book/notation"})
