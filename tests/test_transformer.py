@@ -218,10 +218,15 @@ def test_both_tracks_begin_with_numbers_of_the_same_spread():
         elif name == "embedding.weight":
             assert np.allclose([value.std(), other.std()], 1 / 8, rtol=0.02)
         else:
-            limit = np.sqrt(6 / sum(value.shape))
+            limit = 0.5 * np.sqrt(6 / sum(value.shape))
             for x in (value, other):
                 assert 0.99 * limit < np.abs(x).max() <= limit, name
                 assert np.isclose(x.std(), limit / np.sqrt(3), rtol=0.03), name
+
+
+def test_a_start_without_size_is_refused():
+    with pytest.raises(ValueError, match=r"gain \(0\.0\) must be positive"):
+        byhand.create_params(TINY, np.random.default_rng(0), gain=0.0)
 
 
 @pytest.mark.parametrize(("config", "number"), [(BASE, 63_045_632), (BIG, 214_171_648)], ids=["base", "big"])

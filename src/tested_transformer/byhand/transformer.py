@@ -65,18 +65,22 @@ def transformer_backward(
     return whole(embedding=embedded, encoder=d_encoder, decoder=d_decoder)
 
 
-def create_params(config: Config, rng: np.random.Generator) -> Params:
+def create_params(
+    config: Config, rng: np.random.Generator, gain: float = 0.5
+) -> Params:
     """Parameters to begin with, under the names that the PyTorch model gives them.
 
-    Embeddings are normal with spread 1/√d_model, weights Glorot-uniform, norms 1 and
-    biases 0.
+    Embeddings are normal with spread 1/√d_model, weights uniform within gain times
+    Glorot's limits, norms 1 and biases 0.
     """
+    if not gain > 0:
+        raise ValueError(f"gain ({gain}) must be positive")
     params = {}
     for name, shape in shapes(config).items():
         if name == "embedding.weight":
             params[name] = rng.normal(0, config.d_model**-0.5, shape)
         elif len(shape) == 2:
-            limit = np.sqrt(6 / sum(shape))
+            limit = gain * np.sqrt(6 / sum(shape))
             params[name] = rng.uniform(-limit, limit, shape)
         else:
             params[name] = np.full(shape, float(name.endswith("norm.weight")))
