@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from tested_transformer.draw.picture import (
     FAINT,
     INK,
-    KEY,
     QUERY,
     SERIES,
     WEIGHTS,
@@ -25,33 +24,20 @@ MARKS = "os^Dv*"
 
 
 @styled
-def weights(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> Picture:
-    """Weights (Tq, Tk) as tiles with numbers: a row looks, a column is seen."""
-    rows, columns = np.shape(a)
-    figure, ((axes,),) = picture(1.7 + 0.6 * columns, 1.0 + 0.46 * rows)
-    tiles(axes, a, WEIGHTS, (0, 1), decimals=2)
-    _named(axes, queries, keys)
-    axes.set_aspect("auto")
-    axes.set_ylabel("who looks", color=QUERY)
-    axes.xaxis.set_label_position("top")
-    axes.set_xlabel("what is looked at", color=KEY)
-    return figure
-
-
-@styled
 def kinds(
     panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]],
 ) -> Picture:
     """Small pictures of weights one below the other, each with the words of its sides."""
     sizes = [np.shape(a)[0] for a, _, _ in panels.values()]
-    figure, grid = picture(
-        4.4, 1.0 * len(sizes) + 0.26 * sum(sizes), len(sizes), height_ratios=sizes
-    )
+    height = 1.0 * len(sizes) + 0.26 * sum(sizes)
+    figure, grid = picture(4.4, height, len(sizes), height_ratios=sizes)
+    figure.get_layout_engine().set(h_pad=0.15)
     for (axes,), (title, (a, queries, keys)) in zip(grid, panels.items(), strict=True):
         axes.imshow(a, cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
         _named(axes, queries, keys)
         axes.set_title(title, loc="center")
-        axes.tick_params(length=0)
+        axes.spines[:].set_visible(True)
+        axes.spines[:].set_color(FAINT)
     return figure
 
 
@@ -103,6 +89,7 @@ def traces(
 ) -> Picture:
     """For each panel probabilities (depths, tokens): what changing one vector does."""
     figure, grid = picture(5.6, 2.15 * len(panels), len(panels))
+    figure.get_layout_engine().set(h_pad=0.12)
     for (axes,), (title, (a, words)) in zip(grid, panels.items(), strict=True):
         tiles(axes, a, WEIGHTS, (0, 1), decimals=2)
         _named(axes, depths, words)
