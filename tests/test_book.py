@@ -81,7 +81,6 @@ def is_shown(name, shown):
 
 # Modules that the command line uses already and whose chapter is still to come: chapter, modules.
 AWAITED = {
-    "translation": ("data.multi30k", "decoding.translator"),
     "looking": ("decoding.looking",),
 }
 
