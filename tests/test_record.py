@@ -31,7 +31,8 @@ def run(tmp_path_factory):
     """A folder with a tiny run on the phrasebook, two evaluations of it, and a log of processors."""
     folder = tmp_path_factory.mktemp("runs")
     with few():
-        how = ["--phrasebook", "200", *SIZES, "--batch-tokens", "100", "--steps", "120", "--device", "cpu"]
+        how = ["--phrasebook", "200", *SIZES, "--batch-tokens", "100", "--steps", "120", "--keep", "2"]
+        how += ["--device", "cpu"]
         assert main(["train", str(folder / "run"), *how]) == 0
         for name in ("run-2-test-1", "run-1-val-1"):
             out = str(folder / f"{name}.json")
@@ -55,7 +56,7 @@ def test_what_was_asked_for_and_what_came_out_is_told(run):
     assert told["options"]["steps"] == 120
     assert told["parameters"] > 280 * 16
     rows = [json.loads(line) for line in (run / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert told["minutes"] == round(rows[-1]["seconds"] / 60, 2)
+    assert told["minutes"] == round(max(row.get("seconds", 0) for row in rows) / 60, 2)
     assert [e["part"] for e in told["evaluations"]] == ["val", "test"]
     assert [e["minutes"] for e in told["evaluations"]] == [1, 2]
     assert told["evaluations"][0]["BLEU signature"].startswith("nrefs:1")
@@ -67,8 +68,11 @@ def test_losses_are_means_over_fifty_steps_and_every_validation_is_there(run):
     steps = {row["step"]: row["loss"] for row in rows if "loss" in row}
     assert [row["step"] for row in told["training"]] == [50, 100, 120]
     assert told["training"][1]["loss"] == pytest.approx(np.mean([steps[s] for s in (60, 70, 80, 90, 100)]), abs=1e-4)
-    valid = [row["valid_loss"] for row in rows if "valid_loss" in row]
+    valid = [row["valid_loss"] for row in rows if "valid_loss" in row and "epoch" in row]
     assert [row["loss"] for row in told["validation"]] == pytest.approx(valid, abs=1e-4)
+    (mean,) = told["means"]
+    assert (mean["step"], mean["epochs"]) == (120, 1)
+    assert mean["loss"] == pytest.approx(rows[-1]["valid_loss"], abs=1e-4)
 
 
 def test_the_counts_of_the_sentences_give_the_score_and_no_sentence_is_kept(run):
@@ -99,7 +103,9 @@ def test_the_file_has_a_line_for_each_row(run):
     _, told = recorded(run, "--phrasebook", 30, "--beam", 1)
     lines = (run / "out.json").read_text(encoding="utf-8").splitlines()
     assert len(lines) < 80
-    assert sum(line.startswith('  {"step"') for line in lines) == len(told["training"] + told["validation"])
+    assert sum(line.startswith('  {"step"') for line in lines) == len(
+        told["training"] + told["validation"] + told["means"]
+    )
 
 
 # Refusal

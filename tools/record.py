@@ -35,7 +35,7 @@ def rounded(number, digits=4):
 
 
 def curves(rows):
-    """Training loss as means over some steps, and all validations; time in minutes."""
+    """Training loss as means over some steps, all validations, and means of checkpoints; time in minutes."""
     steps = [row for row in rows if "loss" in row]
     groups = {}
     for row in steps:
@@ -60,7 +60,12 @@ def curves(rows):
         for row in rows
         if "epoch" in row and "valid_loss" in row
     ]
-    return training, validation
+    means = [
+        {"step": row["step"], "epochs": row["mean_of"], "loss": rounded(row["valid_loss"])}
+        for row in rows
+        if "mean_of" in row
+    ]
+    return training, validation, means
 
 
 def evaluation(path):
@@ -118,7 +123,7 @@ def record(given):
     """Everything as one dictionary."""
     run, config = (checkpoint.read_json(given.run / name) for name in ("run.json", "config.json"))
     rows, (begun, ended) = read_metrics(given.run), moments(given.run)
-    training, validation = curves(rows)
+    training, validation, means = curves(rows)
     model, _ = checkpoint.load(given.run)
     told = {"name": given.out.stem, "command": given.command, "machine": given.machine, "commit": given.commit}
     told |= {"date": datetime.fromtimestamp(begun).date().isoformat(), "data": next(iter(run["data"]))}
@@ -128,7 +133,7 @@ def record(given):
     if given.cpu:
         told["cpu_minutes"] = processor_minutes(given.cpu, begun, ended)
     evaluations = sorted(map(evaluation, given.evaluations), key=lambda e: (e["minutes"], e["part"], e["beam"]))
-    told |= {"training": training, "validation": validation, "evaluations": evaluations}
+    told |= {"training": training, "validation": validation, "means": means, "evaluations": evaluations}
     if given.multi30k or given.phrasebook:
         told["test"] = translated(given.run, given)
     return told
