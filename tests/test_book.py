@@ -79,22 +79,11 @@ def is_shown(name, shown):
     return name in shown or (bool(methods) and all(f"{name}.{method}" in shown for method in methods))
 
 
-# Modules that the command line uses already and whose chapter is still to come: chapter, modules.
-AWAITED = {
-    "translation": ("data.multi30k", "decoding.translator"),
-}
-
-
 def test_every_public_function_of_the_mathematics_is_shown_in_a_chapter():
     shown = {name for path in CHAPTERS for name, _ in guards.shown(path)}
     parts = ("byhand", "model", "config", "exchange", "text", "data", "decoding")
-    awaited = [f"tested_transformer.{module}." for modules in AWAITED.values() for module in modules]
-    wanted = [n for n in public(tested_transformer) if n.split(".")[1] in parts and not n.startswith(tuple(awaited))]
+    wanted = [name for name in public(tested_transformer) if name.split(".")[1] in parts]
     assert [name for name in wanted if not is_shown(name, shown)] == []
-
-
-def test_a_chapter_that_was_awaited_shows_what_waited_for_it():
-    assert not AWAITED.keys() & {path.stem for path in CHAPTERS}, "take its modules off the list above"
 
 
 def test_a_class_is_shown_whole_or_by_all_its_public_methods():

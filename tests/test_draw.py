@@ -70,6 +70,14 @@ FIGURES |= {
     "ancestors": lambda: draw.decode.ancestors(np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2),
     "work": lambda: draw.decode.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}),
 }
+RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
+FIGURES |= {
+    "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 0, 4: 30}),
+    "shares": lambda: draw.translation.shares(["dative", "plural"], [12, 3], {"a": [50, 60], "b": [90, 100]}),
+    "interval": lambda: draw.translation.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
+    "minutes": lambda: draw.translation.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
+    "bars": lambda: draw.translation.bars(["1 to 5", "from 6"], [30, 20], [11, 7]),
+}
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 
@@ -306,3 +314,47 @@ def test_ancestors_are_filled_where_a_hypothesis_sees():
     filled = [patch.get_facecolor()[:3] != (1.0, 1.0, 1.0) for patch in axes.patches]
     assert filled == sees.flatten().tolist()
     assert [line.get_xdata()[0] for line in axes.lines] == [1.5]
+
+
+def points(axes):
+    """The numbers of every curve, by the name that it has in the legend."""
+    return {line.get_label(): np.column_stack(line.get_data()).tolist() for line in axes.get_lines()}
+
+
+def test_learning_has_losses_above_and_sentences_below():
+    above, below = drawn("learning")[0].axes
+    assert points(above)["training, each step"] == [[1, 5], [2, 4], [3, 3], [4, 2]]
+    assert points(above)["validation"] == [[0, 5.5], [4, 2.5]]
+    ((first, last),) = points(below).values()
+    assert (first, last) == ([0, 0], [4, 30])
+
+
+def test_shares_have_a_row_for_each_name_from_the_top_and_a_mark_for_each_model():
+    (axes,) = drawn("shares")[0].axes
+    assert points(axes) == {"a": [[50, 0], [60, 1]], "b": [[90, 0], [100, 1]]}
+    assert labels(axes.get_yticklabels()) == ["dative  (12)", "plural  (3)"]
+    assert axes.yaxis_inverted()
+    looks = [(line.get_marker(), line.get_color()) for line in axes.get_lines()]
+    assert len({mark for mark, _ in looks}) == len({colour for _, colour in looks}) == 2
+
+
+def test_an_interval_marks_the_middle_and_the_measured_score():
+    (axes,) = drawn("interval")[0].axes
+    band, *bars = axes.patches
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1.1, 2.9))
+    assert sum(bar.get_height() for bar in bars) == 4
+    assert axes.get_lines()[0].get_xdata() == [2.1, 2.1]
+
+
+def test_minutes_have_scores_above_and_losses_below():
+    above, below = drawn("minutes")[0].axes
+    assert points(above) == {name: np.column_stack(RUN).tolist() for name in ("a, val", "a, test")}
+    assert points(below) == {"a": [[1, 3], [2, 2]]}
+    assert (above.get_ylabel(), below.get_ylabel()) == ("BLEU", "validation loss")
+
+
+def test_bars_carry_the_number_of_their_sentences():
+    (axes,) = drawn("bars")[0].axes
+    assert [bar.get_height() for bar in axes.patches] == [30, 20]
+    assert labels(axes.get_xticklabels()) == ["1 to 5", "from 6"]
+    assert [text.get_text() for text in axes.texts] == ["11 sentences", "7 sentences"]
