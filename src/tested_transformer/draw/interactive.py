@@ -38,7 +38,7 @@ class Interactive:
 
     def __repr__(self) -> str:
         return "\n".join(
-            matrix(f"{title}:", x, rows, columns, self.decimals).text
+            f"{title}\n{matrix('', x, rows, columns, self.decimals).text}"
             for title, (rows, columns, x) in self.tables.items()
         )
 

@@ -177,7 +177,7 @@ def hands(
     names = [f"pair {i}" for i in range(table.shape[1] // 2)]
     columns = ["wavelength", "sine", "cosine", "sine, k later", "cosine, k later"]
     here, there = table[start].reshape(-1, 2), table[start + k].reshape(-1, 2)
-    offsets = [0, 1, 2, k, 10, 50]
+    offsets = [n for n in sorted({0, 1, 2, k, 10, 50}) if n < len(dots)]
     tables = {
         f"The pairs at position {start} and at {start + k}, where k is {k}": (
             names,
