@@ -170,8 +170,8 @@ def test_a_negative_number_stands_in_brackets(page):
 def test_what_is_no_number_is_named_and_the_last_good_one_stays(page):
     field, before = page.get_by_label("W K, row 2, column 3"), matrix(page, "weights")
     for bad in ("", "-", "1e999", "1001"):
-        field.fill("")
-        field.press_sequentially(bad)
+        field.fill(bad if bad == "1001" else "")  # typed digit by digit, 100 would be good
+        field.press_sequentially(bad if bad != "1001" else "")
         assert field.get_attribute("aria-invalid") == "true"
         said = page.locator(".status").inner_text()
         assert said == "W K, row 2, column 3: not a number from −1000 to 1000. 1 stays."
@@ -192,14 +192,14 @@ def test_the_largest_numbers_give_finite_weights(page):
 
 
 def test_reset_brings_back_the_numbers_and_the_switches_of_the_book(page):
-    before = page.locator(".live").inner_text()
+    before = [matrix(page, "q"), matrix(page, "out"), terms(page)]
     page.get_by_label("X, “AI”, column 1").fill("7")
     page.get_by_label("divide by").uncheck()
     page.get_by_label("add positions").check()
     page.get_by_role("button", name="Back to the book’s numbers").click()
     assert page.get_by_label("X, “AI”, column 1").input_value() == "1"
     assert page.get_by_label("divide by").is_checked()
-    assert page.locator(".live").inner_text() == before
+    assert [matrix(page, "q"), matrix(page, "out"), terms(page)] == before
 
 
 # For every reader

@@ -23,10 +23,10 @@
       const start = make("p", { class: "after-inputs", tabindex: "-1" }, "Choose a result to see what it is made of. With the keyboard: Tab from matrix to matrix, arrow keys inside.");
       const skip = make("button", { type: "button", class: "skip" }, "Skip the inputs");
       skip.addEventListener("click", () => start.focus());
-      const inputs = make("div", { class: "matrices" }, Object.keys(INPUTS).map((name) => this.inputMatrix(name)));
-      live.append(this.controls(), make("div", { class: "part" }, skip, make("p", { class: "name" }, "The numbers to change"), inputs), this.status, start);
+      const inputs = Object.keys(INPUTS).map((name) => make("div", { class: `box-${name}` }, this.inputMatrix(name)));
+      live.append(this.controls(), make("div", { class: "part" }, skip, make("p", { class: "name" }, "The numbers to change"), make("div", { class: "matrices" }, inputs)), this.status, start);
       for (const [title, names] of GROUPS) {
-        const matrices = make("div", { class: "matrices" }, names.map((name) => this.resultMatrix(name, id)));
+        const matrices = make("div", { class: "matrices" }, names.map((name) => make("div", {}, this.resultMatrix(name, id))));
         live.append(make("div", { class: "part" }, make("p", { class: "name" }, title), matrices));
       }
       live.append(this.terms);
@@ -165,7 +165,7 @@
       this.steps.x_p = this.steps.x;
       const seen = { x_p: positions, scaled: scale, masked: mask };
       for (const [name, table] of Object.entries(this.tables)) {
-        table.hidden = seen[name] === false;
+        table.parentElement.hidden = seen[name] === false;
         const x = this.steps[name], n = places(x);
         for (const cell of table.querySelectorAll("td[data-i]")) {
           const value = x[cell.dataset.i][cell.dataset.c];
@@ -177,7 +177,7 @@
       for (const [name, letter] of [["q", "Q"], ["k", "K"], ["v", "V"]]) {
         this.tables[name].caption.replaceChildren(...formula(`${letter} = ${source} W^${letter}`));
       }
-      if (this.chosen) this.choose(this.tables[this.chosen.name].hidden ? { ...this.chosen, name: "weights" } : this.chosen);
+      if (this.chosen) this.choose(this.tables[this.chosen.name].parentElement.hidden ? { ...this.chosen, name: "weights" } : this.chosen);
     }
 
     // Light up one result and what it is made of, and write it out.
@@ -254,7 +254,7 @@
     }
 
     report() {
-      const shares = this.steps.weights[this.row].map((w, j) => `${written(w, 2)} from ${quoted(this.words[j])}`);
+      const shares = this.steps.weights[this.row].map((w, j) => `${w.toFixed(2)} from ${quoted(this.words[j])}`);
       this.announce(this.status, `${quoted(this.words[this.row])} takes ${shares.join(", ")}.`);
     }
   }

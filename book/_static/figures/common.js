@@ -49,7 +49,7 @@
       if (value === true) element.setAttribute(name, "");
       else if (value !== false && value != null) element.setAttribute(name, value);
     }
-    element.append(...children.flat());
+    element.append(...children.flat(Infinity));
     return element;
   };
   const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);

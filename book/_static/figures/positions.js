@@ -12,7 +12,7 @@
   const wavelength = (i, width) => (2 * Math.PI) / omega(i, width);
   const turned = (i, k, width) => k * omega(i, width);
 
-  const CHART = { width: 640, height: 210, left: 42, right: 12, top: 14, bottom: 34 };
+  const CHART = { width: 640, height: 210, left: 42, right: 24, top: 14, bottom: 34 };
   const round = (x) => Math.round(100 * x) / 100; // of a pixel
 
   class PositionsFigure extends Figure {
@@ -38,7 +38,7 @@
       live.append(controls, this.status,
         part("Each pair is a hand: at the position, and k later", this.legend, this.clocks),
         part("How alike the two rows are, by their distance", this.dots),
-        part("Wavelengths: positions for one full turn, each ten times as long at the next line", this.waves),
+        part("Wavelengths: positions for one full turn (each line is ten times the one below)", this.waves),
         make("details", {}, make("summary", {}, "All pairs as a table"), this.box));
       this.update(true);
     }
@@ -84,7 +84,7 @@
         draw("path", { class: "line", d: line }),
         draw("path", { class: "mark", d: `M${x(this.offset)} ${y(values[this.offset])}V${y(0)}` }),
         draw("circle", { class: "dot", cx: x(this.offset), cy: y(values[this.offset]), r: 6 }),
-        draw("text", { class: "said", x: x(this.offset) + (this.offset > this.reach / 2 ? -12 : 12), y: Math.max(top + 10, y(values[this.offset]) - 8), "text-anchor": this.offset > this.reach / 2 ? "end" : "start" }, `k = ${this.offset}: ${written(values[this.offset], 2)}`));
+        draw("text", { class: "said", x: width - right, y: top + 6, "text-anchor": "end" }, `k = ${this.offset}: ${written(values[this.offset], 2)}`));
     }
 
     // A bar for each pair, on a logarithmic scale from 1 to 100 000 positions.
