@@ -15,6 +15,7 @@ SWITCHES = [
     {"scale": s, "mask": m, "positions": p} for s in (True, False) for m in (True, False) for p in (True, False)
 ]
 FIGURE = "attention-figure"
+ROWS = "table => [...table.tBodies[0].rows].map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent))"
 
 
 def expected(x, w_q, w_k, w_v, positions, options):
@@ -42,8 +43,7 @@ def matrix(page, name):
     table = page.locator(f"{FIGURE} table.of-{name}")
     if not table.is_visible():
         return None
-    rows = [row.locator("td[data-i]").all_text_contents() for row in table.locator("tbody tr").all()]
-    return [[cell.replace("−", "-").replace("∞", "inf") for cell in row] for row in rows]
+    return [[cell.replace("−", "-").replace("∞", "inf") for cell in row] for row in table.evaluate(ROWS)]
 
 
 def agree(texts, x):
@@ -56,8 +56,8 @@ def terms(page):
 
 def lit(page):
     """The cells that light up, as matrix, row and column."""
-    script = "e => [e.closest('table').className.replace('matrix of-', ''), +e.dataset.i, +e.dataset.c].join(' ')"
-    return sorted(cell.evaluate(script) for cell in page.locator(f"{FIGURE} .lit").all())
+    script = "e => [e.closest('table').className.replace('matrix of-', ''), e.dataset.i, e.dataset.c].join(' ')"
+    return sorted(page.locator(f"{FIGURE} .lit").evaluate_all(f"cells => cells.map({script})"))
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_the_figure_starts_with_what_the_fallback_says(page):
     titles = {"Attention weights": "weights", "Output": "out"}
     for title, name in titles.items():
         table = page.locator(".fallback table", has_text=title)
-        rows = [row.locator("td").all_text_contents() for row in table.locator("tbody tr").all()]
+        rows = table.evaluate(ROWS)
         assert rows == [[c.replace("-", "−") for c in row] for row in matrix(page, name)]
 
 
@@ -253,9 +253,8 @@ def test_touch_chooses_a_result(show):
     page.locator('table.of-scores td[data-i="2"][data-c="0"]').tap()
     assert terms(page).startswith("Score, “AI” on “I”")
     small = "e => { const {width, height} = e.getBoundingClientRect(); return Math.min(width, height) }"
-    for element in page.locator(".live :is(td[data-i], .switch, button:not(.skip))").all():
-        if element.is_visible():
-            assert element.evaluate(small) >= 44
+    sizes = page.locator(".live :is(td[data-i], .switch, button:not(.skip))").evaluate_all(f"es => es.map({small})")
+    assert min(size for size in sizes if size) >= 44  # what is hidden has no size
 
 
 def test_words_stay_words(show):

@@ -17,16 +17,19 @@ def page(show):
     return show(figure())
 
 
+ROWS = "body => [...body.rows].map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent))"
+
+
 def numbers(page):
     """The live table: wavelength, the hands at both positions, the turn."""
     page.locator("details").evaluate("e => e.open = true")
-    rows = [row.locator("td").all_text_contents() for row in page.locator("details tbody tr").all()]
+    rows = page.locator("details tbody").evaluate(ROWS)
     return np.array([[float(cell.replace("−", "-")) for cell in row] for row in rows])
 
 
 def hands(page, kind):
     """Where the hands point: sine and cosine of each pair, read from the drawing."""
-    paths = [path.get_attribute("d") for path in page.locator(f".clocks .hand.{kind}").all()]
+    paths = page.locator(f".clocks .hand.{kind}").evaluate_all("paths => paths.map(path => path.getAttribute('d'))")
     ends = np.array([[float(x) for x in path.split("L")[1].split(",")] for path in paths])
     return (ends - 50) / 40 * [1, -1]
 
@@ -69,15 +72,15 @@ def test_the_curve_does_not_depend_on_the_position(page):
 
 
 def test_the_figure_starts_with_what_the_fallback_says(page):
-    rows = [row.locator("td").all_text_contents() for row in page.locator(".fallback table").first.locator("tr").all()]
-    fallback = [[cell.replace("−", "-") for cell in row] for row in rows[1:]]
+    rows = page.locator(".fallback tbody").first.evaluate(ROWS)
+    fallback = [[cell.replace("−", "-") for cell in row] for row in rows]
     assert np.allclose(np.array(fallback, dtype=float), numbers(page)[:, :5], rtol=0, atol=1e-9)
 
 
 def test_sliders_have_names_and_values_and_move_by_keyboard(page):
-    names = ("position", "offset k", "width, two columns for each pair")
+    names = ("position", "offset k", "width (columns)")
     for name, key, value in zip(names, ("ArrowRight", "Home", "End"), ("3", "0", "32"), strict=True):
-        slider = page.get_by_label(name)
+        slider = page.get_by_role("slider", name=name)
         slider.focus()
         page.keyboard.press(key)
         assert slider.get_attribute("aria-valuetext") == slider.input_value() == value

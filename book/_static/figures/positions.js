@@ -12,7 +12,7 @@
   const wavelength = (i, width) => (2 * Math.PI) / omega(i, width);
   const turned = (i, k, width) => k * omega(i, width);
 
-  const CHART = { width: 640, height: 210, left: 42, right: 24, top: 14, bottom: 34 };
+  const CHART = { width: 640, height: 210, left: 66, right: 24, top: 14, bottom: 34 };
   const round = (x) => Math.round(100 * x) / 100; // of a pixel
 
   class PositionsFigure extends Figure {
@@ -24,7 +24,7 @@
       const controls = make("div", { class: "sliders" },
         slider("position", { min: 0, max: data.reach, step: 1, value: data.position }, whole, change("position")).label,
         slider([...formula("offset "), make("var", {}, "k")], { min: 0, max: data.reach, step: 1, value: data.offset }, whole, change("offset")).label,
-        slider("width, two columns for each pair", { min: 2, max: data.widest, step: 2, value: data.width }, whole, change("width")).label);
+        slider("width (columns)", { min: 2, max: data.widest, step: 2, value: data.width }, whole, change("width")).label);
       this.status = make("p", { class: "status", role: "status" });
       this.clocks = make("div", { class: "clocks" });
       this.dots = make("div");
@@ -38,7 +38,7 @@
       live.append(controls, this.status,
         part("Each pair is a hand: at the position, and k later", this.legend, this.clocks),
         part("How alike the two rows are, by their distance", this.dots),
-        part("Wavelengths: positions for one full turn (each line is ten times the one below)", this.waves),
+        part("Wavelengths: positions that each pair takes for one full turn", this.waves),
         make("details", {}, make("summary", {}, "All pairs as a table"), this.box));
       this.update(true);
     }
@@ -96,7 +96,7 @@
       return draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Bars of ${n} wavelengths, from ${written(long(0), 2)} to ${written(long(n - 1), 1)} positions.` },
         [1, 10, 100, 1000, 10000].map((v) => [draw("path", { class: "axis", d: `M${left} ${y(v)}H${width - right}` }), draw("text", { x: left - 4, y: y(v) + 4, "text-anchor": "end", class: "small" }, String(v))]),
         pairs(this.width).map((i) => draw("rect", { class: "wave", x: round(left + (i + 0.15) * step), y: y(long(i)), width: round(0.7 * step), height: round(height - bottom - y(long(i))), rx: Math.min(4, 0.2 * step) })),
-        pairs(this.width).filter((i) => n <= 12 || i % 4 === 0).map((i) => draw("text", { x: round(left + (i + 0.5) * step), y: height - bottom + 20, "text-anchor": "middle" }, n > 8 ? String(i) : `pair ${i}`)));
+        pairs(this.width).filter((i) => n <= 12 || i % 4 === 0).map((i) => draw("text", { x: round(left + (i + 0.5) * step), y: height - bottom + 20, "text-anchor": "middle" }, String(i))));
     }
   }
 
