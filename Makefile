@@ -4,11 +4,12 @@ BIN := .venv/bin
 READY := .venv/ready
 CHAPTERS ?=
 
-.PHONY: help book test slow bench fix lab matrix clean
+.PHONY: help book test slow browser bench fix lab matrix clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
+	@echo "make browser test the interactive figures of the built book in Chromium or Chrome, if there is one"
 	@echo "make bench   measure training and decoding beside others; writes benchmarks/results (20 minutes)"
 	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
@@ -33,6 +34,9 @@ test: $(READY)
 
 slow: $(READY)
 	$(BIN)/python -m pytest -q -rs -m slow tests
+
+browser: $(READY)
+	$(BIN)/python tools/browser.py
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/peers -r benchmarks/requirements.txt

@@ -4,6 +4,8 @@ import torch
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
+collect_ignore = ["browser"]  # they need a browser; `make browser` names the folder
+
 install_import_hook("tested_transformer", "typechecker.checked")
 
 # The same examples on each run and each machine, and no clock: a test that fails once fails again.

@@ -136,6 +136,32 @@ def pictures_without_words(path):
     return found
 
 
+SCRIPTS = BOOK / "_static" / "figures"
+FIGURE = re.compile(r"<(\w+)-figure>(.*?)</\1-figure>", re.S)
+
+
+def interactive_without_words(path):
+    """Interactive figures that lack a caption, a name, tables for those without scripts, or their script."""
+    found = []
+    for cell in cells(path):
+        settings = cell["metadata"].get("mystnb", {})
+        html = "".join("".join(o.get("data", {}).get("text/html", "")) for o in cell.get("outputs", []))
+        for name, content in FIGURE.findall(html):
+            if not settings.get("figure", {}).get("caption"):
+                found.append(f"{path.name}: {name}: an interactive figure without a caption")
+            if not settings.get("figure", {}).get("name", "").startswith(f"fig-{path.stem}-"):
+                found.append(f"{path.name}: {name}: the name of an interactive figure begins with fig-{path.stem}-")
+            if "<table><caption>" not in content:
+                found.append(f"{path.name}: {name}: an interactive figure without a table for those without scripts")
+            if re.sub(r'<script type="application/json">[^<]*</script>', "", content).count("<script"):
+                found.append(f"{path.name}: {name}: a script in an output; only data may stand there")
+            if "://" in content:
+                found.append(f"{path.name}: {name}: an interactive figure names another host")
+            if not (SCRIPTS / f"{name}.js").is_file():
+                found.append(f"{path.name}: {name}: there is no script figures/{name}.js")
+    return found
+
+
 def shown(path):
     """Full names of all functions and classes whose source the chapter shows, with the Markdown it shows."""
     for text in outputs(path, "text/markdown"):

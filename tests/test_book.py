@@ -27,7 +27,13 @@ def test_a_chapter_is_fully_run_and_in_normal_form(path):
 @named(PAGES)
 @pytest.mark.parametrize(
     "guard",
-    [guards.untraced_numbers, guards.typed_matrices, guards.pictures_without_words, guards.broken_links],
+    [
+        guards.untraced_numbers,
+        guards.typed_matrices,
+        guards.pictures_without_words,
+        guards.interactive_without_words,
+        guards.broken_links,
+    ],
     ids=lambda guard: guard.__name__,
 )
 def test_a_page_keeps(path, guard):
@@ -98,6 +104,7 @@ def test_a_class_is_shown_whole_or_by_all_its_public_methods():
 def test_every_drawing_and_helper_is_used_in_a_chapter():
     code = "\n".join(cell["source"] for path in CHAPTERS for cell in guards.cells(path) if cell["cell_type"] == "code")
     wanted = [n for n in public(tested_transformer) if n.split(".")[1] in ("draw", "show", "exercises")]
+    wanted = [n for n in wanted if ".interactive." not in n]  # the figures of the chapters are made of it
     helpers = {"Shown", "Report", "Picture", "picture", "styled", "tiles"}  # what the others are made of
     assert [
         name for name in wanted if (last := name.rpartition(".")[2]) not in helpers and f"{last}(" not in code

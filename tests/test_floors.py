@@ -20,7 +20,7 @@ LIBRARIES = {
     "exchange": {"torch"},
     "config": set(),
     "example": {"numpy"},
-    "draw": {"matplotlib", "numpy"},
+    "draw": {"html", "json", "matplotlib", "numpy"},
     "data": {"gzip", "hashlib", "numpy", "os", "pathlib", "random", "torch", "zlib"},
 }
 STANDARD = {"collections", "dataclasses", "functools", "inspect", "io", "itertools", "math", "re", "typing"}

@@ -18,6 +18,7 @@ from guards import ROOT
 from helpers import normal, unchecked
 
 from tested_transformer.byhand.linear import linear
+from tested_transformer.draw.interactive import Interactive
 from tested_transformer.show import matrix, show
 
 
@@ -289,6 +290,27 @@ def test_a_picture_needs_words(write):
     assert len(guards.pictures_without_words(write(markdown("![](a.png)")))) == 1
     assert len(guards.pictures_without_words(write(markdown("![a](a.png) ![ ](b.png)")))) == 1
     assert guards.pictures_without_words(write(markdown("![a bar](a.png) `![](b.png)`"))) == []
+
+
+def test_an_interactive_figure_needs_words_a_table_and_a_script(write):
+    good = Interactive("attention", {"words": ["://"]}, {"Title": (["a"], ["b"], [[1]])})._repr_html_()
+    figure = {"name": "fig-page-it", "caption": "A caption."}
+
+    def found(html, figure=figure):
+        cell = code("draw()", displayed(text_html=html), mystnb={"figure": figure})
+        return guards.interactive_without_words(write(cell))
+
+    assert found(good.replace("://", "")) == []
+    for html, figure_, words in (
+        (good, figure, "names another host"),
+        (good.replace("://", ""), {"name": "fig-page-it"}, "without a caption"),
+        (good.replace("://", ""), {"name": "fig-other-it", "caption": "A."}, "begins with fig-page-"),
+        (good.replace("://", "").replace("table", "div"), figure, "without a table"),
+        (good.replace("://", "").replace("attention", "absent"), figure, "no script figures/absent.js"),
+        (good.replace("://", "").replace(' type="application/json"', ""), figure, "only data"),
+    ):
+        (one,) = found(html, figure_)
+        assert words in one
 
 
 def test_shown_source_must_be_the_real_one(write):

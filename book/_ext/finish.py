@@ -7,6 +7,7 @@ import re
 from architecture import svg
 from docutils import nodes
 from front import Chapters, Checked
+from live import LiveWeight, bring_scripts
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.fileutil import copy_asset
 
@@ -106,7 +107,9 @@ def setup(app):
     app.add_directive("architecture", Architecture)
     app.add_directive("chapters", Chapters)
     app.add_directive("checked", Checked)
+    app.add_directive("live-weight", LiveWeight)
     app.config.mathjax_path = "mathjax/tex-chtml.js"
+    app.connect("html-page-context", bring_scripts)
     app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", touch_up)

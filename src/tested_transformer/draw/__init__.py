@@ -9,6 +9,7 @@ from tested_transformer.draw import embedding as embedding
 from tested_transformer.draw import encoder as encoder
 from tested_transformer.draw import feedforward as feedforward
 from tested_transformer.draw import heads as heads
+from tested_transformer.draw import interactive as interactive
 from tested_transformer.draw import looking as looking
 from tested_transformer.draw import loss as loss
 from tested_transformer.draw import masks as masks

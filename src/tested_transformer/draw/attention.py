@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw.interactive import Interactive
 from tested_transformer.draw.picture import (
     FAINT,
     INK,
@@ -197,3 +198,24 @@ def widths(
         axes.set_xlabel("width of a key, $d_k$")
         axes.legend()
     return figure
+
+
+def by_hand(
+    steps: Mapping[str, ArrayLike],
+    matrices: Sequence[ArrayLike],
+    positions: ArrayLike,
+    words: Sequence[str],
+) -> Interactive:
+    """The whole computation to change: `steps` as in `path`, and W_Q, W_K, W_V.
+
+    `positions` are the rows that the reader may add to X.
+    """
+    w_q, w_k, w_v = matrices
+    components = [str(c + 1) for c in range(np.shape(steps["out"])[1])]
+    tables = {
+        "Attention weights": (words, words, steps["weights"]),
+        "Output": (words, components, steps["out"]),
+    }
+    data = {"words": words, "x": steps["X"], "w_q": w_q, "w_k": w_k, "w_v": w_v}
+    plain = weights(steps["weights"], words, words)
+    return Interactive("attention", data | {"positions": positions}, tables, plain)

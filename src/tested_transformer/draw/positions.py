@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw.interactive import Interactive
 from tested_transformer.draw.picture import (
     FAINT,
     INK,
@@ -162,3 +163,36 @@ def shares(a: ArrayLike) -> Picture:
     axes.set_yticks(ticks)
     figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], shrink=0.8)
     return figure
+
+
+def hands(
+    table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayLike
+) -> Interactive:
+    """Every pair of a table as a hand, at position start and k later, to change.
+
+    `lengths` are the wavelengths of the pairs, `dots` the products of row start with
+    the rows from there on.
+    """
+    table, dots = np.asarray(table), np.asarray(dots)
+    names = [f"pair {i}" for i in range(table.shape[1] // 2)]
+    columns = ["wavelength", "sine", "cosine", "sine, k later", "cosine, k later"]
+    here, there = table[start].reshape(-1, 2), table[start + k].reshape(-1, 2)
+    offsets = [n for n in sorted({0, 1, 2, k, 10, 50}) if n < len(dots)]
+    tables = {
+        f"The pairs at position {start} and at {start + k}, where k is {k}": (
+            names,
+            columns,
+            np.column_stack([lengths, here, there]),
+        ),
+        "Dot products": (
+            ["product"],
+            [f"offset {offset}" for offset in offsets],
+            dots[None, offsets],
+        ),
+    }
+    data = {"position": start, "offset": k, "width": table.shape[1]}
+    first = {names[i]: table[:10, 2 * i : 2 * i + 2] for i in (0, 1)}
+    plain = turning(first, start, k)
+    return Interactive(
+        "positions", data | {"reach": len(dots) - 1, "widest": 32}, tables, plain
+    )

@@ -1,0 +1,43 @@
+"""Interactive figures on the built pages: each page gets the scripts of its own, and the first page its number."""
+
+import re
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from tested_transformer.byhand.attention import attention
+from tested_transformer.draw.interactive import Interactive
+from tested_transformer.example import W_K, W_Q, W_V, WORDS, X
+
+QUERY, KEY, COMPONENT = (
+    1,
+    2,
+    0,
+)  # how much "love" takes from "AI"; the first number of "AI" can be dragged
+
+
+def weight():
+    """One weight of the walk-through, with the number that moves it."""
+    weights = attention(X @ W_Q, X @ W_K, X @ W_V)[1]
+    data = {"words": WORDS, "x": X, "w_q": W_Q, "w_k": W_K, "w_v": W_V,
+            "query": QUERY, "key": KEY, "component": COMPONENT, "limits": [-2, 4]}  # fmt: skip
+    title = "How much each word gives to the others"
+    row = weights[QUERY : QUERY + 1]
+    return Interactive("weight", data, {title: ([WORDS[QUERY]], WORDS, row)})
+
+
+class LiveWeight(SphinxDirective):
+    """The directive `live-weight`: the number on the first page."""
+
+    def run(self):
+        """The element as a raw node."""
+        return [nodes.raw("", weight()._repr_html_(), format="html")]
+
+
+def bring_scripts(app, page, template, context, doctree):
+    """Give a page the scripts of the interactive figures on it; other pages load nothing."""
+    names = sorted(set(re.findall(r"<(\w+)-figure>", context.get("body", ""))))
+    for name in ["common", *names] if names else []:
+        app.add_js_file(f"figures/{name}.js", defer="defer")
+    if names:
+        app.add_css_file("figures/figures.css")

@@ -1,0 +1,265 @@
+// Attention by hand: every number of X and of the three matrices can be changed, every result says what it is made of.
+"use strict";
+(() => {
+  const { Figure, attention, formula, make, onOff, places, whole, written } = window.figures;
+  const LIMIT = 1000; // larger numbers teach nothing and do not fit
+  const INPUTS = { x: "X", w_q: "W^Q", w_k: "W^K", w_v: "W^V" };
+  const GROUPS = [
+    ["Queries, keys and values", ["x_p", "q", "k", "v"]],
+    ["Scores: every query with every key", ["scores", "scaled", "masked"]],
+    ["Weights and output", ["weights", "out"]],
+  ];
+  const copy = (matrix) => matrix.map((row) => [...row]);
+  const quoted = (word) => `“${word}”`;
+
+  class AttentionFigure extends Figure {
+    build(data, live) {
+      Object.assign(this, { book: data, words: data.words, tables: {}, fields: {}, row: 1 });
+      this.begin();
+      live.setAttribute("aria-label", "Attention by hand, with numbers to change");
+      const id = `terms-${document.querySelectorAll(".attention-terms").length}`;
+      this.terms = make("p", { class: "terms attention-terms", id });
+      this.status = make("p", { class: "status", role: "status" });
+      const start = make("p", { class: "after-inputs", tabindex: "-1" }, "Choose a result to see what it is made of. With the keyboard: Tab from matrix to matrix, arrow keys inside.");
+      const skip = make("button", { type: "button", class: "skip" }, "Skip the inputs");
+      skip.addEventListener("click", () => start.focus());
+      const inputs = Object.keys(INPUTS).map((name) => make("div", { class: `box-${name}` }, this.inputMatrix(name)));
+      live.append(this.controls(), make("div", { class: "part" }, skip, make("p", { class: "name" }, "The numbers to change"), make("div", { class: "matrices" }, inputs)), this.status, start);
+      for (const [title, names] of GROUPS) {
+        const matrices = make("div", { class: "matrices" }, names.map((name) => make("div", {}, this.resultMatrix(name, id))));
+        live.append(make("div", { class: "part" }, make("p", { class: "name" }, title), matrices));
+      }
+      live.append(this.terms);
+      live.addEventListener("keydown", (event) => event.key === "Escape" && this.choose(null));
+      this.calculate();
+      this.choose({ name: "weights", i: Math.min(1, this.words.length - 1), c: this.words.length - 1 });
+    }
+
+    begin() {
+      for (const name of Object.keys(INPUTS)) this[name] = copy(this.book[name]);
+      this.options = { scale: true, mask: false, positions: false };
+    }
+
+    controls() {
+      const set = (name) => (on) => { this.options[name] = on; this.calculate(); this.report(); };
+      const scale = onOff(formula("divide by √d_k"), true, set("scale"));
+      const mask = onOff("hide later words", false, set("mask"));
+      const positions = onOff("add positions", false, set("positions"));
+      const reset = make("button", { type: "button" }, "Back to the book’s numbers");
+      reset.addEventListener("click", () => {
+        this.begin();
+        for (const [label, on] of [[scale, true], [mask, false], [positions, false]]) label.querySelector("input").checked = on;
+        for (const name of Object.keys(INPUTS)) this.fields[name].flat().forEach((field) => this.settle(field));
+        this.calculate();
+        this.report();
+      });
+      return make("div", { class: "controls" }, scale, mask, positions, reset);
+    }
+
+    // A table with a row for each word, or for each component; the words stand above the scores and weights, too.
+    frame(name, caption, x, cell) {
+      const square = ["scores", "scaled", "masked", "weights"].includes(name);
+      const named = !name.startsWith("w_");
+      const table = make("table", { class: `matrix of-${name}` }, make("caption", {}, ...formula(caption)));
+      if (square) table.append(make("thead", {}, make("tr", {}, make("td"), this.words.map((word) => make("th", { scope: "col" }, word)))));
+      const rows = x.map((row, i) => {
+        const head = named ? [make("th", { scope: "row" }, this.words[i])] : [];
+        return make("tr", {}, head, row.map((_, c) => cell(i, c)));
+      });
+      table.append(make("tbody", {}, rows));
+      return table;
+    }
+
+    inputMatrix(name) {
+      this.fields[name] = this[name].map((row) => row.map(() => null));
+      return this.frame(name, INPUTS[name], this[name], (i, c) => {
+        const label = `${INPUTS[name].replace("^", " ")}, ${this.place(name, i)}, column ${c + 1}`;
+        const field = make("input", { type: "number", step: "any", min: -LIMIT, max: LIMIT, autocomplete: "off", "aria-label": label });
+        Object.assign(field, { matrix: name, i, c });
+        field.addEventListener("focus", () => field.select());
+        field.addEventListener("input", () => this.read(field));
+        field.addEventListener("blur", () => this.settle(field));
+        field.addEventListener("keydown", (event) => this.nudge(field, event));
+        this.fields[name][i][c] = field;
+        this.settle(field);
+        return make("td", { "data-i": i, "data-c": c }, field);
+      });
+    }
+
+    place(name, i) {
+      return name.startsWith("w_") ? `row ${i + 1}` : quoted(this.words[i]);
+    }
+
+    // The field shows the number that is in use.
+    settle(field) {
+      field.value = this[field.matrix][field.i][field.c];
+      field.removeAttribute("aria-invalid");
+    }
+
+    read(field) {
+      const value = field.value.trim() === "" ? NaN : Number(field.value);
+      const good = Number.isFinite(value) && Math.abs(value) <= LIMIT;
+      if (good) {
+        this[field.matrix][field.i][field.c] = value;
+        field.removeAttribute("aria-invalid");
+        if (field.matrix === "x") this.row = field.i;
+        this.calculate();
+        this.report();
+      } else {
+        field.setAttribute("aria-invalid", "true");
+        clearTimeout(this.waiting);
+        const kept = written(this[field.matrix][field.i][field.c], 4).replace(/\.?0+$/, "") || "0";
+        this.status.textContent = `${field.getAttribute("aria-label")}: not a number from −${LIMIT} to ${LIMIT}. ${kept} stays.`;
+      }
+    }
+
+    // Arrow up and down change a number by a tenth, with Shift by one.
+    nudge(field, event) {
+      const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+      if (!by) return;
+      event.preventDefault();
+      const now = this[field.matrix][field.i][field.c] + by * (event.shiftKey ? 1 : 0.1);
+      field.value = Math.max(-LIMIT, Math.min(LIMIT, Math.round(now * 1e9) / 1e9));
+      this.read(field);
+    }
+
+    resultMatrix(name, described) {
+      const steps = attention(this, { ...this.options });
+      const caption = { x_p: "X + P", q: "Q = X W^Q", k: "K = X W^K", v: "V = X W^V", scores: "Q K^T", scaled: "Q K^T / √d_k", masked: "later words hidden", weights: "A = softmax of each row", out: "out = A V" }[name];
+      const table = this.frame(name, caption, steps[name === "x_p" ? "x" : name], (i, c) =>
+        make("td", { "data-i": i, "data-c": c, tabindex: i + c ? "-1" : "0", "aria-describedby": described }));
+      table.setAttribute("role", "grid");
+      table.setAttribute("aria-readonly", "true");
+      const at = (event) => {
+        const cell = event.target.closest("td[data-i]");
+        return cell && { name, i: Number(cell.dataset.i), c: Number(cell.dataset.c) };
+      };
+      for (const kind of ["pointerover", "focusin", "click"]) {
+        table.addEventListener(kind, (event) => at(event) && this.choose(at(event)));
+      }
+      table.addEventListener("keydown", (event) => at(event) && this.walk(table, at(event), event));
+      this.tables[name] = table;
+      return table;
+    }
+
+    cell(name, i, c) {
+      return this.tables[name]?.querySelector(`td[data-i="${i}"][data-c="${c}"]`) ?? this.fields[name]?.[i]?.[c]?.parentElement;
+    }
+
+    // Arrow keys, Home and End move inside a matrix, which is one stop of the Tab key.
+    walk(table, { name, i, c }, event) {
+      const last = table.querySelectorAll("tbody tr:first-child td").length - 1;
+      const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -c], End: [0, last - c] }[event.key] ?? [];
+      if (down === undefined) return;
+      event.preventDefault();
+      const next = this.cell(name, i + down, c + right);
+      if (!next) return;
+      for (const cell of table.querySelectorAll('td[tabindex="0"]')) cell.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    }
+
+    calculate() {
+      const { scale, mask, positions } = this.options;
+      this.steps = attention({ x: this.x, w_q: this.w_q, w_k: this.w_k, w_v: this.w_v, positions: this.book.positions }, this.options);
+      this.steps.x_p = this.steps.x;
+      const seen = { x_p: positions, scaled: scale, masked: mask };
+      for (const [name, table] of Object.entries(this.tables)) {
+        table.parentElement.hidden = seen[name] === false;
+        const x = this.steps[name], n = places(x);
+        for (const cell of table.querySelectorAll("td[data-i]")) {
+          const value = x[cell.dataset.i][cell.dataset.c];
+          cell.textContent = written(value, n);
+          if (name === "weights") cell.style.setProperty("--share", `${(100 * value).toFixed(1)}%`);
+        }
+      }
+      const source = positions ? "(X + P)" : "X";
+      for (const [name, letter] of [["q", "Q"], ["k", "K"], ["v", "V"]]) {
+        this.tables[name].caption.replaceChildren(...formula(`${letter} = ${source} W^${letter}`));
+      }
+      if (this.chosen) this.choose(this.tables[this.chosen.name].parentElement.hidden ? { ...this.chosen, name: "weights" } : this.chosen);
+    }
+
+    // Light up one result and what it is made of, and write it out.
+    choose(chosen) {
+      this.chosen = chosen;
+      for (const cell of this.querySelectorAll(".lit, .chosen")) cell.classList.remove("lit", "chosen");
+      this.terms.replaceChildren();
+      if (!chosen) return;
+      const { name, i, c } = chosen;
+      if (!["w_q", "w_k", "w_v"].includes(name)) this.row = i;
+      this.cell(name, i, c).classList.add("chosen");
+      const { lit, what, terms } = this.explain(name, i, c);
+      for (const [from, a, b] of lit) this.cell(from, a, b)?.classList.add("lit");
+      this.terms.append(make("strong", {}, ...what), make("span", {}, ...terms));
+    }
+
+    // What a result is made of: its name, the cells that light up, and the sum with all its terms.
+    explain(name, i, c) {
+      const { words, options, steps } = this;
+      const row = (from, at) => steps[from][at].map((_, m) => [from, at, m]);
+      const column = (from, at, matrix) => matrix.map((_, m) => [from, m, at]);
+      const before = { masked: options.scale ? "scaled" : "scores", weights: this.logits() };
+      const pair = `, ${quoted(words[i])} on ${quoted(words[c])}: `, entry = `, ${quoted(words[i])}, column ${c + 1}: `;
+      const x = options.positions ? "x_p" : "x", p = this.book.positions;
+      switch (name) {
+        case "x_p":
+          return { what: [...formula("X + P"), entry], lit: [["x", i, c]], terms: [`${written(this.x[i][c], places(this.x))} + ${written(p[i][c], places(p))}`, ...this.equals([this.x, p, steps.x], "x", i, c)] };
+        case "q":
+        case "k":
+        case "v": {
+          const w = `w_${name}`;
+          const lit = [...steps.x[i].map((_, m) => [x, i, m]), ...column(w, c, this[w])];
+          return { what: [...formula(name.toUpperCase()), entry], lit, terms: this.products(steps.x[i], steps.x, this[w].map((r) => r[c]), this[w], steps[name], i, c) };
+        }
+        case "scores":
+          return { what: ["Score", pair], lit: [...row("q", i), ...row("k", c)], terms: this.products(steps.q[i], steps.q, steps.k[c], steps.k, steps.scores, i, c) };
+        case "scaled":
+          return { what: ["Scaled score", pair], lit: [["scores", i, c]], terms: [`${this.number("scores", i, c)} / √${steps.k[0].length}`, ...this.equals([steps.scores, steps.scaled], "scaled", i, c)] };
+        case "masked":
+          return { what: ["After the mask", pair], lit: [[before.masked, i, c]], terms: [c > i ? `${quoted(words[c])} comes later: hidden, −∞` : `may look, ${this.number("masked", i, c)} stays`] };
+        case "weights":
+          return { what: ["Weight", pair], lit: row(before.weights, i), terms: [...this.quotient(i, c), ...this.equals([steps[before.weights], steps.weights], "weights", i, c)] };
+        default:
+          return { what: [...formula("out"), entry], lit: [...row("weights", i), ...column("v", c, steps.v)],
+            terms: this.products(steps.weights[i], steps.weights, steps.v.map((r) => r[c]), steps.v, steps.out, i, c) };
+      }
+    }
+
+    // The matrix that the softmax is taken of.
+    logits() {
+      return this.options.mask ? "masked" : this.options.scale ? "scaled" : "scores";
+    }
+
+    number(name, i, c) {
+      return written(this.steps[name][i][c], places(this.steps[name]));
+    }
+
+    equals(used, name, i, c) {
+      return [used.every(whole) ? " = " : " ≈ ", make("b", {}, this.number(name, i, c))];
+    }
+
+    products(left, lefts, right, rights, results, i, c) {
+      const name = Object.keys(this.steps).find((key) => this.steps[key] === results);
+      const terms = left.map((value, m) => `${bracketed(written(value, places(lefts)))} · ${bracketed(written(right[m], places(rights)))}`);
+      return [terms.join(" + "), ...this.equals([lefts, rights, results], name, i, c)];
+    }
+
+    // e^a / (e^a + e^b + …)
+    quotient(i, c) {
+      const name = this.logits();
+      const power = (j) => ["e", make("sup", {}, this.number(name, i, j))];
+      const sum = this.words.flatMap((_, j) => [...(j ? [" + "] : []), ...power(j)]);
+      return [...power(c), " / (", ...sum, ")"];
+    }
+
+    report() {
+      const shares = this.steps.weights[this.row].map((w, j) => `${w.toFixed(2)} from ${quoted(this.words[j])}`);
+      this.announce(this.status, `${quoted(this.words[this.row])} takes ${shares.join(", ")}.`);
+    }
+  }
+
+  const bracketed = (number) => (number.startsWith("−") ? `(${number})` : number);
+
+  customElements.define("attention-figure", AttentionFigure);
+})();

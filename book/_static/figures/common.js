@@ -1,0 +1,112 @@
+// What the interactive figures share: arithmetic, numbers as the book writes them, and the element that they all are.
+"use strict";
+(() => {
+  // Arithmetic on matrices, which are lists of rows. Each function gives a new matrix.
+
+  const multiply = (a, b) => a.map((row) => b[0].map((_, c) => row.reduce((sum, x, m) => sum + x * b[m][c], 0)));
+  const transpose = (a) => a[0].map((_, c) => a.map((row) => row[c]));
+  const add = (a, b) => a.map((row, i) => row.map((x, c) => x + b[i][c]));
+
+  const softmax = (row) => {
+    const top = Math.max(...row);
+    const exps = row.map((score) => Math.exp(score - (top === -Infinity ? 0 : top)));
+    const total = exps.reduce((sum, e) => sum + e, 0);
+    return exps.map((e) => e / (total || 1));
+  };
+
+  // Every step of attention. The names are those of the package: x, w_q, w_k, w_v, positions.
+  const attention = (data, { scale = true, mask = false, positions = false } = {}) => {
+    const x = positions ? add(data.x, data.positions) : data.x;
+    const q = multiply(x, data.w_q), k = multiply(x, data.w_k), v = multiply(x, data.w_v);
+    const scores = multiply(q, transpose(k));
+    const scaled = scale ? scores.map((row) => row.map((s) => s / Math.sqrt(k[0].length))) : scores;
+    const masked = mask ? scaled.map((row, i) => row.map((s, j) => (j > i ? -Infinity : s))) : scaled;
+    const weights = masked.map(softmax);
+    return { x, q, k, v, scores, scaled, masked, weights, out: multiply(weights, v) };
+  };
+
+  // Numbers: as few decimals as write a matrix without rounding it, and no more than four.
+
+  const NOISE = 1e-10;
+  const exact = (x, places) => !Number.isFinite(x) || Math.abs(x - Number(x.toFixed(places))) <= NOISE;
+  const places = (matrix, most = 4) => {
+    const fits = [...Array(most).keys()].find((n) => matrix.flat().every((x) => exact(x, n)));
+    return fits ?? most;
+  };
+  const whole = (matrix) => matrix.flat().every((x) => exact(x, places(matrix))); // nothing is rounded
+  const written = (x, n) => {
+    if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+    if (Math.abs(x) >= 1e6) return x.toExponential(2).replaceAll("-", "−").replace("+", "");
+    if (Math.abs(x) <= NOISE) return "0";
+    const digits = x.toFixed(n);
+    return (Number(digits) === 0 ? x.toExponential(1) : digits).replaceAll("-", "−");
+  };
+
+  // Elements. Words get into the page as text and as attributes, never as HTML.
+
+  const fill = (element, attributes, children) => {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === true) element.setAttribute(name, "");
+      else if (value !== false && value != null) element.setAttribute(name, value);
+    }
+    element.append(...children.flat(Infinity));
+    return element;
+  };
+  const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+  const SVG = "http://www.w3.org/2000/svg"; // the name of a language: nothing is fetched
+  const draw = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+  // "Q K^T / √d_k" with its letters in italics and in their colours.
+  const ROLES = { Q: "query", K: "key", V: "value", out: "out" };
+  const formula = (text) =>
+    text.split(/((?:\b[A-Z]|\bout\b|d_k)(?:\^[A-Z])?)/).filter(Boolean).map((part) => {
+      const [, name, below, above] = /^([A-Z]|out|d)(?:_(k))?(?:\^([A-Z]))?$/.exec(part) ?? [];
+      if (!name) return part;
+      const role = (above !== "T" && ROLES[above]) || ROLES[name];
+      const letter = make(name === "out" ? "span" : "var", { class: role }, name);
+      if (below) letter.append(make("sub", {}, below));
+      if (above) letter.append(make("sup", {}, above));
+      return letter;
+    });
+
+  const onOff = (text, checked, change) => {
+    const box = make("input", { type: "checkbox", role: "switch", checked });
+    box.addEventListener("change", () => change(box.checked));
+    return make("label", { class: "switch" }, box, make("span", {}, ...[text].flat()));
+  };
+
+  // An input of type range with its label and its value beside it. `say` writes a value for eyes and ears.
+  const slider = (text, { min, max, step, value }, say, change) => {
+    const range = make("input", { type: "range", min, max, step, value });
+    const shown = make("span", { class: "shown", "aria-hidden": "true" });
+    const tell = () => {
+      shown.textContent = say(Number(range.value));
+      range.setAttribute("aria-valuetext", say(Number(range.value)));
+    };
+    range.addEventListener("input", () => { tell(); change(Number(range.value)); });
+    tell();
+    const label = make("label", { class: "slider" }, make("span", {}, ...[text].flat()), range, shown);
+    return { label, range, tell };
+  };
+
+  // The element. What it holds when the page arrives is data (JSON) and a fallback, which stays if anything fails.
+  class Figure extends HTMLElement {
+    connectedCallback() {
+      if (this.live) return;
+      const data = JSON.parse(this.querySelector("script").textContent);
+      const live = make("div", { class: "live", role: "group" });
+      this.build(data, live);
+      this.live = live;
+      this.append(live);
+      this.querySelector(".fallback").hidden = true;
+    }
+
+    // For those who do not see the page: one short sentence, when the changes have come to rest.
+    announce(region, words) {
+      clearTimeout(this.waiting);
+      this.waiting = setTimeout(() => { region.textContent = words; }, 500);
+    }
+  }
+
+  window.figures = { Figure, add, attention, draw, formula, make, multiply, onOff, places, slider, softmax, transpose, whole, written };
+})();

@@ -1,0 +1,115 @@
+"""The figures on the pages of the built book: with and without scripts, in the dark, on a phone, from a file."""
+
+import re
+
+import numpy as np
+import pytest
+from guards import ROOT, SCRIPTS, outputs
+
+from tested_transformer.byhand.attention import attention
+from tested_transformer.example import W_K, W_Q, W_V, X
+
+HTML = ROOT / "_build" / "html"
+PAGES = {"attention": "book/attention.html", "positions": "book/positions.html", "weight": "book/index.html"}
+pages = pytest.mark.parametrize("name", PAGES)
+
+
+def test_the_built_book_is_the_present_one():
+    for path in SCRIPTS.iterdir():
+        built = HTML / "_static" / "figures" / path.name
+        assert built.is_file(), "run `make book` first"
+        assert built.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `make book` again"
+    for name in ("attention", "positions"):
+        (html,) = outputs(ROOT / "book" / f"{name}.ipynb", "text/html")
+        page = (HTML / PAGES[name]).read_text(encoding="utf-8")
+        assert html in page, "run `make book` again"
+
+
+@pages
+def test_a_figure_comes_alive_from_a_file_asks_no_other_host_and_names_its_controls(visit, name):
+    page = visit(PAGES[name], mathematics=name == "weight")
+    figure = page.locator(f"{name}-figure")
+    assert figure.locator(".live").is_visible()
+    assert not figure.locator(".fallback").is_visible()
+    for field in figure.locator("input, button").all():
+        assert field.evaluate(
+            "e => e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent"
+        ).strip()
+    page.emulate_media(media="print")
+    assert figure.locator(".live").is_visible()
+    assert not any(e.is_visible() for e in figure.locator("button, [role=switch], input[type=range]").all())
+
+
+@pages
+def test_without_scripts_the_tables_are_seen(visit, name):
+    page = visit(PAGES[name], java_script_enabled=False)
+    figure = page.locator(f"{name}-figure")
+    assert figure.locator(".fallback table").first.is_visible()
+    assert figure.locator("th", has_text="love" if name != "positions" else "pair 0").first.is_visible()
+
+
+@pages
+def test_nothing_scrolls_sideways_on_a_phone(visit, name):
+    page = visit(PAGES[name], width=390, height=844, has_touch=True, is_mobile=True)
+    for details in page.locator(".live details").all():
+        details.evaluate("e => e.open = true")
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        assert page.locator(f"{name}-figure .live").bounding_box()["width"] <= width
+
+
+def luminance(colour):
+    parts = [float(x) for x in re.findall(r"[\d.]+", colour)][:3]
+    red, green, blue = (x / 255 if "srgb" not in colour else x for x in parts)
+    return sum(
+        share * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
+        for share, c in ((0.2126, red), (0.7152, green), (0.0722, blue))
+    )
+
+
+# Text that is seen, with its own colour and that of the first ancestor that has one behind it.
+TEXTS = """figure => [...figure.querySelectorAll('.live *')].filter(e => e.checkVisibility()
+    && !e.closest('.skip') && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())).map(e => {
+  let behind = e;
+  while (behind && /, 0\\)$|transparent/.test(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
+  const style = getComputedStyle(e), svg = e.ownerSVGElement;
+  return [e.textContent, svg ? style.fill : style.color, getComputedStyle(behind).backgroundColor];
+})"""
+
+
+@pages
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_word_and_number_can_be_read_and_nothing_moves_by_itself(visit, name, scheme):
+    page = visit(PAGES[name], color_scheme=scheme, reduced_motion="reduce")
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    moving = "f => [...f.querySelectorAll('*')].some(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
+    assert not page.locator(f"{name}-figure").evaluate(moving), "less motion was asked for"
+    texts = page.locator(f"{name}-figure").evaluate(TEXTS)
+    assert len(texts) >= 10
+    for text, colour, behind in texts:
+        low, high = sorted((luminance(colour), luminance(behind)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (text, colour, behind)
+
+
+def test_the_number_of_the_first_page_moves_and_is_the_packages(visit):
+    page = visit(PAGES["weight"])
+    slider, number = page.get_by_role("slider"), page.locator("weight-figure .number")
+    assert number.inner_text() == "0.4711"
+    for value in (-2.0, 0.5, 4.0):
+        slider.fill(str(value))
+        x = X.copy()
+        x[2, 0] = value
+        weights = attention(x @ W_Q, x @ W_K, x @ W_V)[1][1]
+        assert number.inner_text() == f"{weights[2]:.4f}"
+        assert page.locator("weight-figure .share").all_text_contents() == [f"{w:.4f}" for w in weights]
+        assert f"takes {weights[2]:.4f} from “AI”" in slider.get_attribute("aria-valuetext")
+        widths = [bar.evaluate("e => parseFloat(e.style.width)") for bar in page.locator("weight-figure .bar").all()]
+        assert np.allclose(widths, 100 * weights, atol=1e-3)
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    assert slider.input_value() == "3.9"
+
+
+def test_the_figures_of_a_chapter_are_small(visit):
+    assert sum(path.stat().st_size for path in (HTML / "_static" / "figures").iterdir()) < 60_000

@@ -1,0 +1,47 @@
+"""Try the interactive figures of the built book in a browser; where there is none, say so and end well.
+
+The browser is what the variable CHROMIUM names, or the first of NAMES on the path. What drives it is installed into
+build/browser, beside and not into the environment of the book.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).parents[1]
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+DRIVER = ROOT / "build" / "browser"
+WANTED = ROOT / "tests" / "browser" / "requirements.txt"
+
+
+def browser():
+    """The path of the browser, or None."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def install():
+    """Install the driver, unless the one that is there is the one that is wanted."""
+    done = DRIVER / WANTED.name
+    if not (done.is_file() and done.read_text(encoding="utf-8") == WANTED.read_text(encoding="utf-8")):
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        subprocess.run([*pip, "--upgrade", "--target", str(DRIVER), "-r", str(WANTED)], check=True)
+        shutil.copy(WANTED, done)
+
+
+def main():
+    """The exit status is that of the tests, and 0 where there is no browser."""
+    found = browser()
+    if not found:
+        print(f"No browser ({', '.join(NAMES)}, or the variable CHROMIUM): the interactive figures were not tried")
+        return 0
+    install()
+    paths = os.pathsep.join(filter(None, [str(DRIVER), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"CHROMIUM": found, "PYTHONPATH": paths}
+    command = [sys.executable, "-m", "pytest", "-q", "tests/browser"]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
