@@ -9,11 +9,8 @@ from tested_transformer.byhand.attention import attention
 from tested_transformer.draw.interactive import Interactive
 from tested_transformer.example import W_K, W_Q, W_V, WORDS, X
 
-QUERY, KEY, COMPONENT = (
-    1,
-    2,
-    0,
-)  # how much "love" takes from "AI"; the first number of "AI" can be dragged
+# How much "love" takes from "AI"; the first number of "AI" can be dragged.
+QUERY, KEY, COMPONENT = 1, 2, 0
 
 
 def weight():
