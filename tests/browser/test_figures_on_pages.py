@@ -59,6 +59,16 @@ def test_nothing_scrolls_sideways_on_a_phone(visit, name):
         assert page.locator(f"{name}-figure .live").bounding_box()["width"] <= width
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 700), (390, 844)])
+def test_the_terms_are_in_view_wherever_the_result_is(visit, width, height):
+    page = visit(PAGES["attention"], width=width, height=height, reduced_motion="reduce")  # scrolls at once
+    for name in ("q", "v", "out"):
+        page.locator(f"table.of-{name} td[data-i]").first.focus()
+        terms, cell = page.locator(".terms").bounding_box(), page.locator(".live td.chosen").bounding_box()
+        assert 0 < terms["y"] < terms["y"] + terms["height"] <= height + 1
+        assert cell["y"] + cell["height"] <= terms["y"], "the terms do not cover what they are about"
+
+
 def luminance(colour):
     parts = [float(x) for x in re.findall(r"[\d.]+", colour)][:3]
     red, green, blue = (x / 255 if "srgb" not in colour else x for x in parts)

@@ -5,7 +5,7 @@
   const LIMIT = 1000; // larger numbers teach nothing and do not fit
   const INPUTS = { x: "X", w_q: "W^Q", w_k: "W^K", w_v: "W^V" };
   const GROUPS = [
-    ["Queries, keys and values", ["x_p", "q", "k", "v"]],
+    ["Queries, keys and values", ["q", "k", "v"]],
     ["Scores: every query with every key", ["scores", "scaled", "masked"]],
     ["Weights and output", ["weights", "out"]],
   ];
@@ -23,7 +23,9 @@
       const start = make("p", { class: "after-inputs", tabindex: "-1" }, "Choose a result to see what it is made of. With the keyboard: Tab from matrix to matrix, arrow keys inside.");
       const skip = make("button", { type: "button", class: "skip" }, "Skip the inputs");
       skip.addEventListener("click", () => start.focus());
-      const inputs = Object.keys(INPUTS).map((name) => make("div", { class: `box-${name}` }, this.inputMatrix(name)));
+      const [x, ...weights] = Object.keys(INPUTS).map((name) => make("div", {}, this.inputMatrix(name)));
+      const sum = make("div", {}, this.resultMatrix("x_p", id));
+      const inputs = [x, sum, make("div", { class: "break" }), ...weights];
       live.append(this.controls(), make("div", { class: "part" }, skip, make("p", { class: "name" }, "The numbers to change"), make("div", { class: "matrices" }, inputs)), this.status, start);
       for (const [title, names] of GROUPS) {
         const matrices = make("div", { class: "matrices" }, names.map((name) => make("div", {}, this.resultMatrix(name, id))));
