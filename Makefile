@@ -30,7 +30,7 @@ book: $(READY)
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -q --nbval --nbval-current-env -m "not slow"
+	$(BIN)/python -m pytest -q --nbval --nbval-current-env -m "not slow" -n 2 --dist loadfile
 
 slow: $(READY)
 	$(BIN)/python -m pytest -q -rs -m slow tests
