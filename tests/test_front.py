@@ -10,24 +10,24 @@ def written(tmp_path, *cells):
     path = tmp_path / "small.ipynb"
     made = [{"cell_type": kind, "source": text.splitlines(keepends=True)} for kind, text in cells]
     path.write_text(json.dumps({"cells": made}), encoding="utf-8")
-    return path
+    return tmp_path / "small"
 
 
 def test_a_chapter_is_read_with_its_title_question_minutes_cells_and_assertions(tmp_path):
-    path = written(
+    name = written(
         tmp_path,
         ("markdown", "# Sums\n\n*Does it add up?*\n\nReading takes about thirty-five minutes; it is short."),
         ("code", "%pip install nothing\nassert 1 + 1 == 2"),
         ("markdown", "## Later\n\nTraining takes about an hour."),
         ("code", "for x in range(3):\n    assert x < 3\n    assert x >= 0  # assert nothing here\n'assert'"),
     )
-    assert front.chapter(path) == ("Sums", "Does it add up?", 35, 2, 3)
+    assert front.chapter(name) == ("Sums", "Does it add up?", 35, 2, 3)
 
 
 def test_a_page_without_cells_has_nothing_to_count(tmp_path):
     path = tmp_path / "words.md"
     path.write_text("# Words\n\nA list.\n", encoding="utf-8")
-    assert front.chapter(path) == ("Words", "", None, 0, 0)
+    assert front.chapter(tmp_path / "words") == ("Words", "", None, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_lines_are_counted_without_empty_ones(tmp_path):
 
 
 def test_every_page_of_the_book_can_be_counted():
-    found = {name: front.chapter(front.page(name)) for names in front.parts().values() for name in names}
+    found = {name: front.chapter(name) for names in front.parts().values() for name in names}
     assert sum(c.cells for c in found.values()) > 1000
     teaching = {name for caption, names in front.parts().items() if caption != "Reference" for name in names}
     assert all(found[name].minutes and found[name].question for name in teaching - {"book/notation"})

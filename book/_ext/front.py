@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,11 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).parents[2]
+# The README's list has the same titles and questions.
+sys.path.append(str(ROOT / "tools"))
+
+from readme import headline  # noqa: E402
+
 MINUTES = {
     "ten": 10,
     "twenty": 20,
@@ -22,6 +28,7 @@ MINUTES = {
     "fifty": 50,
     "an hour": 60,
 }
+SMALL = ["small-print"]
 
 
 class Chapter(NamedTuple):
@@ -34,24 +41,20 @@ class Chapter(NamedTuple):
     asserts: int
 
 
-def chapter(path):
-    """Read a notebook, or a page without cells."""
-    if path.suffix == ".ipynb":
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    else:
-        cells = [{"cell_type": "markdown", "source": path.read_text(encoding="utf-8")}]
-    text = "\n\n".join(
-        "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
+def chapter(name):
+    """What is found in a page, by its name in the table of contents; without cells there is nothing to count."""
+    notebook = ROOT / f"{name}.ipynb"
+    cells = (
+        json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        if notebook.is_file()
+        else []
     )
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    title, question = re.match(r"# (.+)\n*(?:\*(.+)\*$)?", text, re.M).groups()
-    return Chapter(
-        title,
-        question or "",
-        minutes(text.split("\n## ")[0]),
-        len(code),
-        sum(map(asserts, code)),
-    )
+    text = {"markdown": [], "code": []}
+    for cell in cells:
+        text[cell["cell_type"]].append("".join(cell["source"]))
+    introduction = "\n\n".join(text["markdown"]).split("\n## ")[0]
+    checked = len(text["code"]), sum(map(asserts, text["code"]))
+    return Chapter(*headline(name), minutes(introduction), *checked)
 
 
 def minutes(introduction):
@@ -97,19 +100,10 @@ def lines(folder):
 
 def commit():
     """The commit that is built, or nothing where there is no Git; with a plus if files were changed since."""
+    git = ["git", "describe", "--always", "--abbrev=7", "--exclude=*", "--dirty=+"]
     try:
-        git = [
-            "git",
-            "-C",
-            str(ROOT),
-            "describe",
-            "--always",
-            "--abbrev=7",
-            "--exclude=*",
-            "--dirty=+",
-        ]
         return subprocess.run(
-            git, check=True, capture_output=True, text=True
+            git, cwd=ROOT, check=True, capture_output=True, text=True
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
@@ -122,12 +116,6 @@ def parts():
         part["caption"]: [entry["file"] for entry in part["chapters"]]
         for part in toc["parts"]
     }
-
-
-def page(name):
-    """The file behind a name in the table of contents."""
-    notebook = ROOT / f"{name}.ipynb"
-    return notebook if notebook.is_file() else ROOT / f"{name}.md"
 
 
 class Chapters(SphinxDirective):
@@ -145,22 +133,21 @@ class Chapters(SphinxDirective):
 
     def entry(self, name):
         """One line of the list: a link, the question, and small print."""
-        c = chapter(page(name))
+        c = chapter(name)
         link = addnodes.pending_xref(
             "", refdomain="std", reftype="doc", reftarget=f"/{name}", refexplicit=True
         )
         link += nodes.inline("", c.title)
-        print_ = [f"{c.minutes} minutes"] if c.minutes else []
-        print_ += (
-            [f"{c.cells} cells and {c.asserts} assertions checked"] if c.cells else []
-        )
+        small = [f"{c.minutes} minutes"] if c.minutes else []
+        if c.cells:
+            small.append(f"{c.cells} cells and {c.asserts} assertions checked")
         first = nodes.paragraph("", "", link)
         if c.question:
             first += [nodes.Text(" "), nodes.emphasis("", c.question)]
-        if print_:
+        if small:
             first += [
                 nodes.Text(" "),
-                nodes.inline("", " · ".join(print_), classes=["small-print"]),
+                nodes.inline("", " · ".join(small), classes=SMALL),
             ]
         link["refdoc"] = self.env.docname
         return nodes.list_item("", first)
@@ -171,33 +158,19 @@ class Checked(SphinxDirective):
 
     def run(self):
         """A list of numbers, and the commit."""
-        found = [chapter(page(name)) for names in parts().values() for name in names]
+        found = [chapter(name) for names in parts().values() for name in names]
+        cells = sum(c.cells for c in found)
         functions, drawn = tests(ROOT / "tests")
         rows = {
-            "cells of the chapters run again, and what they print is compared": sum(
-                c.cells for c in found
-            ),
+            "cells of the chapters run again, and what they print is compared": cells,
             "assertions in these cells": sum(c.asserts for c in found),
             "further tests of the package, the book and the site": functions,
             "of them are properties, tried on examples drawn at random": drawn,
-            "lines of code in the package": lines(ROOT / "src"),
+            "lines of source in the package": lines(ROOT / "src"),
         }
         listed = nodes.bullet_list(classes=["checked"])
         for what, number in rows.items():
-            listed += nodes.list_item(
-                "",
-                nodes.paragraph(
-                    "", "", nodes.strong("", f"{number:,}"), nodes.Text(f" {what}")
-                ),
-            )
-        built = commit()
-        return (
-            [
-                listed,
-                nodes.paragraph(
-                    "", f"Built from commit {built}.", classes=["small-print"]
-                ),
-            ]
-            if built
-            else [listed]
-        )
+            line = [nodes.strong("", f"{number:,}"), nodes.Text(f" {what}")]
+            listed += nodes.list_item("", nodes.paragraph("", "", *line))
+        built = nodes.paragraph("", f"Built from commit {commit()}.", classes=SMALL)
+        return [listed, built] if commit() else [listed]
