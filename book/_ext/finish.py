@@ -10,6 +10,8 @@ from front import Chapters, Checked
 from live import LiveWeight, bring_scripts
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.fileutil import copy_asset
+from symbols import colour_codes, colour_formulas
+from terms import explain_terms, link_terms
 
 MATHJAX = ("tex-chtml.js", "a11y", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
@@ -109,7 +111,11 @@ def setup(app):
     app.add_directive("checked", Checked)
     app.add_directive("live-weight", LiveWeight)
     app.config.mathjax_path = "mathjax/tex-chtml.js"
+    app.connect("doctree-resolved", colour_formulas)
+    app.connect("doctree-resolved", link_terms)
     app.connect("html-page-context", bring_scripts)
+    app.connect("html-page-context", colour_codes)
+    app.connect("html-page-context", explain_terms)
     app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", touch_up)

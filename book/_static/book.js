@@ -7,3 +7,35 @@ const reach = () => {
 };
 window.addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(reach));
 window.addEventListener("resize", reach);
+
+// The meaning of a word of the glossary: while the word is pointed at or has the focus, until Escape.
+const meaning = document.createElement("div");
+meaning.className = "meaning";
+meaning.id = "meaning";
+meaning.role = "tooltip";
+meaning.hidden = true;
+let leaving;
+const explain = (term) => {
+  clearTimeout(leaving);
+  meaning.textContent = term.dataset.meaning;
+  meaning.hidden = false;
+  term.setAttribute("aria-describedby", "meaning");
+  const line = term.getClientRects()[0];
+  const room = document.documentElement.clientWidth - meaning.offsetWidth - 16;
+  const below = line.bottom + meaning.offsetHeight + 12 < innerHeight;
+  meaning.style.left = `${scrollX + Math.max(16, Math.min(line.left, room))}px`;
+  meaning.style.top = `${scrollY + (below ? line.bottom + 4 : line.top - meaning.offsetHeight - 4)}px`;
+};
+const leave = () => (leaving = setTimeout(() => (meaning.hidden = true), 150));
+window.addEventListener("DOMContentLoaded", () => {
+  document.body.append(meaning);
+  meaning.addEventListener("mouseenter", () => clearTimeout(leaving));
+  meaning.addEventListener("mouseleave", leave);
+  document.addEventListener("keydown", (event) => event.key === "Escape" && (meaning.hidden = true));
+  for (const term of document.querySelectorAll("a.term[data-meaning]")) {
+    term.addEventListener("mouseenter", () => explain(term));
+    term.addEventListener("focus", () => explain(term));
+    term.addEventListener("mouseleave", leave);
+    term.addEventListener("blur", leave);
+  }
+});

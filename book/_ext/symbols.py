@@ -1,0 +1,59 @@
+"""Queries, keys, values and outputs in the colours of the figures, in formulas and in code."""
+
+import re
+
+from docutils import nodes
+
+ROLE = {"q": "query", "k": "key", "v": "value", "o": "out"}
+
+# Where these letters mean something else (V the vocabulary, v Adam's second moment), they stay black.
+FORMULAS = {"positions", "attention", "masks", "heads", "decoder", "looking", "errata"}
+CODE = {"attention", "masks", "heads", "decoder"}
+
+SYMBOL = re.compile(
+    r"(?<![A-Za-z\\])(?:[QK]|V(?!\\rvert))(?![A-Za-z])"  # Q, W^K, but not |V|
+    r"|(?<![A-Za-z\\_])[qkv](?= ?_)"  # q_i, but not d_k, and k alone is an offset
+    r"|\\text\{out\}"
+)
+NAME = re.compile(
+    r'<span class="n">((?:[wW]_)?[qkvQKV]|query|key|value|queries|keys|values|out)</span>(?!<span class="o">=)'
+)
+
+
+def colour_formula(latex):
+    """The formula, its symbols marked with the names of their roles."""
+    return SYMBOL.sub(lambda m: rf"\class{{{role(m[0])}}}{{{m[0]}}}", latex)
+
+
+def colour_code(html):
+    """A block of code, its names marked. Small k and v are keys and values only beside a query."""
+    names = set(NAME.findall(html))
+
+    def mark(m):
+        known = m[1][-1].isupper() or "_" in m[1] or names & {"q", "query", "queries"}
+        return m[0].replace('"n"', f'"n {role(m[1])}"') if known else m[0]
+
+    return NAME.sub(mark, html)
+
+
+def role(symbol):
+    """What a symbol stands for."""
+    letters = re.sub(r"\\text|[wW]_|[{}]", "", symbol)
+    return ROLE[letters[0].lower()]
+
+
+def colour_formulas(app, doctree, page):
+    """Mark the symbols of all formulas of a page."""
+    if app.builder.format == "html" and page.rpartition("/")[2] in FORMULAS:
+        for node in doctree.findall(
+            lambda n: isinstance(n, nodes.math | nodes.math_block)
+        ):
+            latex = colour_formula(node.astext())
+            node[:] = [nodes.Text(latex)]
+
+
+def colour_codes(app, page, template, context, doctree):
+    """Mark the names in all code of a page."""
+    if page.rpartition("/")[2] in CODE:
+        blocks = re.compile(r"<pre>.*?</pre>", re.S)
+        context["body"] = blocks.sub(lambda m: colour_code(m[0]), context["body"])
