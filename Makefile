@@ -4,11 +4,13 @@ BIN := .venv/bin
 READY := .venv/ready
 CHAPTERS ?=
 
-.PHONY: help book test slow browser bench fix lab matrix clean
+.PHONY: help book test slow browser pdf zip bench fix lab matrix clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
+	@echo "make zip     pack the built book, to be read without a network"
+	@echo "make pdf     print the built book into one PDF, with Chromium or Chrome"
 	@echo "make browser test the interactive figures of the built book in Chromium or Chrome, if there is one"
 	@echo "make bench   measure training and decoding beside others; writes benchmarks/results (20 minutes)"
 	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
@@ -37,6 +39,12 @@ slow: $(READY)
 
 browser: $(READY)
 	$(BIN)/python tools/browser.py
+
+zip: book
+	$(BIN)/python -c 'import shutil; print(shutil.make_archive("_build/the-tested-transformer", "zip", "_build", "html"))'
+
+pdf: book
+	$(BIN)/python tools/pdf.py
 
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/peers -r benchmarks/requirements.txt

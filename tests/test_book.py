@@ -48,6 +48,11 @@ def test_a_chapter_keeps(path, guard):
     assert guard(path) == []
 
 
+@named([path for path in CHAPTERS if path.stem != "errata"])
+def test_a_chapter_ends_with_exercises_of_all_kinds(path):
+    assert list(guards.exercises_that_lack(path)) == []
+
+
 def test_every_page_is_in_the_table_of_contents_and_the_other_way_round():
     assert sorted(path.stem for path in PAGES) == sorted([*ORDER, "index"])
 

@@ -51,7 +51,7 @@ def test_tests_and_properties_are_counted(tmp_path):
         "class Test:\n    @hypothesis.given(1)\n    def test_z(self): pass\n"
     )
     (tmp_path / "helpers.py").write_text("def test_nothing(): pass\n")
-    assert front.tests(tmp_path) == (3, 2)
+    assert front.tests(tmp_path.rglob("test_*.py")) == (3, 2)
 
 
 def test_lines_are_counted_without_empty_ones(tmp_path):
@@ -65,3 +65,9 @@ def test_every_page_of_the_book_can_be_counted():
     assert sum(c.cells for c in found.values()) > 1000
     teaching = {name for caption, names in front.parts().items() if caption != "Reference" for name in names}
     assert all(found[name].minutes and found[name].question for name in teaching - {"book/notation"})
+
+
+def test_a_chapter_has_the_tests_of_the_file_with_its_name():
+    functions, drawn = front.beside("book/attention")
+    assert functions > drawn > 0
+    assert front.beside("book/no_such_chapter") == (0, 0)

@@ -504,3 +504,28 @@ def test_outside_of_tests_nothing_is_checked_and_nothing_is_paid():
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
     assert "beartype" not in run.stdout.split()
     assert "torch" not in run.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("titles", "calls", "lacking"),
+    [
+        (["1. Predict", "2. Implement", "3. Break it"], "check(f)\ncheck_test(g)", []),
+        (["1. Predict, then measure", "2. Implement", "3. Break it"], "check(f)\ncheck_test(g)", []),
+        (
+            ["1. Predict", "2. Implement"],
+            "check(f)\ncheck_test(g)",
+            ["2 exercises with a number and minutes", "Break it"],
+        ),
+        (["1. Try", "2. Implement", "3. Break it"], "check(f)\ncheck_test(g)", ["Predict"]),
+        (
+            ["1. Predict", "3. Implement", "4. Break it"],
+            "check(f)\ncheck_test(g)",
+            ["3 exercises with a number and minutes"],
+        ),
+        (["1. Predict", "2. Implement", "3. Break it"], "check(f)", ["check_test() is not called"]),
+    ],
+)
+def test_an_exercise_that_is_missing_is_found(write, titles, calls, lacking):
+    body = "\n\n".join(f"**{title}** (5 minutes). Do it." for title in titles)
+    path = write(markdown("## Exercises", "", body, "", "## Summary", "", "**4. Break it** (5 minutes)."), code(calls))
+    assert list(guards.exercises_that_lack(path)) == lacking

@@ -6,7 +6,7 @@ import re
 
 from architecture import svg
 from docutils import nodes
-from front import Chapters, Checked
+from front import Chapters, Checked, show_badge
 from live import LiveWeight, bring_scripts
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.fileutil import copy_asset
@@ -44,6 +44,8 @@ NAMES = [
     ),
 ]
 
+# Pictures load when they come near, and their places are kept free.
+PICTURE = re.compile(r'<img ([^>]*style="width: (\d+)px; height: (\d+)px;")')
 
 FIRST = """<!doctype html>
 <html lang="en">
@@ -100,6 +102,7 @@ def touch_up(app, error):
             html = re.sub(pattern, "", html, flags=re.S)
         for pattern, better in NAMES:
             html = re.sub(pattern, better, html)
+        html = PICTURE.sub(r'<img loading="lazy" width="\2" height="\3" \1', html)
         if html != before:
             page.write_text(html, encoding="utf-8")
 
@@ -113,6 +116,7 @@ def setup(app):
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.connect("doctree-resolved", colour_formulas)
     app.connect("doctree-resolved", link_terms)
+    app.connect("doctree-resolved", show_badge)
     app.connect("html-page-context", bring_scripts)
     app.connect("html-page-context", colour_codes)
     app.connect("html-page-context", explain_terms)

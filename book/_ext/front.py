@@ -73,11 +73,11 @@ def asserts(source):
     return sum(isinstance(node, ast.Assert) for node in ast.walk(tree))
 
 
-def tests(folder):
-    """How many test functions stand in a folder, and how many of them are properties tried on drawn examples."""
+def tests(files):
+    """How many test functions stand in files, and how many of them are properties tried on drawn examples."""
     functions = [
         node
-        for path in sorted(folder.rglob("test_*.py"))
+        for path in files
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]
@@ -90,6 +90,12 @@ def tests(folder):
         )
     ]
     return len(functions), len(drawn)
+
+
+def beside(name):
+    """The test functions in the file that has the name of a chapter, and how many of them are properties."""
+    file = ROOT / "tests" / f"test_{name.rpartition('/')[2]}.py"
+    return tests([file] if file.is_file() else [])
 
 
 def lines(folder):
@@ -160,7 +166,7 @@ class Checked(SphinxDirective):
         """A list of numbers, and the commit."""
         found = [chapter(name) for names in parts().values() for name in names]
         cells = sum(c.cells for c in found)
-        functions, drawn = tests(ROOT / "tests")
+        functions, drawn = tests((ROOT / "tests").rglob("test_*.py"))
         rows = {
             "cells of the chapters run again, and what they print is compared": cells,
             "assertions in these cells": sum(c.asserts for c in found),
@@ -174,3 +180,30 @@ class Checked(SphinxDirective):
             listed += nodes.list_item("", nodes.paragraph("", "", *line))
         built = nodes.paragraph("", f"Built from commit {commit()}.", classes=SMALL)
         return [listed, built] if commit() else [listed]
+
+
+def show_badge(app, doctree, name):
+    """Under the question of a chapter, say what is checked in it: counted, as on the first page."""
+    if app.builder.format != "html" or not (ROOT / f"{name}.ipynb").is_file():
+        return
+    c, (functions, drawn) = chapter(name), beside(name)
+    said = [f"{c.cells} cells compared", f"{c.asserts} assertions"]
+    if functions:
+        said.append(f"{functions} tests beside them, {drawn} on random examples")
+    link = nodes.reference(
+        "", "Checked", internal=True, refuri=leads_to_promise(app, name)
+    )
+    badge = nodes.paragraph(
+        "",
+        "",
+        link,
+        nodes.Text(": " + " · ".join(said)),
+        classes=[*SMALL, "badge-line"],
+    )
+    question = next(doctree.findall(nodes.paragraph))
+    question.parent.insert(question.parent.index(question) + 1, badge)
+
+
+def leads_to_promise(app, name):
+    """Where the first page says what checking means."""
+    return app.builder.get_relative_uri(name, "book/index") + "#what-tested-means"

@@ -39,3 +39,15 @@ window.addEventListener("DOMContentLoaded", () => {
     term.addEventListener("blur", leave);
   }
 });
+
+// On paper the folds stand open and the ground is white.
+let before;
+window.addEventListener("beforeprint", () => {
+  before = { theme: document.documentElement.dataset.theme, shut: document.querySelectorAll("details:not([open])") };
+  document.documentElement.dataset.theme = "light";
+  for (const fold of before.shut) fold.open = true;
+});
+window.addEventListener("afterprint", () => {
+  document.documentElement.dataset.theme = before.theme;
+  for (const fold of before.shut) fold.open = false;
+});

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -32,7 +33,7 @@ def visit(browser, complaints):
     """Opens a page of the built book, or any other file."""
     contexts = []
 
-    def visited(path, width=1280, height=900, mathematics=False, **settings):
+    def visited(path, width=1280, height=900, mathematics=False, loaded=None, **settings):
         context = browser.new_context(viewport={"width": width, "height": height}, **settings)
         contexts.append(context)
         page = context.new_page()
@@ -43,6 +44,8 @@ def visit(browser, complaints):
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda r: None if re.match("file:|data:|blob:", r.url) else complaints.append(r.url))
+        if loaded is not None:
+            page.on("requestfinished", lambda r: loaded.append(pathlib.Path(unquote(urlsplit(r.url).path))))
         page.goto((HTML / path).as_uri(), wait_until="load")
         return page
 
