@@ -27,7 +27,7 @@
         make("label", { class: "sentence" }, make("span", {}, "sentence"), select),
         make("fieldset", { class: "kinds" }, make("legend", {}, "kind of attention"), kinds),
         make("div", { class: "part", role: "radiogroup", "aria-labelledby": name.id }, name, this.heads),
-        make("div", { class: "part" }, this.title = make("p", { class: "name" }), make("div", { class: "between" }, this.sides[0].box, make("div", {}, this.links), this.sides[1].box)),
+        make("div", { class: "part" }, this.heading = make("p", { class: "name" }), make("div", { class: "between" }, this.sides[0].box, make("div", {}, this.links), this.sides[1].box)),
         make("div", { class: "controls" }, this.all), this.status,
         make("details", {}, make("summary", {}, "All weights of this head as a table"),
           make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "All weights of this head" }, this.table)));
@@ -95,8 +95,8 @@
 
     show(first = false) {
       const { weights } = this, { rows, columns } = this.panel;
-      this.title.textContent = `${this.kind}, layer ${this.layer + 1}, head ${this.head + 1}`;
-      const line = (w, i, j) => draw("path", { d: `M0 ${i + 0.5}C50 ${i + 0.5} 50 ${j + 0.5} 100 ${j + 0.5}`, "stroke-width": (1 + 5 * w).toFixed(2), "stroke-opacity": w, "data-i": i, "data-j": j });
+      this.heading.textContent = `${this.kind}, layer ${this.layer + 1}, head ${this.head + 1}`;
+      const line = (w, i, j) => draw("path", { d: `M0 ${i + 0.5}C50 ${i + 0.5} 50 ${j + 0.5} 100 ${j + 0.5}`, "stroke-width": (1 + 5 * w).toFixed(2), "stroke-opacity": (0.2 + 0.8 * w).toFixed(4), "data-i": i, "data-j": j });
       this.links.replaceChildren(...weights.flatMap((row, i) => row.flatMap((w, j) => (w < FAINTEST ? [] : line(w, i, j)))));
       this.table.replaceChildren(
         make("thead", {}, make("tr", {}, make("td"), columns.map((word) => make("th", { scope: "col" }, word)))),

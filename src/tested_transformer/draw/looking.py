@@ -113,7 +113,8 @@ def choices(
     }
     data |= {"kinds": dict(says), "kind": kind, "layer": layer, "head": head}
     weights, rows, columns = shown[kind]
-    plain = links(columns, rows, np.asarray(weights)[layer, head])
+    below = [row.replace(" → ", "\n→ ") for row in _stripped(rows)]
+    plain = links(columns, below, np.asarray(weights)[layer, head])
     return Interactive("heads", data, tables, plain)
 
 
