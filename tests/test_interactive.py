@@ -46,7 +46,9 @@ TREE = {(): {"a": -0.25, "b": -1.5}, ("a",): {"<eos>": 0.0}, ("b",): {"<eos>": -
 
 def searches(found=None):
     found = found or {"greedy": ("a <eos>", -0.25, -0.21234)}
-    return draw.decode.searches({"one": TREE}, 3, (2, 0.6), found, draw.decode.tree({("a",): 0.8}, {}))
+    return draw.decode.searches(
+        {"one": TREE}, 3, (2, 0.6), found, draw.decode.tree({("a",): 0.8}, {"greedy": [("a",)]})
+    )
 
 
 def data(html):

@@ -285,6 +285,21 @@ def test_the_tree_shows_what_was_kept_dropped_and_finished_and_the_best(page):
     assert page.locator(".node.finished rect").count() == 2 * page.locator(".node.finished").count()
 
 
+def test_a_small_probability_is_not_written_as_none(show):
+    table = {(): {"a": math.log(0.9996), "b": math.log(0.0004)}, ("a",): {"<eos>": 0.0}, ("b",): {"<eos>": 0.0}}
+    page = show(figure({"rare": table}))
+    assert [p for _, token, *p in nodes(page) if token == "b"] == [["< 0.001"]]
+
+
+def test_the_newest_step_is_in_view_on_a_narrow_page(show):
+    page = show(figure(), width=390, height=800)
+    press(page, "Start again")
+    for _ in range(4):
+        press(page, "Next step")
+    box, frame = page.locator(".node").last.bounding_box(), page.locator(".scrolls").first.bounding_box()
+    assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+
+
 def test_an_edge_leads_from_a_beginning_to_its_extension(page):
     box = "rs => rs.map(r => ['x', 'y', 'width', 'height'].map(a => +r.getAttribute(a)))"
     boxes = page.locator(".node rect:first-child").evaluate_all(box)

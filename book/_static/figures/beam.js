@@ -63,9 +63,10 @@
     return { found: found.sort(byScore), outside };
   };
 
-  const COLUMN = 98, ROW = 50, BOX = { width: 76, height: 40 };
+  const COLUMN = 90, ROW = 50, BOX = { width: 72, height: 40 };
   const DROPPED = 3, LEAST = 0.001; // so many of those that were not kept are drawn, if they are at least so probable
   const number = (x) => written(x, 4);
+  const share = (p) => (p < 0.0005 ? "< 0.001" : p.toFixed(3));
   const same = (a, b) => a.length === b.length && a.every((id, n) => id === b[n]);
   const begins = (ids, whole) => same(ids, whole.slice(0, ids.length));
   const row = (tag, cells, attributes = {}) => make("tr", attributes, cells.map((cell, n) => make(n || tag === "th" ? tag : "th", tag === "th" ? { scope: "col" } : n ? {} : { scope: "row" }, cell)));
@@ -85,14 +86,14 @@
         return made;
       };
       this.again = button("Start again", () => this.show(0));
-      this.next = button("Next step", () => this.show(this.shown + 1));
+      this.next = button("Next step", () => { this.show(this.shown + 1); this.tree.scrollLeft = this.tree.scrollWidth; });
       this.whole = button("All steps", () => this.show(this.steps.length));
       this.status = make("p", { class: "status", role: "status" });
       this.tree = make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "The search as a tree" });
       this.list = make("tbody");
       this.rivals = make("tbody");
-      const scrolls = (name, head, body) => make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": name },
-        make("table", { class: "numbers" }, make("thead", {}, row("th", head)), body));
+      const scrolls = (name, head, body, kind = "") => make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": name },
+        make("table", { class: `numbers ${kind}` }, make("thead", {}, row("th", head)), body));
       const part = (title, ...children) => make("div", { class: "part" }, make("p", { class: "name" }, title), ...children);
       live.append(
         make("label", { class: "sentence" }, make("span", {}, "sentence"), select),
@@ -100,8 +101,8 @@
         make("div", { class: "controls" }, this.again, this.next, this.whole), this.status,
         part("The search: in each column the best beginnings, the most probable on top, each with its probability",
           make("p", { class: "legend" }, ["kept", "dropped", "finished", "best"].map((kind) => make("span", { class: kind }, kind))), this.tree),
-        part("Hypotheses", scrolls("Hypotheses", ["sentence", "tokens", "log-probability", "penalty", "score", ""], this.list)),
-        part("Three searches, and the best sentence of each", scrolls("Three searches", ["search", "best sentence", "log-probability", "score"], this.rivals),
+        part("Hypotheses", scrolls("Hypotheses", ["sentence", "tokens", "log-probability", "penalty", "score", "state"], this.list)),
+        part("Three searches, and the best sentence of each", scrolls("Three searches", ["search", "best sentence", "log-probability", "score"], this.rivals, "rivals"),
           this.proof = make("p", { class: "after-inputs" })));
       this.search(true);
     }
@@ -174,7 +175,7 @@
         const frame = (inset) => draw("rect", { x: x(c) + inset, y: y(node.y) + inset, width: BOX.width - 2 * inset, height: BOX.height - 2 * inset, rx: 6 - inset });
         return draw("g", { class: `node ${kindOf(node)}` }, frame(0), node.kind === "finished" ? frame(3) : [],
           draw("text", { x: middle, y: y(node.y) + (c ? 17 : 25), "text-anchor": "middle", ...long }, token),
-          c ? draw("text", { class: "p", x: middle, y: y(node.y) + 33, "text-anchor": "middle" }, Math.exp(node.logP).toFixed(3)) : []);
+          c ? draw("text", { class: "p", x: middle, y: y(node.y) + 33, "text-anchor": "middle" }, share(Math.exp(node.logP))) : []);
       }));
       const told = `A tree of ${steps.length} steps; ${nodes.flat().filter(({ kind }) => kind === "finished").length} hypotheses end in it.`;
       const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told }, edges, boxes);
