@@ -164,6 +164,13 @@ def test_no_sentence_outside_a_table_scores_above_the_bound(page, models):
             assert max(h.score for h in others) <= answer["outside"] < 0
 
 
+def test_a_search_stops_when_the_rest_can_only_draw_level(page):
+    rows = {"": [[0, -1.0], [1, -1.0]], "1": [[0, -0.7], [2, -0.7]], "1 2": [[0, 0.0]]}
+    search = call(page, "beam", {"rows": rows, "end": 0, "most": 4}, 2, 0)
+    assert [h["ids"] for h in search["finished"]] == [[0], [1, 0]]
+    assert len(search["steps"]) == 2
+
+
 def test_a_table_that_does_not_know_what_a_beam_asks_is_an_error(page, models):
     table = models[0][1]
     assert "the table has no row for " in page.evaluate(
@@ -313,9 +320,12 @@ def test_an_edge_leads_from_a_beginning_to_its_extension(page):
     assert {(e[-2], e[-1]) for e in ends} <= left
     tokens = {(x, y + h / 2): n for n, (x, y, w, h) in enumerate(boxes)}
     probability = [float(p[2]) if len(p) > 2 else 1.0 for p in nodes(page)]
+    parents = {}
     for e in ends:
         parent = next(n for n, (x, y, w, h) in enumerate(boxes) if (x + w, y + h / 2) == (e[0], e[1]))
         assert probability[tokens[(e[-2], e[-1])]] <= probability[parent]
+        parents[probability[tokens[(e[-2], e[-1])]]] = probability[parent]
+    assert (parents[0.27], parents[0.2], parents[0.175]) == (0.3, 0.5, 0.5), "b a, a a, a b"
 
 
 def test_the_search_can_be_taken_step_by_step(page):
