@@ -301,7 +301,7 @@ def test_a_small_probability_is_not_written_as_none(show):
 
 
 def test_the_newest_step_is_in_view_on_a_narrow_page(show):
-    page = show(figure(), width=390, height=800)
+    page = show(figure(), width=320, height=800)
     press(page, "Start again")
     for _ in range(3):
         press(page, "Next step")
