@@ -13,6 +13,7 @@ from matplotlib.colors import to_hex
 from tested_transformer import draw
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.positions import sinusoids
+from tested_transformer.decoding.translator import Translator
 from tested_transformer.draw import picture
 from tested_transformer.draw.interactive import Interactive, places_of, written
 from tested_transformer.example import W_K, W_Q, W_V, WORDS, P, X
@@ -30,6 +31,24 @@ def by_hand(words=WORDS):
 def hands():
     table = sinusoids(23, 6)
     return draw.positions.hands(table, 1, 3, [6.25, 100.0, 2000.0], table[1:] @ table[1])
+
+
+WEIGHTS_OF_HEADS = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 2, 2))
+
+
+def heads(words=("a", " b", "</script>")):
+    panel = (WEIGHTS_OF_HEADS, (" x", "y → z"), words)
+    return draw.looking.choices({"a sentence": {"cross": panel}}, {"cross": "x reads a"}, ("cross", 1, 0))
+
+
+TREE = {(): {"a": -0.25, "b": -1.5}, ("a",): {"<eos>": 0.0}, ("b",): {"<eos>": -1 / 3, "a": -1.2599209}}
+
+
+def searches(found=None):
+    found = found or {"greedy": ("a <eos>", -0.25, -0.21234)}
+    return draw.decode.searches(
+        {"one": TREE}, 3, (2, 0.6), found, draw.decode.tree({("a",): 0.8}, {"greedy": [("a",)]})
+    )
 
 
 def data(html):
@@ -81,14 +100,79 @@ def test_the_hands_are_those_of_the_two_positions():
     assert float(products[3]) == pytest.approx(table[1] @ table[4], abs=5e-5)
 
 
+def test_the_heads_have_their_weights_with_three_decimals_and_the_strongest_links():
+    html = heads()._repr_html_()
+    found = data(html)
+    panel = found["sentences"][0]["panels"]["cross"]
+    assert np.array_equal(panel["weights"], WEIGHTS_OF_HEADS.round(3))
+    assert (panel["rows"], panel["columns"]) == (["x", "y → z"], ["a", "b", "</script>"])
+    assert (found["kind"], found["layer"], found["head"]) == ("cross", 1, 0)
+    assert found["kinds"] == {"cross": "x reads a"}
+    words = ["a", "b", "&lt;/script&gt;"]
+    strongest = [[words[row.argmax()], f"{row.max():.3f}"] for row in WEIGHTS_OF_HEADS[1, 0]]
+    title = "cross, layer 2, head 1: the strongest link of each word"
+    expected = [["", "reads most", "with the weight"], ["x", *strongest[0]], ["y → z", *strongest[1]]]
+    assert cells(html, title) == expected
+    assert f"x: {', '.join(strongest[0])}".replace("&lt;", "<").replace("&gt;", ">") in repr(heads())
+    assert heads()._repr_png_()
+
+
+def test_the_searches_have_their_tables_by_number_with_six_decimals():
+    html = searches()._repr_html_()
+    found = data(html)
+    rows = {"": [[0, -0.25], [1, -1.5]], "0": [[2, 0.0]], "1": [[2, -0.333333], [0, -1.259921]]}
+    table = {"text": "one", "tokens": ["a", "b", "<eos>"], "end": 2, "most": 3, "rows": rows}
+    assert found == {"tables": [table], "width": 2, "alpha": 0.6, "widest": 5}
+    title = "one: what each search finds, with α = 0.6"
+    head, row = cells(html, title)
+    assert head == ["", "best sentence", "log-probability", "score"]
+    assert row == ["greedy", "a &lt;eos&gt;", "−0.2500", "−0.2123"]
+    assert "greedy: a <eos>, −0.2500, −0.2123" in repr(searches())
+
+
+def stored(name):
+    """The data of the interactive figure of a chapter."""
+    (html,) = guards.outputs(BOOK / f"{name}.ipynb", "text/html")
+    return data(html)
+
+
+def test_the_heads_of_the_chapter_are_whole_and_rounded_where_every_machine_rounds_alike():
+    translator = Translator.load()
+    translator.model.double()
+    found = stored("looking")
+    for sentence in found["sentences"]:
+        _, _, weights = translator.look(*sentence["text"].split(" → "))
+        assert set(weights) == set(sentence["panels"]) == set(found["kinds"])
+        for kind, w in weights.items():
+            thousandths = 1000 * w.numpy()
+            assert np.array_equal(np.round(w.numpy(), 3), sentence["panels"][kind]["weights"])
+            edges = np.abs(thousandths - np.floor(thousandths) - 0.5)
+            assert edges.min() > 1e-8, "a weight lies so near the edge that another machine could round it otherwise"
+
+
+def test_the_tables_of_the_chapter_on_decoding_are_probabilities():
+    tables = stored("decode")["tables"]
+    assert len(tables) == 3
+    for table in tables:
+        for key, row in table["rows"].items():
+            ids = [i for i, _ in row]
+            assert len(ids) == len(set(ids))
+            assert 0.99 < sum(np.exp(p) for _, p in row) < 1 + 1e-5
+            assert not key or " ".join(key.split()[:-1]) in table["rows"], "each beginning's own beginning is there"
+    assert len(json.dumps(tables)) < 60_000
+
+
 def test_words_cannot_become_elements():
     evil = ("<img src=x onerror=alert(1)>", "</script><b>", "&amp;\u2028")
-    html = by_hand(evil)._repr_html_()
-    assert data(html)["words"] == list(evil)
-    assert not re.search(r"<(img|b)\b", html)
-    assert html.count("</script>") == html.count("<script") == 1
-    assert "&lt;img src=x onerror=alert(1)&gt;" in html
-    assert "&amp;amp;" in html
+    found = {word: (word, 0.0, 0.0) for word in evil}
+    for figure in (by_hand(evil), heads(evil), searches(found)):
+        html = figure._repr_html_()
+        assert not re.search(r"<(img|b)\b", html)
+        assert html.count("</script>") == html.count("<script") == 1
+        if figure.name != "heads":  # its tables name the strongest words alone
+            assert "&lt;img src=x onerror=alert(1)&gt;" in html
+            assert "&amp;amp;" in html
+    assert data(by_hand(evil)._repr_html_())["words"] == list(evil)
 
 
 def test_a_cell_puts_out_the_same_each_time_and_a_picture_and_words():
@@ -173,8 +257,10 @@ def test_every_script_belongs_to_a_figure():
     assert {path.stem for path in FILES if path.suffix == ".js"} == used | {"weight"}
 
 
-def test_scripts_and_styles_are_small():
-    assert sum(path.stat().st_size for path in FILES) < 60_000
+def test_scripts_and_styles_of_a_page_are_small():
+    sizes = {path.name: path.stat().st_size for path in FILES}
+    shared = sizes.pop("common.js") + sizes.pop("figures.css")
+    assert shared + max(sizes.values()) < 40_000
 
 
 def test_figures_and_pages_give_the_roles_the_same_colours():

@@ -37,7 +37,7 @@ def visit(browser, complaints):
         context = browser.new_context(viewport={"width": width, "height": height}, **settings)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(float(os.environ.get("PATIENCE", 60_000)))
         if not mathematics:  # the formulas of a chapter take seconds to set, and no figure needs them
             page.route("**/tex-chtml.js*", lambda route: route.fulfill(body="", content_type="text/javascript"))
         page.on("pageerror", lambda error: complaints.append(str(error)))

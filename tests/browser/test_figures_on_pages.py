@@ -1,5 +1,6 @@
 """The figures on the pages of the built book: with and without scripts, in the dark, on a phone, from a file."""
 
+import gzip
 import re
 
 import numpy as np
@@ -10,7 +11,14 @@ from tested_transformer.byhand.attention import attention
 from tested_transformer.example import W_K, W_Q, W_V, X
 
 HTML = ROOT / "_build" / "html"
-PAGES = {"attention": "book/attention.html", "positions": "book/positions.html", "weight": "book/index.html"}
+PAGES = {
+    "attention": "book/attention.html",
+    "beam": "book/decode.html",
+    "heads": "book/looking.html",
+    "positions": "book/positions.html",
+    "weight": "book/index.html",
+}
+IN_THE_TABLE = {"attention": "love", "beam": "greedy", "heads": "<eos>", "positions": "pair 0", "weight": "love"}
 pages = pytest.mark.parametrize("name", PAGES)
 
 
@@ -19,8 +27,9 @@ def test_the_built_book_is_the_present_one():
         built = HTML / "_static" / "figures" / path.name
         assert built.is_file(), "run `make book` first"
         assert built.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `make book` again"
-    for name in ("attention", "positions"):
-        (html,) = outputs(ROOT / "book" / f"{name}.ipynb", "text/html")
+    for name in PAGES.keys() - {"weight"}:
+        notebook = (HTML / PAGES[name]).with_suffix(".ipynb").name
+        (html,) = outputs(ROOT / "book" / notebook, "text/html")
         page = (HTML / PAGES[name]).read_text(encoding="utf-8")
         assert html in page, "run `make book` again"
 
@@ -45,7 +54,7 @@ def test_without_scripts_the_tables_are_seen(visit, name):
     page = visit(PAGES[name], java_script_enabled=False)
     figure = page.locator(f"{name}-figure")
     assert figure.locator(".fallback table").first.is_visible()
-    assert figure.locator("th", has_text="love" if name != "positions" else "pair 0").first.is_visible()
+    assert figure.locator("th", has_text=IN_THE_TABLE[name]).first.is_visible()
 
 
 @pages
@@ -121,5 +130,15 @@ def test_the_number_of_the_first_page_moves_and_is_the_packages(visit):
     assert slider.input_value() == "3.9"
 
 
-def test_the_figures_of_a_chapter_are_small(visit):
-    assert sum(path.stat().st_size for path in (HTML / "_static" / "figures").iterdir()) < 60_000
+@pages
+def test_a_page_with_a_figure_is_under_a_megabyte_compressed(name):
+    """With all that it loads, but the font and the program of the formulas, which every page with formulas has."""
+    text = (HTML / PAGES[name]).read_text(encoding="utf-8")
+    html = gzip.compress(text.encode())
+    parts = {p.split("?")[0] for p in re.findall(r'(?:src|href)="((?:\.\./)?_(?:static|images)/[^"]+)"', text)}
+    parts = [(HTML / PAGES[name]).parent / p for p in parts if "mathjax" not in p]
+    assert any(p.name == f"{name}.js" for p in parts)
+    assert len(html) + sum(len(gzip.compress(p.read_bytes())) for p in parts) < 1_000_000
+    assert (
+        max(len(found) for found in re.findall(r'<script type="application/json">(.*?)</script>', text, re.S)) < 150_000
+    )

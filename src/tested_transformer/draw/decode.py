@@ -1,11 +1,13 @@
 """Pictures of searches."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw.interactive import Interactive, written
 from tested_transformer.draw.picture import (
     FAINT,
     INK,
@@ -19,6 +21,8 @@ from tested_transformer.draw.picture import (
 )
 
 Words = tuple[str, ...]
+Following = Mapping[Words, Mapping[str, float]]
+"""After each beginning the tokens that may follow, with their log-probabilities."""
 
 
 @styled
@@ -57,6 +61,41 @@ def tree(
     axes.set(xlim=(-0.4, depth + 0.45), ylim=(0.6 - len(leaves), 0.6))
     axes.set_axis_off()
     return figure
+
+
+def searches(
+    tables: Mapping[str, Following],
+    most: int,
+    first: tuple[int, float],
+    found: Mapping[str, tuple[str, float, float]],
+    plain: Picture,
+) -> Interactive:
+    """Greedy, beam and exhaustive search on some tables, with width and alpha to change.
+
+    A sentence has most tokens at most, or ends with <eos>. `first` is the width and the
+    alpha to start with. `found` is what searches find in the first table: the sentence,
+    its log-probability and its score. Tables go to the page with six decimals.
+    """
+    cells = [(text, written(p, 4), written(s, 4)) for text, p, s in found.values()]
+    columns = ("best sentence", "log-probability", "score")
+    title = f"{next(iter(tables))}: what each search finds, with α = {first[1]}"
+    data = {"tables": [_numbered(*table, most) for table in tables.items()]}
+    data |= {"width": first[0], "alpha": first[1], "widest": 5}
+    return Interactive("beam", data, {title: (list(found), columns, cells)}, plain)
+
+
+def _numbered(text: str, table: Following, most: int) -> dict[str, Any]:
+    """A table as the page needs it: tokens by number, in the order they appear."""
+    ids = {token: 0 for row in table.values() for token in row}
+    ids = {token: n for n, token in enumerate(ids)}
+    rows = {
+        " ".join(str(ids[token]) for token in begun): [
+            [ids[token], round(p, 6)] for token, p in row.items()
+        ]
+        for begun, row in table.items()
+    }
+    end = ids["<eos>"]
+    return {"text": text, "tokens": list(ids), "end": end, "most": most, "rows": rows}
 
 
 @styled

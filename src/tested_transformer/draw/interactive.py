@@ -12,7 +12,7 @@ from tested_transformer.draw.picture import Picture
 from tested_transformer.show import matrix
 
 Table = tuple[Sequence[str], Sequence[str], ArrayLike]
-"""The names of the rows, the names of the columns, the numbers."""
+"""The names of the rows, the names of the columns, and numbers or words."""
 
 
 class Interactive:
@@ -38,7 +38,7 @@ class Interactive:
 
     def __repr__(self) -> str:
         return "\n".join(
-            f"{title}\n{matrix('', x, rows, columns, self.decimals).text}"
+            f"{title}\n{self._text(rows, columns, x)}"
             for title, (rows, columns, x) in self.tables.items()
         )
 
@@ -55,12 +55,18 @@ class Interactive:
             f'<div class="fallback">\n{tables}</div>\n</{self.name}-figure>'
         )
 
+    def _text(self, rows: Any, columns: Any, x: np.ndarray) -> str:
+        if _words(x):
+            lines = zip(rows, x, strict=True)
+            return "\n".join(f"{row}: {', '.join(line)}" for row, line in lines)
+        return matrix("", x, rows, columns, self.decimals).text
+
     def _html(self, title: str, rows: Any, columns: Any, x: np.ndarray) -> str:
-        places = places_of(x, self.decimals)
+        places = 0 if _words(x) else places_of(x, self.decimals)
         head = "".join(f'<th scope="col">{escape(word)}</th>' for word in columns)
         body = "".join(
             f'<tr><th scope="row">{escape(word)}</th>'
-            + "".join(f"<td>{written(value, places)}</td>" for value in row)
+            + "".join(f"<td>{_cell(value, places)}</td>" for value in row)
             + "</tr>\n"
             for word, row in zip(rows, x, strict=True)
         )
@@ -84,12 +90,21 @@ def written(value: float, places: int) -> str:
 
 
 def _table(title: str, rows: Any, columns: Any, x: ArrayLike) -> Table:
-    x = np.asarray(x, dtype=float)
+    x = np.asarray(x)
+    x = x if _words(x) else x.astype(float)
     if x.shape != (len(rows), len(columns)):
         raise ValueError(
             f"{title} has shape {x.shape}, but {len(rows)} rows and {len(columns)} columns are named"
         )
     return rows, columns, x
+
+
+def _words(x: np.ndarray) -> bool:
+    return x.dtype.kind == "U"
+
+
+def _cell(value: Any, places: int) -> str:
+    return escape(value) if isinstance(value, str) else written(value, places)
 
 
 def _plain(key: str, value: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw.interactive import Interactive
 from tested_transformer.draw.picture import (
     FAINT,
     INK,
@@ -19,14 +20,15 @@ from tested_transformer.draw.picture import (
     tiles,
 )
 
+Panels = Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]
+"""For each kind of attention the weights, and the words that read and are read."""
+
 MARKS = "os^Dv*"
 """Shapes of points, so that a group is told by more than its colour."""
 
 
 @styled
-def kinds(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]],
-) -> Picture:
+def kinds(panels: Panels) -> Picture:
     """Small pictures of weights one below the other, each with the words of its sides."""
     sizes = [np.shape(a)[0] for a, _, _ in panels.values()]
     height = 1.0 * len(sizes) + 0.26 * sum(sizes)
@@ -81,6 +83,60 @@ def links(source: Sequence[str], target: Sequence[str], a: ArrayLike) -> Picture
     axes.set(xlim=(-0.03, 1.03), ylim=(-0.3, 1.3))
     axes.set_axis_off()
     return figure
+
+
+def choices(
+    sentences: Mapping[str, Panels],
+    says: Mapping[str, str],
+    first: tuple[str, int, int],
+) -> Interactive:
+    """All heads for some sentences, to choose from: weights (layers, heads, Tq, Tk).
+
+    `says` tells what each kind looks at. `first` is the kind, the layer and the head
+    that are shown at first, counted from 0. The page has three decimals.
+    """
+    kind, layer, head = first
+    shown = next(iter(sentences.values()))
+    tables = {
+        f"{name}, layer {layer + 1}, head {head + 1}: the strongest link of each word": (
+            _stripped(rows),
+            ("reads most", "with the weight"),
+            _strongest(np.asarray(weights)[layer, head], _stripped(columns)),
+        )
+        for name, (weights, rows, columns) in shown.items()
+    }
+    data = {
+        "sentences": [
+            {"text": text, "panels": {name: _panel(*p) for name, p in panels.items()}}
+            for text, panels in sentences.items()
+        ]
+    }
+    data |= {"kinds": dict(says), "kind": kind, "layer": layer, "head": head}
+    weights, rows, columns = shown[kind]
+    below = [row.replace(" → ", "\n→ ") for row in _stripped(rows)]
+    plain = links(columns, below, np.asarray(weights)[layer, head])
+    return Interactive("heads", data, tables, plain)
+
+
+def _stripped(words: Sequence[str]) -> list[str]:
+    return [word.strip() or word for word in words]
+
+
+def _panel(weights: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> dict:
+    numbers = np.round(np.asarray(weights), 3).tolist()
+    return {
+        "rows": _stripped(rows),
+        "columns": _stripped(columns),
+        "weights": numbers,
+    }
+
+
+def _strongest(weights: np.ndarray, columns: Sequence[str]) -> list[tuple[str, str]]:
+    """For each row the word with the largest weight, and the weight."""
+    places = weights.argmax(-1)
+    return [
+        (columns[j], f"{row[j]:.3f}") for j, row in zip(places, weights, strict=True)
+    ]
 
 
 @styled

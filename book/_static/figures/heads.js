@@ -1,0 +1,147 @@
+// Heads: what each head of a trained model looks at, for a few sentences; a word's links when it is chosen.
+"use strict";
+(() => {
+  const { Figure, draw, make, places } = window.figures;
+  const FAINTEST = 0.02; // links below this are not drawn
+  const quoted = (word) => `“${word}”`;
+  const best = (row) => row.indexOf(Math.max(...row));
+  let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
+
+  class HeadsFigure extends Figure {
+    build(data, live) {
+      Object.assign(this, { sentences: data.sentences, sentence: 0, kind: data.kind, layer: data.layer, head: data.head, chosen: null });
+      live.setAttribute("aria-label", "What the heads look at, with sentence, kind and head to choose");
+      groups += 1;
+      const select = make("select", {}, this.sentences.map(({ text }, n) => make("option", { value: n }, text)));
+      select.addEventListener("change", () => { this.sentence = Number(select.value); this.renew(); });
+      const kinds = Object.entries(data.kinds).map(([kind, text]) => this.radio("kind", kind, kind === this.kind, make("span", {}, make("b", {}, kind), ` ${text}`), () => { this.kind = kind; this.renew(); }));
+      this.heads = make("div", { class: "heads" });
+      this.sides = ["reads", "is-read"].map((side) => this.list(side));
+      this.links = draw("svg", { "aria-hidden": "true", preserveAspectRatio: "none" });
+      this.status = make("p", { class: "status", role: "status" });
+      this.all = make("button", { type: "button" }, "All links");
+      this.all.addEventListener("click", () => this.choose(null));
+      this.table = make("table", { class: "numbers" });
+      const name = make("p", { class: "name", id: `heads-${groups}` }, "The heads: choose one");
+      live.append(
+        make("label", { class: "sentence" }, make("span", {}, "sentence"), select),
+        make("fieldset", { class: "kinds" }, make("legend", {}, "kind of attention"), kinds),
+        make("div", { class: "part", role: "radiogroup", "aria-labelledby": name.id }, name, this.heads),
+        make("div", { class: "part" }, this.heading = make("p", { class: "name" }), make("div", { class: "between" }, this.sides[0].box, make("div", {}, this.links), this.sides[1].box)),
+        make("div", { class: "controls" }, this.all), this.status,
+        make("details", {}, make("summary", {}, "All weights of this head as a table"),
+          make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "All weights of this head" }, this.table)));
+      live.addEventListener("keydown", (event) => event.key === "Escape" && this.choose(null));
+      this.renew(true);
+    }
+
+    radio(group, value, checked, shown, change) {
+      const input = make("input", { type: "radio", name: `heads-${group}-${groups}`, value, checked });
+      input.addEventListener("change", change);
+      return make("label", { class: "choice" }, input, shown);
+    }
+
+    get panel() { return this.sentences[this.sentence].panels[this.kind]; }
+    get weights() { return this.panel.weights[this.layer][this.head]; }
+
+    // A column of words, one stop of the Tab key: arrow keys, Home and End move inside.
+    list(side) {
+      const title = make("p", { class: side === "reads" ? "query" : "key" });
+      const words = make("ul", { role: "listbox" });
+      const at = (event) => {
+        const word = event.target.closest("li");
+        return word && [...words.children].indexOf(word);
+      };
+      for (const kind of ["pointerover", "focusin", "click"]) {
+        words.addEventListener(kind, (event) => at(event) != null && this.choose({ side, n: at(event) }));
+      }
+      words.addEventListener("keydown", (event) => {
+        const last = words.children.length - 1, n = at(event);
+        const next = { ArrowUp: n - 1, ArrowDown: n + 1, Home: 0, End: last }[event.key];
+        if (next === undefined) return;
+        event.preventDefault();
+        words.children[Math.max(0, Math.min(last, next))].focus();
+      });
+      return { side, title, words, box: make("div", { class: side }, title, words) };
+    }
+
+    // Another sentence or another kind: other words, other pictures of the heads.
+    renew(first = false) {
+      const { panel } = this, [rows, columns] = [panel.rows, panel.columns];
+      this.heads.style.setProperty("--heads", panel.weights[0].length);
+      this.heads.replaceChildren(...panel.weights.flatMap((heads, layer) => heads.map((weights, head) => {
+        const shown = [this.small(weights), make("span", {}, `layer ${layer + 1}, head ${head + 1}`)];
+        return this.radio("head", `${layer} ${head}`, layer === this.layer && head === this.head, shown, () => { Object.assign(this, { layer, head }); this.show(); });
+      })));
+      for (const [{ title, words, side }, texts] of [[this.sides[0], rows], [this.sides[1], columns]]) {
+        const says = side === "reads" ? "reads" : "is read";
+        title.textContent = says;
+        words.setAttribute("aria-label", says);
+        words.replaceChildren(...texts.map((text, n) => make("li", { role: "option", tabindex: n ? "-1" : "0", "aria-selected": "false" },
+          make("span", { class: "word" }, text), make("span", { class: "weight" }))));
+      }
+      this.links.setAttribute("viewBox", `0 0 100 ${Math.max(rows.length, columns.length)}`);
+      this.links.style.setProperty("--rows", Math.max(rows.length, columns.length));
+      this.chosen = null;
+      this.show(first);
+    }
+
+    // Rows read, columns are read, as in every picture of weights.
+    small(weights) {
+      const tile = (w, i, j) => draw("rect", { x: j, y: i, width: 1, height: 1, "fill-opacity": w });
+      return draw("svg", { class: "tiles", viewBox: `0 0 ${weights[0].length} ${weights.length}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+        weights.map((row, i) => row.map((w, j) => (w < FAINTEST ? [] : tile(w, i, j)))));
+    }
+
+    show(first = false) {
+      const { weights } = this, { rows, columns } = this.panel;
+      this.heading.textContent = `${this.kind}, layer ${this.layer + 1}, head ${this.head + 1}`;
+      const line = (w, i, j) => draw("path", { d: `M0 ${i + 0.5}C50 ${i + 0.5} 50 ${j + 0.5} 100 ${j + 0.5}`, "stroke-width": (1 + 5 * w).toFixed(2), "stroke-opacity": (0.2 + 0.8 * w).toFixed(4), "data-i": i, "data-j": j });
+      this.links.replaceChildren(...weights.flatMap((row, i) => row.flatMap((w, j) => (w < FAINTEST ? [] : line(w, i, j)))));
+      this.table.replaceChildren(
+        make("thead", {}, make("tr", {}, make("td"), columns.map((word) => make("th", { scope: "col" }, word)))),
+        make("tbody", {}, weights.map((row, i) => make("tr", {}, make("th", { scope: "row" }, rows[i]), row.map((w) => make("td", {}, w.toFixed(places([[w]], 3))))))));
+      this.choose(this.chosen, first);
+    }
+
+    // A word and its links, or all links.
+    choose(chosen, first = false) {
+      this.chosen = chosen;
+      const mine = (i, j) => !chosen || (chosen.side === "reads" ? i : j) === chosen.n;
+      for (const path of this.links.children) {
+        path.setAttribute("class", `${chosen?.side ?? "reads"}${mine(Number(path.dataset.i), Number(path.dataset.j)) ? "" : " other"}`);
+      }
+      const across = chosen && (chosen.side === "reads" ? this.weights[chosen.n] : this.weights.map((row) => row[chosen.n]));
+      for (const { side, words } of this.sides) {
+        [...words.children].forEach((word, n) => {
+          const own = chosen?.side === side;
+          word.setAttribute("aria-selected", String(own && n === chosen.n));
+          if (own) word.tabIndex = n === chosen.n ? 0 : -1;
+          const weight = chosen && !own ? across[n] : null;
+          word.lastChild.textContent = weight === null ? "" : weight.toFixed(3);
+          word.style.setProperty("--weight", `${(100 * (weight ?? 0)).toFixed(1)}%`);
+        });
+      }
+      this.all.disabled = !chosen;
+      const words = this.words(across);
+      if (first) this.status.textContent = words;
+      else this.announce(this.status, words);
+    }
+
+    // The links in a sentence: the three largest of a word, or how strong the strongest are.
+    words(across) {
+      const { rows, columns } = this.panel, { chosen, weights } = this;
+      if (!chosen) {
+        const top = weights.map((row) => Math.max(...row)), i = best(top);
+        return `Strongest link: ${quoted(rows[i])} reads ${quoted(columns[best(weights[i])])}, ${top[i].toFixed(3)}. Choose a word to see its links.`;
+      }
+      const [own, others] = chosen.side === "reads" ? [rows, columns] : [columns, rows];
+      const largest = across.map((w, n) => [w, n]).filter(([w]) => w > 0).sort(([a], [b]) => b - a).slice(0, 3);
+      const links = largest.map(([w, n]) => `${quoted(others[n])} ${w.toFixed(3)}`).join(", ");
+      if (!links) return `${quoted(own[chosen.n])} is read by nobody.`;
+      return `${quoted(own[chosen.n])} ${chosen.side === "reads" ? "reads" : "is read by"} ${links}${largest.length < others.length ? " …" : ""}`;
+    }
+  }
+
+  customElements.define("heads-figure", HeadsFigure);
+})();

@@ -1,0 +1,301 @@
+"""Heads: pictures, links, words and tables show the weights of the chosen head, and every reader can choose."""
+
+import numpy as np
+import pytest
+
+from tested_transformer import draw
+
+FIGURE = "heads-figure"
+SAYS = {"encoder": "English reads English", "decoder": "German reads German", "cross": "German reads English"}
+LAYERS, HEADS = 2, 3
+
+
+def weights(seed, rows, columns, causal=False):
+    """Weights of all heads: rows add up to one; some are nothing at all."""
+    w = np.random.default_rng(seed).dirichlet(np.full(columns, 0.3), size=(LAYERS, HEADS, rows))
+    w = np.tril(w + 1e-3) if causal else w
+    return w / w.sum(-1, keepdims=True)
+
+
+def panels(seed, read, written):
+    """A sentence of random words: what each kind weighs, what reads, and what is read."""
+    reads = [f" e{n}" for n in range(read)]
+    writes = [f" g{n}" for n in range(written)]
+    steps = [f"{word.strip()} → {n}" for n, word in enumerate(writes)]
+    return {
+        "encoder": (weights(seed, read, read), reads, reads),
+        "decoder": (weights(seed + 1, written, written, causal=True), steps, writes),
+        "cross": (weights(seed + 2, written, read), steps, reads),
+    }
+
+
+SENTENCES = {"first": panels(0, 4, 5), "second": panels(9, 7, 3)}
+
+
+def figure(sentences=SENTENCES, first=("cross", 1, 0)):
+    return draw.looking.choices(sentences, SAYS, first)
+
+
+@pytest.fixture
+def page(show):
+    return show(figure())
+
+
+def choose(page, text, kind, layer, head):
+    """By mouse, as a reader does."""
+    page.locator(f"{FIGURE} select").select_option(label=text)
+    page.get_by_role("radio", name=f"{kind} {SAYS[kind]}").check()
+    page.get_by_role("radio", name=f"layer {layer + 1}, head {head + 1}").check()
+
+
+def links(page):
+    """What the lines say: from where, to where, how strong, how wide, whether to be seen, and their course."""
+    script = """paths => paths.map(p => [p.dataset.i, p.dataset.j, p.getAttribute('stroke-opacity'),
+        parseFloat(p.getAttribute('stroke-width')), getComputedStyle(p).visibility === 'visible',
+        p.getAttribute('d')])"""
+    found = page.locator(f"{FIGURE} .between path").evaluate_all(script)
+    return [(int(i), int(j), round((float(w) - 0.2) / 0.8, 3), *others) for i, j, w, *others in found]
+
+
+def tiles(page):
+    """The small pictures as matrices, in the order of the page."""
+    script = """svgs => svgs.map(svg => [svg.getAttribute('viewBox').split(' ').map(Number), [...svg.children].map(t =>
+        ['x', 'y', 'fill-opacity'].map(name => Number(t.getAttribute(name))))])"""
+    found = []
+    for (_, _, columns, rows), drawn in page.locator(f"{FIGURE} .tiles").evaluate_all(script):
+        x = np.zeros((int(rows), int(columns)))
+        for j, i, w in drawn:
+            x[int(i), int(j)] = w
+        found.append(x)
+    return found
+
+
+def words(page, side):
+    """The words of a column, each with the weight beside it."""
+    script = "ws => ws.map(w => [w.querySelector('.word').textContent, w.querySelector('.weight').textContent])"
+    return page.locator(f"{FIGURE} .{side} li").evaluate_all(script)
+
+
+def word(page, side, n):
+    return page.locator(f"{FIGURE} .{side} li").nth(n)
+
+
+def status(page):
+    return page.locator(f"{FIGURE} [role=status]")
+
+
+# What is shown
+
+
+@pytest.mark.parametrize("kind", SAYS)
+def test_pictures_links_and_table_show_the_weights_of_every_head(page, kind):
+    page.locator("details").evaluate("e => e.open = true")
+    for text, kinds in SENTENCES.items():
+        w, rows, columns = kinds[kind]
+        choose(page, text, kind, 0, 0)
+        shown = tiles(page)
+        assert len(shown) == LAYERS * HEADS
+        rounded = np.round(w, 3)
+        for (layer, head), small in zip(np.ndindex(LAYERS, HEADS), shown, strict=True):
+            assert np.array_equal(small, np.where(rounded[layer, head] < 0.02, 0, rounded[layer, head])), (layer, head)
+        for layer, head in np.ndindex(LAYERS, HEADS):
+            choose(page, text, kind, layer, head)
+            lines = links(page)
+            assert {(i, j): x for i, j, x, *_ in lines} == {
+                (i, j): x for (i, j), x in np.ndenumerate(rounded[layer, head]) if x >= 0.02
+            }
+            assert all(seen for *_, seen, _ in lines)
+            for i, j, _, _, _, path in lines:
+                assert path.startswith(f"M0 {i + 0.5}C") and path.endswith(f" 100 {j + 0.5}")  # noqa: PT018
+            strengths = sorted((x, width) for _, _, x, width, *_ in lines)
+            assert [width for _, width in strengths] == sorted(width for _, width in strengths)
+            script = "table => [...table.rows].map(row => [...row.cells].map(cell => cell.textContent))"
+            head_row, *body = page.locator("details table").evaluate(script)
+            assert head_row == ["", *(c.strip() for c in columns)]
+            assert [row[0] for row in body] == [r.strip() for r in rows]
+            assert np.array_equal(np.array([row[1:] for row in body], dtype=float), rounded[layer, head])
+
+
+def test_the_columns_are_named_and_hold_the_words_of_the_kind(page):
+    for text, kinds in SENTENCES.items():
+        for kind, (_, rows, columns) in kinds.items():
+            choose(page, text, kind, 1, 2)
+            for side, title, expected in (("reads", "reads", rows), ("is-read", "is read", columns)):
+                assert page.locator(f".{side} p").inner_text() == title
+                assert [w for w, _ in words(page, side)] == [e.strip() for e in expected]
+            assert page.locator(".name").last.inner_text() == f"{kind}, layer 2, head 3"
+
+
+def test_the_figure_starts_with_what_it_was_told_and_with_what_the_fallback_says(show):
+    page = show(figure(first=("decoder", 0, 2)))
+    assert page.locator(".name").last.inner_text() == "decoder, layer 1, head 3"
+    assert page.get_by_role("radio", name="layer 1, head 3").is_checked()
+    assert page.get_by_role("radio", name="decoder").is_checked()
+    script = "table => [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.textContent))"
+    rows = page.locator(".fallback table", has_text="decoder, layer 1, head 3").evaluate(script)
+    for n, (name, most, weight) in enumerate(rows):
+        word(page, "reads", n).hover()
+        beside = dict(words(page, "is-read"))
+        assert words(page, "reads")[n][0] == name
+        assert beside[most] == weight == max(beside.values())
+
+
+# A word and its links
+
+
+@pytest.mark.parametrize("how", ["hover", "focus", "click"])
+def test_a_word_shows_its_own_links_and_their_weights(page, how):
+    choose(page, "second", "cross", 1, 1)
+    for side in ("reads", "is-read"):
+        shows_its_links(page, side, how)
+
+
+def shows_its_links(page, side, how):
+    w = np.round(SENTENCES["second"]["cross"][0][1, 1], 3)
+    n, axis = 1, ("reads", "is-read").index(side)
+    getattr(word(page, side, n), how)()
+    expected = w[n] if side == "reads" else w[:, n]
+    other = "is-read" if side == "reads" else "reads"
+    assert [x for _, x in words(page, other)] == [f"{x:.3f}" for x in expected]
+    assert {x for _, x in words(page, side)} == {""}
+    assert {line[:2][axis] for line in links(page) if line[4]} == {n}
+    assert sum(line[4] for line in links(page)) == (expected >= 0.02).sum()
+    assert [e.get_attribute("aria-selected") for e in page.locator(f".{side} li").all()].count("true") == 1
+    assert word(page, side, n).get_attribute("aria-selected") == "true"
+
+
+def test_all_links_come_back_by_button_by_escape_and_with_other_words(page):
+    button = page.get_by_role("button", name="All links")
+    everything = len(links(page))
+    assert button.is_disabled()
+    ways = (button.click, lambda: page.keyboard.press("Escape"), lambda: choose(page, "first", "encoder", 1, 0))
+    for back in ways:
+        word(page, "reads", 0).click()
+        assert sum(line[4] for line in links(page)) < everything
+        back()
+        assert all(line[4] for line in links(page))
+        assert {x for side in ("reads", "is-read") for _, x in words(page, side)} == {""}
+
+
+def test_a_chosen_word_stays_when_the_head_changes(page):
+    word(page, "reads", 2).click()
+    page.get_by_role("radio", name="layer 1, head 2").check()
+    w = np.round(SENTENCES["first"]["cross"][0][0, 1], 3)
+    assert [x for _, x in words(page, "is-read")] == [f"{x:.3f}" for x in w[2]]
+
+
+def test_the_links_of_a_word_are_told_largest_first(page):
+    choose(page, "second", "encoder", 0, 1)
+    w = np.round(SENTENCES["second"]["encoder"][0][0, 1], 3)
+    word(page, "reads", 4).click()
+    status(page).get_by_text("“e4” reads").wait_for()
+    largest = ", ".join(f"“e{j}” {w[4, j]:.3f}" for j in np.argsort(-w[4], kind="stable")[:3])
+    assert status(page).inner_text() == f"“e4” reads {largest} …"
+    word(page, "is-read", 4).click()
+    status(page).get_by_text("“e4” is read by").wait_for()
+    largest = ", ".join(f"“e{i}” {w[i, 4]:.3f}" for i in np.argsort(-w[:, 4], kind="stable")[:3] if w[i, 4])
+    assert status(page).inner_text().startswith(f"“e4” is read by {largest}")
+    page.keyboard.press("Escape")
+    status(page).get_by_text("Strongest link").wait_for()
+    i, j = np.unravel_index(w.argmax(), w.shape)
+    assert f"“e{i}” reads “e{j}”, {w[i, j]:.3f}." in status(page).inner_text()
+
+
+def test_a_word_that_nobody_reads_says_so(show):
+    w = np.zeros((1, 1, 2, 2))
+    w[..., 0] = 1
+    page = show(draw.looking.choices({"a": {"cross": (w, "xy", "ab")}}, {"cross": ""}, ("cross", 0, 0)))
+    word(page, "is-read", 1).click()
+    status(page).get_by_text("“b” is read by nobody.").wait_for()
+
+
+# For every reader
+
+
+def test_all_of_it_works_with_the_keyboard_alone(page):
+    focused = "document.activeElement"
+    page.keyboard.press("Tab")
+    assert page.evaluate(f"{focused}.tagName") == "SELECT"
+    page.keyboard.press("ArrowDown")
+    assert len(words(page, "is-read")) == 7, "the second sentence"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(f"{focused}.value") == "decoder"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".name").last.inner_text() == "decoder, layer 2, head 2"
+    page.keyboard.press("Tab")
+    side, place = f"{focused}.closest('div').className", f"[...{focused}.parentElement.children].indexOf({focused})"
+    assert page.evaluate(side) == "reads"
+    for key, n in (("ArrowDown", 1), ("End", 2), ("ArrowDown", 2), ("ArrowUp", 1), ("Home", 0), ("ArrowUp", 0)):
+        page.keyboard.press(key)
+        assert page.evaluate(place) == n
+        assert word(page, "reads", n).get_attribute("aria-selected") == "true"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    assert page.evaluate(side) == "is-read"
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate(place) == 1, "back to the word that was chosen"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate(f"{focused}.textContent") == "All links"
+    page.keyboard.press("Enter")
+    assert all(line[4] for line in links(page))
+
+
+def test_touch_chooses_a_word_and_everything_is_large_enough(show):
+    page = show(figure(), width=390, height=800, has_touch=True, is_mobile=True)
+    word(page, "reads", 2).tap()
+    assert {line[0] for line in links(page) if line[4]} == {2}
+    word(page, "is-read", 1).tap()
+    assert {line[1] for line in links(page) if line[4]} == {1}
+    page.get_by_role("button", name="All links").tap()
+    assert all(line[4] for line in links(page))
+    page.locator(".heads .choice").nth(3).tap()
+    assert page.locator(".name").last.inner_text() == "cross, layer 2, head 1"
+    small = "e => { const {width, height} = e.getBoundingClientRect(); return Math.min(width, height) }"
+    assert (
+        min(page.locator(".live :is(select, .choice, li, button, summary)").evaluate_all(f"es => es.map({small})"))
+        >= 44
+    )
+
+
+def test_lines_end_at_their_words(page):
+    for text in SENTENCES:
+        choose(page, text, "cross", 0, 0)
+        middle = "e => { const {y, height} = e.getBoundingClientRect(); return y + height / 2 }"
+        box = page.locator(".between svg").bounding_box()
+        rows = max(len(words(page, side)) for side in ("reads", "is-read"))
+        for side in ("reads", "is-read"):
+            for n, y in enumerate(page.locator(f".{side} li").evaluate_all(f"es => es.map({middle})")):
+                assert abs(box["y"] + (n + 0.5) * box["height"] / rows - y) < 1.5
+
+
+def test_words_stay_words(show):
+    evil = ("<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "'\"&lt;b&gt;")
+    w = np.full((1, 1, 3, 3), 1 / 3)
+    page = show(draw.looking.choices({evil[0]: {evil[1]: (w, evil, evil)}}, {evil[1]: evil[2]}, (evil[1], 0, 0)))
+    assert page.locator(".live img, .live script, .live b b").count() == 0
+    assert [w for w, _ in words(page, "reads")] == list(evil)
+    assert page.locator("option").all_text_contents() == [evil[0]]
+    word(page, "reads", 1).click()
+    status(page).get_by_text(f"“{evil[1]}” reads").wait_for()
+
+
+def test_a_figure_that_fails_leaves_the_tables(show, complaints):
+    broken = figure()
+    del broken.data["kinds"]
+    page = show(broken)
+    assert page.locator(".fallback").is_visible()
+    assert page.locator(".live").count() == 0
+    assert len(complaints) == 1
+    complaints.clear()
+
+
+def test_two_figures_on_a_page_choose_for_themselves(show):
+    one = figure()
+    html = one._repr_html_()
+    one._repr_html_ = lambda: html + html
+    page = show(one)
+    page.get_by_role("radio", name="encoder").first.check()
+    assert page.locator(".name").all_inner_texts()[1::2] == ["encoder, layer 2, head 1", "cross, layer 2, head 1"]
