@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 
 from tested_transformer.draw.picture import (
@@ -19,15 +20,17 @@ from tested_transformer.draw.picture import (
 
 MARKS = "os^Dv*"
 """Shapes of points, so that a group is told by more than its colour."""
+HALO = [withStroke(linewidth=3, foreground="white")]
 
 
 @styled
 def cosines(panels: Mapping[str, ArrayLike], texts: Sequence[str]) -> Picture:
     """Cosines of all texts with all texts, one panel below the other."""
     n = len(texts)
-    figure, rows = picture(6, len(panels) * (0.6 + 0.45 * n), len(panels))
+    figure, rows = picture(5.4, len(panels) * (0.6 + 0.45 * n), len(panels))
     for (axes,), (title, x) in zip(rows, panels.items(), strict=True):
         tiles(axes, x, WEIGHTS, (0, 1.3), decimals=2)
+        axes.set_anchor("E")  # the long labels stand to the left
         axes.set_title(title, loc="center")
         axes.set_yticks(range(n), [f"{text}  {i}" for i, text in enumerate(texts, 1)])
         axes.set_xticks(range(n), range(1, n + 1))
@@ -49,9 +52,8 @@ def kinds(
             look = {"color": colour, "marker": mark, "s": 40, "alpha": 0.75}
             axes.scatter(*points[members].T, label=name, **look)
         for i, word in named.items():
-            axes.annotate(
-                word, points[i], (5, 4), textcoords="offset points", color=INK
-            )
+            look = {"textcoords": "offset points", "path_effects": HALO, "zorder": 3}
+            axes.annotate(word, points[i], (5, 4), color=INK, **look)
         axes.margins(0.12)
         axes.set(xticks=[], yticks=[])
         axes.set_title(title, loc="center")

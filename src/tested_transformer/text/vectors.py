@@ -76,7 +76,7 @@ def neighbours(
 
 
 def cooccurrence(
-    texts: Sequence[Int[np.ndarray, " T"]], vocab_size: int, window: int
+    texts: Sequence[Int[np.ndarray, " _"]], vocab_size: int, window: int
 ) -> Int[np.ndarray, "V V"]:
     """How often each word (by id) stands at most `window` words from each other."""
     counts = np.zeros((vocab_size, vocab_size), dtype=int)
@@ -142,7 +142,7 @@ def skip_gram_step(
 
 
 def train_skip_gram(
-    texts: Sequence[Int[np.ndarray, " T"]],
+    texts: Sequence[Int[np.ndarray, " _"]],
     vocab_size: int,
     d_model: int,
     pieces: Int[np.ndarray, "V M"] | None = None,
@@ -201,7 +201,7 @@ def _signs(others: Float[np.ndarray, "P M D"]) -> Float[np.ndarray, " M"]:
 
 
 def _require(
-    texts: Sequence[Int[np.ndarray, " T"]],
+    texts: Sequence[Int[np.ndarray, " _"]],
     vocab_size: int,
     pieces: Int[np.ndarray, "R M"],
     **least: tuple[int, int],
