@@ -294,15 +294,17 @@ def test_what_is_drawn_follows_the_chances(monkeypatch):
     assert np.allclose(shares, noise(np.array([7, 1, 2])), rtol=0, atol=0.015)
 
 
-def test_the_rate_falls_to_zero_in_a_line_and_each_epoch_takes_every_text_once(monkeypatch):
+def test_the_rate_falls_to_zero_and_each_epoch_takes_every_text_once_in_an_order_of_its_own(monkeypatch):
     seen = []
     monkeypatch.setattr(
         "tested_transformer.text.vectors.skip_gram_step",
         lambda table, out, pieces, ids, drawn, window, rate: seen.append((int(ids[0]), rate)),
     )
-    train_skip_gram([np.array([i, i]) for i in range(4)], 4, 2, rate=0.8, epochs=2)
-    assert np.allclose([rate for _, rate in seen], 0.1 * np.arange(8, 0, -1))
-    assert sorted(i for i, _ in seen[:4]) == sorted(i for i, _ in seen[4:]) == [0, 1, 2, 3]
+    train_skip_gram([np.array([i, i]) for i in range(9)], 9, 2, rate=1.8, epochs=2)
+    assert np.allclose([rate for _, rate in seen], 0.1 * np.arange(18, 0, -1))
+    first, second = [i for i, _ in seen[:9]], [i for i, _ in seen[9:]]
+    assert sorted(first) == sorted(second) == list(range(9))
+    assert len({*map(tuple, [first, second, range(9)])}) == 3, "in a new order each time"
 
 
 def test_minus_one_is_no_piece():
