@@ -21,3 +21,4 @@ from tested_transformer.draw import tokens as tokens
 from tested_transformer.draw import train as train
 from tested_transformer.draw import transformer as transformer
 from tested_transformer.draw import translation as translation
+from tested_transformer.draw import vectors as vectors
