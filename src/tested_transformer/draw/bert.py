@@ -42,7 +42,7 @@ def roles(panels: Mapping[str, ArrayLike], kinds: Sequence[str]) -> Picture:
     figure, (row,) = picture(7.2, 3.0, columns=len(panels))
     kinds = np.asarray(kinds)
     for n, (axes, (title, places)) in enumerate(zip(row, panels.items(), strict=True)):
-        for kind, colour, mark in zip(np.unique(kinds), SERIES, MARKS, strict=True):
+        for kind, colour, mark in zip(np.unique(kinds), SERIES, MARKS, strict=False):
             x, y = np.asarray(places)[kinds == kind].T
             look = {"color": colour, "marker": mark, "s": 22, "alpha": 0.7}
             axes.scatter(x, y, label=kind if n == 0 else None, **look)
