@@ -7,8 +7,9 @@ from models import randomised
 from torch.nn import functional as F
 
 from tested_transformer.config import Config
-from tested_transformer.model.bert import Bert, Pretraining
-from tested_transformer.training import pretraining
+from tested_transformer.model.bert import Bert, Classifier, Pretraining
+from tested_transformer.training import finetuning, pretraining
+from tested_transformer.training.finetuning import fine_tune
 from tested_transformer.training.pretraining import objective, prepare, pretrain, shuffled
 
 CONFIG = Config(30, 8, 16, 2, 1, dropout=0.0, max_len=24, activation="gelu", attention_bias=True)
@@ -118,12 +119,17 @@ def test_a_seed_fixes_the_run_and_another_changes_it():
     assert first != other
 
 
-def test_the_rate_rises_stays_and_falls(monkeypatch):
-    class Spy(torch.optim.SGD):
-        def step(self):
-            rates.append(self.param_groups[0]["lr"])
+class Spy(torch.optim.SGD):
+    """Takes no step, and notes the rate that it would have taken it with."""
 
-    rates = []
+    rates: list
+
+    def step(self):
+        self.rates.append(self.param_groups[0]["lr"])
+
+
+def test_the_rate_rises_stays_and_falls(monkeypatch):
+    rates = Spy.rates = []
     monkeypatch.setattr(pretraining, "create_adam", lambda parameters: Spy(parameters, lr=1.0))
     pretrain(model(), PAIRS, MASK, 20, 0.5, size=4)
     expected = [0.25, 0.5, *[0.5] * 10, *(0.5 * left / 8 for left in range(8, 0, -1))]
@@ -133,3 +139,58 @@ def test_the_rate_rises_stays_and_falls(monkeypatch):
 def test_few_texts_are_learned_by_heart():
     losses = pretrain(model(), SINGLES, MASK, 60, 0.02, size=7, dynamic=False)
     assert losses[-1] < losses[0] / 4
+
+
+# Fine-tuning
+
+IDS = torch.tensor(np.random.default_rng(1).integers(5, 30, size=(12, 6)))
+LABELS = (IDS[:, 2] > 17).long()
+
+
+def classifier():
+    return Classifier(randomised(Bert(CONFIG)), 2)
+
+
+def test_a_classifier_is_a_map_of_the_pooled_vector_and_begins_undecided():
+    found = classifier()
+    assert torch.equal(found(IDS), torch.zeros(12, 2, dtype=torch.float64))
+    randomised(found.head)
+    expected = found.bert.pool(found.bert(IDS)) @ found.head.weight.T + found.head.bias
+    assert torch.allclose(found(IDS), expected, rtol=0, atol=1e-12)
+    segments = torch.ones_like(IDS)
+    assert not torch.allclose(found(IDS), found(IDS, segments), atol=1e-4)
+
+
+def test_a_class_alone_is_refused():
+    with pytest.raises(ValueError, match=r"n_classes \(1\) must be at least 2"):
+        Classifier(Bert(CONFIG), 1)
+
+
+def test_fine_tuning_learns_and_moves_all_of_the_model():
+    found = classifier()
+    before = {name: p.clone() for name, p in found.named_parameters()}
+    losses = fine_tune(found, IDS, LABELS, 60, 0.01, size=12)
+    assert losses[0] == pytest.approx(np.log(2))
+    assert losses[-1] < 0.2
+    assert torch.equal(found(IDS).argmax(-1), LABELS)
+    still = {name for name, p in found.named_parameters() if torch.equal(p, before[name])}
+    assert still == set()
+
+
+def test_a_seed_fixes_the_batches_of_fine_tuning():
+    first, again, other = (fine_tune(classifier(), IDS, LABELS, 5, 0.01, size=4, seed=s) for s in (0, 0, 1))
+    assert first == again
+    assert first != other
+
+
+def test_the_rate_of_fine_tuning_rises_and_falls(monkeypatch):
+    rates = Spy.rates = []
+    monkeypatch.setattr(finetuning, "create_adam", lambda parameters: Spy(parameters, lr=1.0))
+    fine_tune(classifier(), IDS, LABELS, 20, 0.5, size=4)
+    assert rates == pytest.approx([0.25, 0.5, *(0.5 * left / 18 for left in range(18, 0, -1))])
+
+
+@pytest.mark.parametrize("size", [0, 13])
+def test_a_batch_larger_than_the_texts_is_refused(size):
+    with pytest.raises(ValueError, match=rf"size \({size}\) must be at least 1 and at most the number of texts \(12\)"):
+        fine_tune(classifier(), IDS, LABELS, 1, 0.01, size=size)

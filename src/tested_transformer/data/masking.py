@@ -39,7 +39,7 @@ def swap_seconds(
 ) -> tuple[list[tuple[Text, Text]], Int[np.ndarray, "N"]]:
     """Half of the pairs get the second text of another pair (Devlin et al., 2019).
 
-    Returns the pairs, and for each 0 where its second text follows, 1 where it does not.
+    Returns the pairs, and for each 0 if its second text follows, 1 if it does not.
     """
     if len(pairs) < 2:
         raise ValueError(f"there must be at least two pairs to swap, not {len(pairs)}")

@@ -118,6 +118,26 @@ class Pretraining(nn.Module):
         return words, self.next_head(self.bert.pool(x))
 
 
+class Classifier(nn.Module):
+    """A `Bert` with one linear map on its pooled vector, which begins at zero."""
+
+    def __init__(self, bert: Bert, n_classes: int) -> None:
+        super().__init__()
+        if n_classes < 2:
+            raise ValueError(f"n_classes ({n_classes}) must be at least 2")
+        self.bert = bert
+        like = bert.pooler.weight
+        self.head = nn.Linear(bert.config.d_model, n_classes).to(like)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def forward(
+        self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
+    ) -> Float[Tensor, "B C"]:
+        """A logit for each class."""
+        return self.head(self.bert.pool(self.bert(ids, segments)))
+
+
 def look_up(
     table: nn.Embedding, ids: Int[Tensor, "*B"], name: str
 ) -> Float[Tensor, "*B D"]:
