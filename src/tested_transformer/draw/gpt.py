@@ -24,7 +24,7 @@ def likeliest(
 
     A dashed line marks where the k likeliest end, bars of the nucleus are filled.
     """
-    figure, (row,) = picture(7.2, 4.2, columns=len(panels))
+    figure, (row,) = picture(7.2, 4.6, columns=len(panels), sharex=True)
     for axes, (title, (p, words, nucleus)) in zip(row, panels.items(), strict=True):
         places = np.arange(len(words))
         look = {"edgecolor": QUERY, "height": 0.75}
@@ -40,15 +40,15 @@ def likeliest(
 
 
 @styled
-def trade(points: Mapping[str, tuple[float, float]]) -> Picture:
-    """For each way to draw: the share of new texts across, of sound ones upwards."""
+def trade(points: Mapping[str, tuple[int, float]]) -> Picture:
+    """For each way to draw: different words across, the share of sound triples up."""
     figure, ((axes,),) = picture(5.8, 3.8)
     marks = "os^DvP*"
-    for n, (name, (new, sound)) in enumerate(points.items()):
+    for n, (name, (words, sound)) in enumerate(points.items()):
         look = {"color": SERIES[n % len(SERIES)], "marker": marks[n % len(marks)]}
-        axes.scatter(new, sound, s=60, label=name, **look)
-    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-    axes.set_xlabel("different texts of a hundred")
+        axes.scatter(words, sound, s=60, label=name, **look)
+    axes.set(xlim=(0, None), ylim=(0, 1.03))
+    axes.set_xlabel("different words in a hundred texts")
     axes.set_ylabel("share of known word triples")
     figure.legend(loc="outside right center")
     return figure
