@@ -128,6 +128,19 @@ class Spy(torch.optim.SGD):
         self.rates.append(self.param_groups[0]["lr"])
 
 
+def test_the_order_of_batches_changes_with_the_seed_and_with_each_reading(monkeypatch):
+    orders = []
+
+    def noted(prepared, size, lots):
+        orders.append(lots.random())
+        yield prepared
+
+    monkeypatch.setattr(pretraining, "shuffled", noted)
+    for seed in (0, 1):
+        pretrain(model(), PAIRS, MASK, 2, 0.01, seed=seed, dynamic=False)
+    assert len(set(orders)) == 4
+
+
 def test_the_rate_rises_stays_and_falls(monkeypatch):
     rates = Spy.rates = []
     monkeypatch.setattr(pretraining, "create_adam", lambda parameters: Spy(parameters, lr=1.0))
