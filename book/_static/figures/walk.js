@@ -17,6 +17,9 @@
       return make("var", { class: ROLES[name] }, name, below ? make("sub", {}, below) : [], above ? make("sup", {}, above) : []);
     });
 
+  // The letter of an axis, upright: V counts tokens here, it is not the values.
+  const axis = (letter) => letter.split(/_(?=[kv])/).map((part, i) => (i ? make("sub", {}, part) : part));
+
   class WalkFigure extends Figure {
     build(data, live) {
       Object.assign(this, data, { at: 0, run: 0, head: 0, followed: { S: 0, T: 1 } });
@@ -126,7 +129,7 @@
         ...(step.tables.some(({ axes }) => axes[0] === "H") ? [this.heads(step)] : []),
         make("div", { class: "matrices" }, step.tables.map((table) => this.table(table))),
         ...(said ? [make("p", { class: "said" }, said)] : []),
-        make("p", { class: "letters" }, letters.map((letter, i) => [i ? ", " : "", make("b", {}, symbols(letter)), ` ${this.axes[letter]}`])),
+        make("p", { class: "letters" }, letters.map((letter, i) => [i ? ", " : "", make("b", {}, axis(letter)), ` ${this.axes[letter]}`])),
         make("p", { class: "open" }, make("a", { href: this.links[this.at] }, `Chapter: ${step.chapter}`, make("span", { "aria-hidden": "true" }, " →"))));
       if (hadFocus) this.what.querySelector("input:checked")?.focus();
       this.mark(step);
@@ -151,10 +154,10 @@
 
     // A tensor with the words of its axes; the row of the followed token is lit, or its column if the table lies on its side.
     table(table) {
-      const axes = table.axes.filter((axis) => axis !== "H"), straight = this.values(table);
+      const axes = table.axes.filter((letter) => letter !== "H"), straight = this.values(table);
       const x = table.turned ? straight[0].map((_, c) => straight.map((row) => row[c])) : straight;
       const [across, down] = table.turned ? [axes[0], axes[1]] : [axes[1], axes[0]];
-      const names = (axis, count) => this.words[axis] ?? [...Array(count).keys()].map((c) => String(c + 1));
+      const names = (letter, count) => this.words[letter] ?? [...Array(count).keys()].map((c) => String(c + 1));
       const columns = table.columns.length ? table.columns : names(across, x[0].length);
       const rows = names(down, x.length).map((word, i) => (table.name === "answers" ? `${word} → ${this.words.V[this.wanted[i]]}` : word));
       const most = table.kind === "share" ? 1 : Math.max(...x.flat().map(number).filter(Number.isFinite).map(Math.abs));
@@ -165,8 +168,8 @@
         return make("td", { class: `${sign}${lit(i, c) ? " lit" : ""}`, style }, value);
       };
       const head = (word, c) => make("th", { scope: "col", class: table.turned && lit(0, c) ? "lit" : null }, word);
-      const caption = make("caption", {}, symbols(table.title), make("span", {}, " (", table.axes.map((axis, i) => [i ? ", " : "", symbols(axis)]), `) = (${table.shape.join(", ")})`));
-      return make("div", { class: "scrolls" }, make("table", { class: `matrix tensor ${table.kind}`, "data-name": table.name }, caption,
+      const caption = make("caption", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})`));
+      return make("div", { class: "scrolls" }, make("table", { class: `matrix tensor${table.turned ? " turned" : ""}`, "data-name": table.name }, caption,
         make("thead", {}, make("tr", {}, make("td"), columns.map(head))),
         make("tbody", {}, x.map((row, i) => make("tr", {}, make("th", { scope: "row", class: !table.turned && lit(i, 0) ? "lit" : null }, rows[i]), row.map((value, c) => cell(value, i, c)))))));
     }

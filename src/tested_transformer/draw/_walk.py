@@ -166,7 +166,7 @@ def _feed_forward(
 
 
 def _add_norm(side: str, i: int, norm: int, length: str, about: str) -> Step:
-    at, place = f"{side}.layers.{i}.addnorm_{norm}", "addnorm#add--norm-together"
+    at, place = f"{side}.layers.{i}.addnorm_{norm}", "addnorm#add-norm-together"
     added = Table("the sum", f"{at}.added", (length, "D"))
     tables = added, Table("each row normed", f"{at}.out", (length, "D"))
     return Step(side, i, "Add & norm", "", "norm", place, ABOUT[about], tables)

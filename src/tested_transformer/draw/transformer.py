@@ -224,4 +224,4 @@ def _texts(x: np.ndarray) -> list:
     if x.ndim > 1:
         return [_texts(row) for row in x]
     places = 0 if np.issubdtype(x.dtype, np.integer) else 2
-    return ["−∞" if value == -np.inf else written(value, places) for value in x]
+    return ["−∞" if value == -np.inf else written(float(value), places) for value in x]
