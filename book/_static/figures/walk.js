@@ -22,7 +22,7 @@
 
   class WalkFigure extends Figure {
     build(data, live) {
-      Object.assign(this, data, { at: 0, run: 0, head: 0, followed: { S: 0, T: 1 } });
+      Object.assign(this, data, { at: 0, run: 0, head: 0, followed: { S: 0, T: 1 }, number: [...document.querySelectorAll("walk-figure")].indexOf(this) });
       live.setAttribute("aria-label", "Map of the Transformer, step by step");
       this.links = [...this.querySelectorAll(".fallback tbody a")].map((a) => a.getAttribute("href"));
       this.boxes = this.steps.map((step, n) => this.button(step, n));
@@ -82,7 +82,7 @@
     }
 
     chooser(letter) {
-      const name = `follow-${letter}-${document.querySelectorAll("walk-figure .live").length}`;
+      const name = `follow-${letter}-${this.number}`;
       const chips = this.words[letter].map((word, i) => {
         const input = make("input", { type: "radio", name, value: i, checked: i === this.followed[letter] });
         input.addEventListener("change", () => { this.followed[letter] = i; this.show(); });
@@ -138,7 +138,7 @@
 
     heads(step) {
       const count = step.tables.find(({ axes }) => axes[0] === "H").shape[0];
-      const name = `head-${document.querySelectorAll("walk-figure .live").length}`;
+      const name = `head-${this.number}`;
       return make("fieldset", { class: "tokens heads" }, make("legend", {}, "Head"), [...Array(count).keys()].map((h) => {
         const input = make("input", { type: "radio", name, value: h, checked: h === this.head });
         input.addEventListener("change", () => { this.head = h; this.show(); });
@@ -192,7 +192,7 @@
       }
       if (step.says === "next") {
         const chances = this.steps.flatMap(({ tables }) => tables).find(({ name }) => name === "probabilities").values[this.run][t];
-        const best = chances.reduce((top, p, j) => (number(p) > number(chances[top]) ? j : top), 0), right = this.wanted[t];
+        const best = this.best[this.run][t], right = this.wanted[t]; // the rounded numbers may be equal
         const verdict = best === right ? "That is right." : `Right would be ${quoted(this.words.V[right])}, ${chances[right]}.`;
         return `After ${word} the most probable token is ${quoted(this.words.V[best])}, ${chances[best]}. ${verdict}`;
       }

@@ -176,6 +176,7 @@ def walk(
     data = {
         "words": {"S": source, "T": target, "V": vocabulary},
         "wanted": wanted,
+        "best": [np.argmax(run["probabilities"], -1).tolist() for run in runs.values()],
         "runs": list(runs),
         "axes": AXES,
         "steps": [_step(step, runs) for step in path],
