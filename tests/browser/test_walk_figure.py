@@ -244,13 +244,6 @@ def test_without_scripts_every_step_is_a_line_with_a_living_link(visit):
     assert page.url.endswith("book/attention.html#softmax-from-scores-to-shares")
 
 
-def test_on_paper_the_steps_are_listed(visit):
-    page = visit("book/transformer.html")
-    page.emulate_media(media="print")
-    assert page.locator("walk-figure .fallback table.words").is_visible()
-    assert not page.locator("walk-figure .live").is_visible()
-
-
 def test_on_a_phone_boxes_are_large_and_the_panel_comes_into_view(visit):
     page = visit(
         "book/transformer.html", width=390, height=844, has_touch=True, is_mobile=True, reduced_motion="reduce"
@@ -266,12 +259,21 @@ def test_on_a_phone_boxes_are_large_and_the_panel_comes_into_view(visit):
     assert current(page).startswith("6.")
 
 
-def test_the_ways_around_and_across_are_drawn_where_there_is_room(visit):
-    page = visit("book/transformer.html")
+def test_the_ways_around_and_across_are_drawn_where_there_is_room(page):
     tips = page.locator("walk-figure .lines path").get_attribute("d").count("L")
     assert tips == 2 * (6 + 11) + 2 * (5 + 1), "an arrow from stop to stop, around each sub-layer, and to the memory"
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_function("!document.querySelector('walk-figure .lines path').getAttribute('d')")
+
+
+def test_a_table_that_is_too_wide_can_be_scrolled_with_the_keyboard(page):
+    box(page, "8. Encoder, feed-forward").click()
+    assert page.locator(".what .scrolls[tabindex]").count() == 0
+    page.set_viewport_size({"width": 230, "height": 700})
+    page.locator(".what .scrolls[tabindex]").first.focus()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "widened, max(0, …)"
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.wait_for_function("!document.querySelector('.what .scrolls[tabindex]')")
 
 
 def test_words_stay_words(show):

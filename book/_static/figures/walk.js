@@ -45,7 +45,8 @@
       const runs = this.runs.length > 1 ? onOff(this.runs[1], false, (on) => { this.run = Number(on); this.show(); }) : [];
       live.append(make("div", { class: "controls" }, runs), make("div", { class: "walk" }, this.map, this.panel), this.heard);
       this.show(true);
-      new ResizeObserver(() => this.trace()).observe(this.map);
+      const resized = new ResizeObserver(() => { this.trace(); this.reach(); });
+      for (const element of [this.map, this.panel]) resized.observe(element);
     }
 
     button(step, n) {
@@ -133,7 +134,19 @@
         make("p", { class: "open" }, make("a", { href: this.links[this.at] }, `Chapter: ${step.chapter}`, make("span", { "aria-hidden": "true" }, " →"))));
       if (hadFocus) this.what.querySelector("input:checked")?.focus();
       this.mark(step);
+      this.reach();
       if (!first) this.announce(this.heard, `${this.at + 1} of ${this.steps.length}: ${this.where(step)}. ${said}`);
+    }
+
+    // A table that does not fit scrolls in its box, which the keyboard can then reach.
+    reach() {
+      for (const box of this.what.querySelectorAll(".scrolls")) {
+        const wide = box.scrollWidth > box.clientWidth + 1;
+        for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": box.dataset.title })) {
+          if (wide) box.setAttribute(name, value);
+          else box.removeAttribute(name);
+        }
+      }
     }
 
     heads(step) {
@@ -169,7 +182,7 @@
       };
       const head = (word, c) => make("th", { scope: "col", class: table.turned && lit(0, c) ? "lit" : null }, word);
       const caption = make("caption", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})`));
-      return make("div", { class: "scrolls" }, make("table", { class: `matrix tensor${table.turned ? " turned" : ""}`, "data-name": table.name }, caption,
+      return make("div", { class: "scrolls", "data-title": table.title }, make("table", { class: `matrix tensor${columns.length > 6 ? " wide" : ""}${table.turned ? " turned" : ""}`, "data-name": table.name }, caption,
         make("thead", {}, make("tr", {}, make("td"), columns.map(head))),
         make("tbody", {}, x.map((row, i) => make("tr", {}, make("th", { scope: "row", class: !table.turned && lit(i, 0) ? "lit" : null }, rows[i]), row.map((value, c) => cell(value, i, c)))))));
     }
