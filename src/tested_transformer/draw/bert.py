@@ -15,9 +15,6 @@ from tested_transformer.draw.picture import (
     styled,
 )
 
-MARKS = "os"
-"""Shapes of points, so that a kind is told by more than its colour."""
-
 
 @styled
 def learning(losses: Sequence[float], shares: Mapping[str, float]) -> Picture:
@@ -38,13 +35,14 @@ def learning(losses: Sequence[float], shares: Mapping[str, float]) -> Picture:
 
 @styled
 def roles(panels: Mapping[str, ArrayLike], kinds: Sequence[str]) -> Picture:
-    """For each panel points (n, 2), each kind with its colour, its mark and its name."""
+    """For each panel points (n, 2): discs for the first kind, rings for the second."""
     figure, (row,) = picture(7.2, 3.0, columns=len(panels))
     kinds = np.asarray(kinds)
     for n, (axes, (title, places)) in enumerate(zip(row, panels.items(), strict=True)):
-        for kind, colour, mark in zip(np.unique(kinds), SERIES, MARKS, strict=False):
+        ring = {"s": 60, "facecolor": "none", "edgecolor": SERIES[1]}
+        looks = ({"s": 16, "color": SERIES[0]}, ring)
+        for kind, look in zip(np.unique(kinds), looks, strict=False):
             x, y = np.asarray(places)[kinds == kind].T
-            look = {"color": colour, "marker": mark, "s": 22, "alpha": 0.7}
             axes.scatter(x, y, label=kind if n == 0 else None, **look)
         axes.set_title(title, loc="center", color=INK)
         axes.set(xticks=[], yticks=[])

@@ -22,14 +22,13 @@ def likeliest(
 ) -> Picture:
     """For each text its likeliest next words: (probabilities, words, how many the nucleus has).
 
-    A dashed line marks where the k likeliest end, bars of the nucleus are filled.
+    A dashed line marks where the k likeliest end, bars outside the nucleus are faint.
     """
     figure, (row,) = picture(7.2, 4.6, columns=len(panels), sharex=True)
     for axes, (title, (p, words, nucleus)) in zip(row, panels.items(), strict=True):
         places = np.arange(len(words))
-        look = {"edgecolor": QUERY, "height": 0.75}
-        axes.barh(places[:nucleus], p[:nucleus], color=QUERY, **look)
-        axes.barh(places[nucleus:], p[nucleus:], color="none", **look)
+        axes.barh(places[:nucleus], p[:nucleus], color=QUERY, height=0.75)
+        axes.barh(places[nucleus:], p[nucleus:], color=QUERY, height=0.75, alpha=0.3)
         axes.axhline(k - 0.5, color=KEY, linestyle="--", linewidth=1.5)
         axes.set_yticks(places, words)
         axes.invert_yaxis()
