@@ -86,7 +86,7 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> Picture:
     """In each process (row) and piece (column), how many gradients are added up."""
     columns = 4
     rows = -(-len(counts) // columns)
-    figure, grid = picture(7.2, 2.1 * rows + 0.2, rows, columns)
+    figure, grid = picture(7.2, 1.9 * rows + 0.2, rows, columns)
     for axes in grid.flat[len(counts) :]:
         axes.set_visible(False)
     for axes, name, x in zip(grid.flat, names, counts, strict=False):
