@@ -158,7 +158,11 @@ def test_a_workflow_may_only_read_and_ends_in_time(path):
     assert workflow["concurrency"]["group"]
     for job in workflow["jobs"].values():
         assert "uses" in job or job["timeout-minutes"] <= 40
-        if "permissions" in job:
+        if path.name == "release.yml":  # the token goes to the one step that needs it
+            assert job["permissions"] == {"contents": "write"}
+            assert ["env" in step for step in job["steps"]] == [False] * (len(job["steps"]) - 1) + [True]
+            assert job["steps"][0]["with"] == {"persist-credentials": False}
+        elif "permissions" in job:
             assert job["permissions"] == {"pages": "write", "id-token": "write"}
             assert [step["uses"].partition("@")[0] for step in job["steps"]] == ["actions/deploy-pages"]
 
@@ -175,6 +179,13 @@ def test_nothing_is_published_that_was_not_tested():
     tested = yaml.safe_load((WORKFLOWS[0].parent / "test.yml").read_text(encoding="utf-8"))["jobs"]["pinned"]["steps"]
     done = [step.get("run") or step["uses"].partition("@")[0] for step in tested]
     assert done[2:] == ["make test", "make book", "make browser", "actions/upload-pages-artifact"]
+
+
+def test_nothing_is_released_that_was_not_tested():
+    (job,) = yaml.safe_load((WORKFLOWS[0].parent / "release.yml").read_text(encoding="utf-8"))["jobs"].values()
+    done = [step.get("run") or step["uses"].partition("@")[0] for step in job["steps"]]
+    assert done[2:5] == ["make test", "make zip", "make pdf"]
+    assert done[5].startswith("gh release upload")
 
 
 def test_the_lowest_versions_are_those_of_the_package():

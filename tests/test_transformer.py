@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from models import assert_same_gradients, gradients, randomised, sentences
 
 from tested_transformer.byhand import transformer as byhand
+from tested_transformer.byhand.softmax import softmax
 from tested_transformer.config import BASE, BIG, TINY, Config
 from tested_transformer.model.transformer import Transformer
 
@@ -42,6 +43,79 @@ def configs(draw, **settings):
 def params_of(model):
     """The parameters of a model as arrays, under their names: what the track by hand takes."""
     return {name: value.detach().numpy().copy() for name, value in model.named_parameters()}
+
+
+# Every tensor of a run
+
+
+def heard(model, *ids):
+    """What comes out of each module for the first sentence; of one that runs twice, both."""
+    out = {name: [] for name, _ in model.named_modules()}
+    for name, module in model.named_modules():
+        module.register_forward_hook(
+            lambda _, args, x, name=name: out[name].append((x[0] if isinstance(x, tuple) else x)[0].detach().numpy())
+        )
+    model(*ids)
+    return out
+
+
+@given(configs(), seeds, st.booleans())
+@settings(max_examples=8)
+def test_the_tensors_of_a_run_are_those_that_passed(config, seed, padded):
+    model = randomised(Transformer(config), seed)
+    source, target = (ids.flip(0) if padded else ids for ids in sentences(config, seed=seed))
+    found = dict(byhand.tensors(byhand.transformer(source.numpy(), target.numpy(), params_of(model), config)[1]))
+    out = heard(model, source, target)
+    for call, (side, ids) in enumerate((("encoder", source), ("decoder", target))):
+        assert np.array_equal(found[f"{side}.ids"], ids[0])
+        assert_near(found[f"{side}.rows"], params_of(model)["embedding.weight"][ids[0]], 1e-12)
+        assert_near(found[f"{side}.scaled"], out["embedding"][call], 1e-10)
+        assert_near(found[f"{side}.scaled"] + found[f"{side}.positions"], found[f"{side}.sum"], 1e-10)
+        assert_near(found[f"{side}.sum"], out["positions"][call], 1e-10)
+    for name, tensor in found.items():
+        at, _, what = name.rpartition(".")
+        if what == "out":
+            assert_near(tensor, out[at][0], 1e-9)
+        elif what in "qkv" and "attention" in at:
+            whole = out[f"{at}.w_{what}"][0]
+            assert_near(tensor.swapaxes(0, 1).reshape(whole.shape), whole, 1e-9)
+        elif what == "inner":
+            assert_near(tensor, out[f"{at}.w_1"][0], 1e-9)
+            assert_near(found[f"{at}.hidden"], np.maximum(tensor, 0), 1e-12)
+    assert_near(found["logits"], out[""][0], 1e-9)
+    assert_near(found["probabilities"], softmax(found["logits"]), 1e-12)
+
+
+@given(configs(), seeds, st.booleans())
+@settings(max_examples=8)
+def test_the_scores_of_a_run_give_its_weights_and_a_hidden_pair_has_none(config, seed, padded):
+    source, target = (ids.numpy()[::-1] if padded else ids.numpy() for ids in sentences(config, seed=seed))
+    params = params_of(randomised(Transformer(config), seed))
+    found = dict(byhand.tensors(byhand.transformer(source, target, params, config)[1]))
+    for name in (name for name in found if name.endswith(".scores")):
+        at, side = name.removesuffix(".scores"), name.split(".")[0]
+        assert_near(softmax(found[name]), found[f"{at}.weights"], 1e-12)
+        joined = (found[f"{at}.weights"] @ found[f"{at}.v"]).swapaxes(0, 1)
+        assert_near(joined.reshape(len(joined), -1), found[f"{at}.joined"], 1e-12)
+        back = side == "decoder" and "self_attention" in at
+        keys = target[0] if back else source[0]
+        may_look = np.broadcast_to(keys != config.pad_id, found[name].shape)
+        if back:
+            may_look = may_look & np.tri(len(keys), dtype=bool)
+        assert np.array_equal(np.isfinite(found[name]), may_look)
+
+
+def test_the_tensors_come_in_the_order_in_which_the_data_pass():
+    source, target = sentences(SMALL)
+    saved = byhand.transformer(source.numpy(), target.numpy(), params_of(randomised(Transformer(SMALL))), SMALL)[1]
+    names = [name for name, _ in byhand.tensors(saved)]
+    assert len(names) == len(set(names))
+    assert names[:6] == [
+        f"encoder.{n}" for n in ("ids", "rows", "scaled", "positions", "sum", "layers.0.self_attention.q")
+    ]
+    boxes = list(dict.fromkeys(name.rpartition(".")[0].removeprefix("decoder.layers.1.") for name in names))
+    assert boxes[-7:-1] == ["self_attention", "addnorm_1", "cross_attention", "addnorm_2", "feed_forward", "addnorm_3"]
+    assert names[-2:] == ["logits", "probabilities"]
 
 
 # Two tracks, one model

@@ -51,3 +51,6 @@ window.addEventListener("afterprint", () => {
   document.documentElement.dataset.theme = before.theme;
   for (const fold of before.shut) fold.open = false;
 });
+
+// Read from the disk, the search lists pages without a piece of their text, which a browser may not fetch there.
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

@@ -1,10 +1,12 @@
 """The whole Transformer without a library for gradients: ids in, logits out, and back."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from tested_transformer.byhand.addnorm import layer_norm
 from tested_transformer.byhand.decoder import decoder, decoder_backward
 from tested_transformer.byhand.embedding import embedding, embedding_backward
 from tested_transformer.byhand.encoder import (
@@ -17,6 +19,7 @@ from tested_transformer.byhand.encoder import (
 from tested_transformer.byhand.linear import linear, linear_backward
 from tested_transformer.byhand.masks import causal_mask, padding_mask
 from tested_transformer.byhand.positions import sinusoids
+from tested_transformer.byhand.softmax import softmax
 from tested_transformer.config import Config
 
 
@@ -63,6 +66,27 @@ def transformer_backward(
         d_table = d_table + embedding_backward(d_rows, saved[name], len(table))
     embedded = {"weight": d_table}
     return whole(embedding=embedded, encoder=d_encoder, decoder=d_decoder)
+
+
+def tensors(saved: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
+    """What a run kept of its first sentences, in the order of the data, by name.
+
+    The few tensors that are not kept are made again of those that are.
+    """
+    table = saved["table"]
+    for side, ids in (("encoder", saved["source"]), ("decoder", saved["target"])):
+        rows, width = embedding(ids, table)[0], table.shape[1]
+        yield f"{side}.ids", ids[0]
+        yield f"{side}.rows", rows
+        yield f"{side}.scaled", rows * np.sqrt(width)
+        yield f"{side}.positions", sinusoids(len(rows), width)
+        yield f"{side}.sum", saved[side][0]["self_attention"]["query"][0]
+        for i, layer in enumerate(saved[side]):
+            names = list(layer)  # each sub-layer, and behind it its norm
+            for sub, norm in zip(names[::2], names[1::2], strict=True):
+                yield from _inside(f"{side}.layers.{i}", sub, layer[sub], norm, layer)
+    logits = linear(saved["x"], table)[0]
+    yield from (("logits", logits), ("probabilities", softmax(logits)))
 
 
 def create_params(
@@ -115,6 +139,25 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
 def _embed(ids: np.ndarray, table: np.ndarray) -> np.ndarray:
     d_model = table.shape[1]
     return embedding(ids, table) * np.sqrt(d_model) + sinusoids(ids.shape[1], d_model)
+
+
+def _inside(
+    place: str, sub: str, kept: dict[str, Any], norm: str, layer: dict[str, Any]
+) -> Iterator[tuple[str, np.ndarray]]:
+    """A sub-layer and its add & norm; what it adds is the sum, less what went in."""
+    if "weights" in kept:
+        q, k, weights = (kept[name][0] for name in ("q", "k", "weights"))
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        kept = kept | {"scores": np.where(weights > 0, scores, -np.inf)[None]}
+    for name in ("q", "k", "v", "scores", "weights", "joined", "inner", "hidden"):
+        if name in kept:
+            yield f"{place}.{sub}.{name}", kept[name][0]
+    x = kept["query"] if "weights" in kept else kept["x"]
+    added, params, eps = (layer[norm][name] for name in ("added", "params", "eps"))
+    yield f"{place}.{sub}.out", (added - x)[0]
+    yield f"{place}.{norm}.added", added[0]
+    learned = params["norm.weight"], params["norm.bias"]
+    yield f"{place}.{norm}.out", layer_norm(added, *learned, eps)[0]
 
 
 def _check(config: Config) -> None:

@@ -5,17 +5,16 @@ from contextlib import contextmanager
 
 import torch
 from jaxtyping import Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from tested_transformer.config import Config
-from tested_transformer.model.transformer import Transformer
 
 MORE = 50
 """By how many tokens an output may be longer than its source (paper, Section 6.1)."""
 
 
 @contextmanager
-def at_rest(model: Transformer) -> Iterator[None]:
+def at_rest(model: nn.Module) -> Iterator[None]:
     """No dropout and no gradients; afterwards the model is as it was.
 
     A search has one right answer, so a model in training mode is no error: it is put

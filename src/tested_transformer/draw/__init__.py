@@ -3,11 +3,13 @@
 from tested_transformer.draw import adam as adam
 from tested_transformer.draw import addnorm as addnorm
 from tested_transformer.draw import attention as attention
+from tested_transformer.draw import bert as bert
 from tested_transformer.draw import decode as decode
 from tested_transformer.draw import decoder as decoder
 from tested_transformer.draw import embedding as embedding
 from tested_transformer.draw import encoder as encoder
 from tested_transformer.draw import feedforward as feedforward
+from tested_transformer.draw import gpt as gpt
 from tested_transformer.draw import heads as heads
 from tested_transformer.draw import interactive as interactive
 from tested_transformer.draw import looking as looking
@@ -22,3 +24,4 @@ from tested_transformer.draw import tokens as tokens
 from tested_transformer.draw import train as train
 from tested_transformer.draw import transformer as transformer
 from tested_transformer.draw import translation as translation
+from tested_transformer.draw import vectors as vectors

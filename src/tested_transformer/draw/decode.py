@@ -76,12 +76,15 @@ def searches(
     alpha to start with. `found` is what searches find in the first table: the sentence,
     its log-probability and its score. Tables go to the page with six decimals.
     """
-    cells = [(text, written(p, 4), written(s, 4)) for text, p, s in found.values()]
-    columns = ("best sentence", "log-probability", "score")
+    rows = [
+        (name, text, written(p, 4), written(s, 4))
+        for name, (text, p, s) in found.items()
+    ]
+    columns = ("search", "best sentence", "log-probability", "score")
     title = f"{next(iter(tables))}: what each search finds, with α = {first[1]}"
     data = {"tables": [_numbered(*table, most) for table in tables.items()]}
     data |= {"width": first[0], "alpha": first[1], "widest": 5}
-    return Interactive("beam", data, {title: (list(found), columns, cells)}, plain)
+    return Interactive("beam", data, {}, plain, words={title: (columns, rows)})
 
 
 def _numbered(text: str, table: Following, most: int) -> dict[str, Any]:

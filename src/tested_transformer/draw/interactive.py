@@ -12,14 +12,18 @@ from tested_transformer.draw.picture import Picture
 from tested_transformer.show import matrix
 
 Table = tuple[Sequence[str], Sequence[str], ArrayLike]
-"""The names of the rows, the names of the columns, and numbers or words."""
+"""The names of the rows, the names of the columns, the numbers."""
+
+Words = tuple[Sequence[str], Sequence[Sequence[str | tuple[str, str]]]]
+"""The names of the columns, and rows of cells: words, or words and the page they lead to."""
 
 
 class Interactive:
     """A figure to change on the page, as `<NAME-figure>`; its script is book/_static/figures/NAME.js.
 
-    `data` is what it starts from. The tables hold what it shows at first: they are seen
-    where no script runs. On paper stands the picture, if there is one.
+    `data` is what it starts from. The tables, and before them those of words, hold what
+    it shows at first: they are seen where no script runs. On paper stands the picture,
+    if there is one.
     """
 
     def __init__(
@@ -29,18 +33,25 @@ class Interactive:
         tables: Mapping[str, Table],
         picture: Picture | None = None,
         decimals: int = 4,
+        words: Mapping[str, Words] | None = None,
     ) -> None:
         if not (name.isascii() and name.isalpha() and name.islower()):
             raise ValueError(f"name ({name!r}) must be one word in small letters")
         self.name, self.picture, self.decimals = name, picture, decimals
         self.data = {key: _plain(key, value) for key, value in data.items()}
         self.tables = {title: _table(title, *t) for title, t in tables.items()}
+        self.words = dict(words or {})
 
     def __repr__(self) -> str:
-        return "\n".join(
-            f"{title}\n{self._text(rows, columns, x)}"
+        lists = [
+            "\n".join([title, *(" | ".join(map(_said, row)) for row in rows)])
+            for title, (_, rows) in self.words.items()
+        ]
+        numbers = [
+            f"{title}\n{matrix('', x, rows, columns, self.decimals).text}"
             for title, (rows, columns, x) in self.tables.items()
-        )
+        ]
+        return "\n".join(lists + numbers)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]] | None:
         return self.picture and self.picture._repr_png_()
@@ -49,31 +60,52 @@ class Interactive:
         data = json.dumps(self.data, allow_nan=False)
         for sign in "<>&":  # no data can end the script or begin another element
             data = data.replace(sign, f"\\u{ord(sign):04x}")
-        tables = "".join(self._html(title, *t) for title, t in self.tables.items())
+        tables = "".join(_listed(title, *w) for title, w in self.words.items())
+        tables += "".join(self._html(title, *t) for title, t in self.tables.items())
         return (
             f'<{self.name}-figure>\n<script type="application/json">{data}</script>\n'
             f'<div class="fallback">\n{tables}</div>\n</{self.name}-figure>'
         )
 
-    def _text(self, rows: Any, columns: Any, x: np.ndarray) -> str:
-        if _words(x):
-            lines = zip(rows, x, strict=True)
-            return "\n".join(f"{row}: {', '.join(line)}" for row, line in lines)
-        return matrix("", x, rows, columns, self.decimals).text
-
     def _html(self, title: str, rows: Any, columns: Any, x: np.ndarray) -> str:
-        places = 0 if _words(x) else places_of(x, self.decimals)
-        head = "".join(f'<th scope="col">{escape(word)}</th>' for word in columns)
-        body = "".join(
-            f'<tr><th scope="row">{escape(word)}</th>'
-            + "".join(f"<td>{_cell(value, places)}</td>" for value in row)
-            + "</tr>\n"
+        places = places_of(x, self.decimals)
+        lines = [
+            f'<th scope="row">{escape(word)}</th>'
+            + "".join(f"<td>{written(value, places)}</td>" for value in row)
             for word, row in zip(rows, x, strict=True)
-        )
-        return (
-            f"<table><caption>{escape(title)}</caption>\n<thead><tr><td></td>{head}</tr>"
-            f"</thead>\n<tbody>\n{body}</tbody></table>\n"
-        )
+        ]
+        return _framed(title, "<td></td>" + _head(columns), lines)
+
+
+def _listed(title: str, columns: Sequence[str], rows: Any) -> str:
+    """A table of words; the first cell of a row is its name."""
+    lines = []
+    for first, *cells in rows:
+        name = f'<th scope="row">{_linked(first)}</th>'
+        lines.append(name + "".join(f"<td>{_linked(cell)}</td>" for cell in cells))
+    return _framed(title, _head(columns), lines, ' class="words"')
+
+
+def _head(columns: Sequence[str]) -> str:
+    return "".join(f'<th scope="col">{escape(word)}</th>' for word in columns)
+
+
+def _framed(title: str, head: str, lines: Sequence[str], kind: str = "") -> str:
+    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
+    return (
+        f"<table{kind}><caption>{escape(title)}</caption>\n<thead><tr>{head}</tr>"
+        f"</thead>\n<tbody>\n{body}</tbody></table>\n"
+    )
+
+
+def _linked(cell: str | tuple[str, str]) -> str:
+    if isinstance(cell, str):
+        return escape(cell)
+    return f'<a href="{escape(cell[1])}">{escape(cell[0])}</a>'
+
+
+def _said(cell: str | tuple[str, str]) -> str:
+    return cell if isinstance(cell, str) else cell[0]
 
 
 def places_of(x: np.ndarray, most: int) -> int:
@@ -90,21 +122,12 @@ def written(value: float, places: int) -> str:
 
 
 def _table(title: str, rows: Any, columns: Any, x: ArrayLike) -> Table:
-    x = np.asarray(x)
-    x = x if _words(x) else x.astype(float)
+    x = np.asarray(x, dtype=float)
     if x.shape != (len(rows), len(columns)):
         raise ValueError(
             f"{title} has shape {x.shape}, but {len(rows)} rows and {len(columns)} columns are named"
         )
     return rows, columns, x
-
-
-def _words(x: np.ndarray) -> bool:
-    return x.dtype.kind == "U"
-
-
-def _cell(value: Any, places: int) -> str:
-    return escape(value) if isinstance(value, str) else written(value, places)
 
 
 def _plain(key: str, value: Any) -> Any:

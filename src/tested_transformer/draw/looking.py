@@ -99,9 +99,10 @@ def choices(
     shown = next(iter(sentences.values()))
     tables = {
         f"{name}, layer {layer + 1}, head {head + 1}: the strongest link of each word": (
-            _stripped(rows),
-            ("reads most", "with the weight"),
-            _strongest(np.asarray(weights)[layer, head], _stripped(columns)),
+            ("word", "reads most", "with the weight"),
+            _strongest(
+                np.asarray(weights)[layer, head], _stripped(rows), _stripped(columns)
+            ),
         )
         for name, (weights, rows, columns) in shown.items()
     }
@@ -115,7 +116,7 @@ def choices(
     weights, rows, columns = shown[kind]
     below = [row.replace(" → ", "\n→ ") for row in _stripped(rows)]
     plain = links(columns, below, np.asarray(weights)[layer, head])
-    return Interactive("heads", data, tables, plain)
+    return Interactive("heads", data, {}, plain, words=tables)
 
 
 def _stripped(words: Sequence[str]) -> list[str]:
@@ -131,12 +132,12 @@ def _panel(weights: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> d
     }
 
 
-def _strongest(weights: np.ndarray, columns: Sequence[str]) -> list[tuple[str, str]]:
-    """For each row the word with the largest weight, and the weight."""
-    places = weights.argmax(-1)
-    return [
-        (columns[j], f"{row[j]:.3f}") for j, row in zip(places, weights, strict=True)
-    ]
+def _strongest(
+    weights: np.ndarray, rows: Sequence[str], columns: Sequence[str]
+) -> list[tuple[str, str, str]]:
+    """For each row its word, the word with the largest weight, and the weight."""
+    most = zip(rows, weights.argmax(-1), weights.max(-1), strict=True)
+    return [(row, columns[j], f"{weight:.3f}") for row, j, weight in most]
 
 
 @styled

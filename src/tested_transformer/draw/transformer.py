@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw._walk import AXES, CHAPTERS, Step, Table, steps
+from tested_transformer.draw.interactive import Interactive, written
 from tested_transformer.draw.picture import (
     FAINT,
     INK,
@@ -152,3 +154,75 @@ def guesses(
     axes.set_ylabel("read last")
     axes.set_xlabel("next token, percent")
     return figure
+
+
+def walk(
+    runs: Mapping[str, Mapping[str, ArrayLike]],
+    source: Sequence[str],
+    target: Sequence[str],
+    vocabulary: Sequence[str],
+    wanted: Sequence[int],
+) -> Interactive:
+    """The whole model as a map, with every tensor of one or several runs to look at.
+
+    A run has the names of `byhand.transformer.tensors`, and "answers": probability and
+    loss of each wanted token.
+    """
+    first = next(iter(runs.values()))
+    layers = sum(
+        name.startswith("encoder.") and name.endswith("addnorm_1.out") for name in first
+    )
+    path = list(steps(layers))
+    data = {
+        "words": {"S": source, "T": target, "V": vocabulary},
+        "wanted": wanted,
+        "best": [np.argmax(run["probabilities"], -1).tolist() for run in runs.values()],
+        "runs": list(runs),
+        "axes": AXES,
+        "steps": [_step(step, runs) for step in path],
+    }
+    rows = [
+        (str(n), *_named(step, layers), shapes, (CHAPTERS[page], f"{page}.ipynb{at}"))
+        for n, step in enumerate(path, start=1)
+        for shapes in ["; ".join(_shape(table, first) for table in step.tables)]
+        for page, at in [_place(step)]
+    ]
+    words = {"The steps": (("", "where", "what happens", "shapes", "chapter"), rows)}
+    chances = np.asarray(first["probabilities"]).T
+    title = "Probability of the next token, after each token of the target"
+    tables = {title: (vocabulary, target, chances)}
+    return Interactive("walk", data, tables, decimals=2, words=words)
+
+
+def _named(step: Step, layers: int) -> tuple[str, str]:
+    layer = f" layer {step.layer + 1}" if step.layer is not None and layers > 1 else ""
+    part = f": {step.part}" if step.part else ""
+    return f"{step.side}{layer}, {step.box}{part}", step.about
+
+
+def _place(step: Step) -> tuple[str, str]:
+    page, sign, anchor = step.place.partition("#")
+    return page, sign + anchor
+
+
+def _shape(table: Table, run: Mapping[str, ArrayLike]) -> str:
+    letters, numbers = table.axes, np.shape(run[table.name])
+    return f"{table.title} ({', '.join(letters)}) = ({', '.join(map(str, numbers))})"
+
+
+def _step(step: Step, runs: Mapping[str, Mapping[str, ArrayLike]]) -> dict:
+    """A step as its script takes it, with the numbers of every run, written."""
+    found = step._asdict() | {"chapter": CHAPTERS[_place(step)[0]], "tables": []}
+    for table in step.tables:
+        values = [np.asarray(run[table.name]) for run in runs.values()]
+        numbers = {"shape": values[0].shape, "values": [_texts(x) for x in values]}
+        found["tables"].append(table._asdict() | numbers)
+    return found
+
+
+def _texts(x: np.ndarray) -> list:
+    """An array as nested lists of written numbers; whole ones without decimals."""
+    if x.ndim > 1:
+        return [_texts(row) for row in x]
+    places = 0 if np.issubdtype(x.dtype, np.integer) else 2
+    return ["−∞" if value == -np.inf else written(float(value), places) for value in x]

@@ -1,0 +1,258 @@
+// Walk through the Transformer: its boxes as a map, and what stands in the chosen one, from runs that the chapter has made.
+"use strict";
+(() => {
+  const { Figure, draw, make, onOff } = window.figures;
+  const SIDES = { encoder: "S", decoder: "T" };
+  const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+  const ROLES = { Q: "query", K: "key", V: "value" };
+  const quoted = (word) => `“${word}”`;
+  const number = (text) => Number(text.replace("−", "-").replace("∞", "Infinity"));
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+  // "times W^O" with its letters in italics; only what stands alone is a letter.
+  const symbols = (text) =>
+    text.split(/((?<![\w^])(?:[AEPQKVW]|d_(?:model|k|v))(?:\^[OT])?(?!\w))/).map((part, i) => {
+      if (i % 2 === 0) return part;
+      const [, name, below, above] = /^(\w)(?:_(\w+))?(?:\^(\w))?$/.exec(part);
+      return make("var", { class: ROLES[name] }, name, below ? make("sub", {}, below) : [], above ? make("sup", {}, above) : []);
+    });
+
+  // The letter of an axis, upright: V counts tokens here, it is not the values.
+  const axis = (letter) => letter.split(/_(?=[kv])/).map((part, i) => (i ? make("sub", {}, part) : part));
+
+  class WalkFigure extends Figure {
+    build(data, live) {
+      Object.assign(this, data, { at: 0, run: 0, head: 0, followed: { S: 0, T: 1 }, number: [...document.querySelectorAll("walk-figure")].indexOf(this) });
+      live.setAttribute("aria-label", "Map of the Transformer, step by step");
+      this.links = [...this.querySelectorAll(".fallback tbody a")].map((a) => a.getAttribute("href"));
+      this.boxes = this.steps.map((step, n) => this.button(step, n));
+      this.lines = draw("svg", { class: "lines", "aria-hidden": "true" });
+      this.map = make("div", { class: "map", role: "group", "aria-label": "The boxes of the model. Arrow keys follow the data." },
+        Object.keys(SIDES).map((side) => this.column(side)), this.lines);
+      this.heard = make("p", { class: "heard", role: "status" });
+      this.count = make("span", { class: "count" });
+      const go = (text, by) => {
+        const button = make("button", { type: "button", class: "go" }, text);
+        button.addEventListener("click", () => { this.go(this.at + by); this.reveal(); });
+        return button;
+      };
+      [this.back, this.next] = [go("Back", -1), go("Next", 1)];
+      const moves = make("div", { class: "moves", role: "group", "aria-label": "Along the path" }, this.back, this.count, this.next);
+      for (const element of [this.map, moves]) element.addEventListener("keydown", (event) => this.walk(event));
+      this.tokens = ["S", "T"].map((letter) => this.chooser(letter));
+      this.what = make("div", { class: "what" });
+      this.panel = make("div", { class: "panel" }, moves, make("div", { class: "follow" }, this.tokens), this.what);
+      const runs = this.runs.length > 1 ? onOff(this.runs[1], false, (on) => { this.run = Number(on); this.show(); }) : [];
+      live.append(make("div", { class: "controls" }, runs), make("div", { class: "walk" }, this.map, this.panel), this.heard);
+      this.show(true);
+      const resized = new ResizeObserver(() => { this.trace(); this.reach(); });
+      for (const element of [this.map, this.panel]) resized.observe(element);
+    }
+
+    button(step, n) {
+      const whole = `${n + 1}. ${capital(this.where(step))}`;
+      const button = make("button", { type: "button", class: `box ${step.look}`, tabindex: "-1", "aria-label": whole }, symbols(step.part.replaceAll(" ", "\u2009") || step.box));
+      button.addEventListener("click", () => { this.go(n); this.reveal(); });
+      return button;
+    }
+
+    where({ side, layer, box, part }) {
+      const many = layer !== null && this.steps.some((step) => step.layer > 0);
+      return `${side}${many ? ` layer ${layer + 1}` : ""}, ${box.toLowerCase()}${part ? `: ${part}` : ""}`;
+    }
+
+    // A side of the map: its boxes in order, those of a layer in a frame, the parts of one box in a row.
+    column(side) {
+      const column = make("div", { class: `column ${side}` }, make("p", { class: "name" }, side === "encoder" ? "Encoder reads" : "Decoder writes"));
+      let frame = column, layer = null, parts = null;
+      this.steps.forEach((step, n) => {
+        if (step.side !== side) return;
+        if (step.layer !== layer) {
+          layer = step.layer;
+          frame = layer === null ? column : make("div", { class: "layer" });
+          if (layer !== null) column.append(frame);
+        }
+        const named = step.part && this.steps[n - 1].box === step.box;
+        if (step.part && !named) {
+          parts = make("div", { class: "parts" });
+          frame.append(make("div", { class: `group ${step.look}` }, make("p", {}, step.box), parts));
+        }
+        (step.part ? parts : frame).append(this.boxes[n]);
+      });
+      return column;
+    }
+
+    chooser(letter) {
+      const name = `follow-${letter}-${this.number}`;
+      const chips = this.words[letter].map((word, i) => {
+        const input = make("input", { type: "radio", name, value: i, checked: i === this.followed[letter] });
+        input.addEventListener("change", () => { this.followed[letter] = i; this.show(); });
+        return make("label", { class: "chip" }, input, make("span", {}, word, make("i", { class: "share" })));
+      });
+      return make("fieldset", { class: "tokens" }, make("legend", {}, letter === "S" ? "Source" : "Target"), chips);
+    }
+
+    go(n) {
+      this.at = Math.max(0, Math.min(this.steps.length - 1, n));
+      this.show();
+    }
+
+    // Along the path with the keyboard; in the map the focus goes along.
+    walk(event) {
+      const by = FORWARD[event.key];
+      if (!by) return;
+      event.preventDefault();
+      this.go(this.at + by);
+      if (this.map.contains(event.target)) this.boxes[this.at].focus();
+    }
+
+    // Where map and panel stand below each other, the panel comes into view.
+    reveal() {
+      const { top } = this.panel.getBoundingClientRect();
+      if (top < 0 || top > 0.6 * window.innerHeight) this.panel.scrollIntoView({ block: "start" });
+    }
+
+    show(first = false) {
+      const step = this.steps[this.at];
+      this.boxes.forEach((box, n) => {
+        box.tabIndex = n === this.at ? 0 : -1;
+        if (n === this.at) box.setAttribute("aria-current", "step");
+        else box.removeAttribute("aria-current");
+      });
+      this.count.textContent = `${this.at + 1} of ${this.steps.length}`;
+      this.back.setAttribute("aria-disabled", this.at === 0);
+      this.next.setAttribute("aria-disabled", this.at === this.steps.length - 1);
+      const said = this.say(step), letters = [...new Set(step.tables.flatMap((table) => table.axes))].filter((letter) => this.axes[letter]);
+      const hadFocus = this.what.contains(document.activeElement);
+      this.what.replaceChildren(
+        make("p", { class: "title" }, make("span", {}, capital(step.side)), make("strong", {}, step.box, step.part ? [": ", ...symbols(step.part)] : [])),
+        make("p", { class: "about" }, symbols(step.about)),
+        ...(step.tables.some(({ axes }) => axes[0] === "H") ? [this.heads(step)] : []),
+        make("div", { class: "matrices" }, step.tables.map((table) => this.table(table))),
+        ...(said ? [make("p", { class: "said" }, said)] : []),
+        make("p", { class: "letters" }, letters.map((letter, i) => [i ? ", " : "", make("b", {}, axis(letter)), ` ${this.axes[letter]}`])),
+        make("p", { class: "open" }, make("a", { href: this.links[this.at] }, `Chapter: ${step.chapter}`, make("span", { "aria-hidden": "true" }, " →"))));
+      if (hadFocus) this.what.querySelector("input:checked")?.focus();
+      this.mark(step);
+      this.reach();
+      if (!first) this.announce(this.heard, `${this.at + 1} of ${this.steps.length}: ${this.where(step)}. ${said}`);
+    }
+
+    // A table that does not fit scrolls in its box, which the keyboard can then reach.
+    reach() {
+      for (const box of this.what.querySelectorAll(".scrolls")) {
+        const wide = box.scrollWidth > box.clientWidth + 1;
+        for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": box.dataset.title })) {
+          if (wide) box.setAttribute(name, value);
+          else box.removeAttribute(name);
+        }
+      }
+    }
+
+    heads(step) {
+      const count = step.tables.find(({ axes }) => axes[0] === "H").shape[0];
+      const name = `head-${this.number}`;
+      return make("fieldset", { class: "tokens heads" }, make("legend", {}, "Head"), [...Array(count).keys()].map((h) => {
+        const input = make("input", { type: "radio", name, value: h, checked: h === this.head });
+        input.addEventListener("change", () => { this.head = h; this.show(); });
+        return make("label", { class: "chip" }, input, make("span", {}, String(h + 1)));
+      }));
+    }
+
+    values({ values, axes }) {
+      const x = values[this.run];
+      if (axes[0] === "H") return x[this.head];
+      return axes.length === 1 ? x.map((value) => [value]) : x;
+    }
+
+    // A tensor with the words of its axes; the row of the followed token is lit, or its column if the table lies on its side.
+    table(table) {
+      const axes = table.axes.filter((letter) => letter !== "H"), straight = this.values(table);
+      const x = table.turned ? straight[0].map((_, c) => straight.map((row) => row[c])) : straight;
+      const [across, down] = table.turned ? [axes[0], axes[1]] : [axes[1], axes[0]];
+      const names = (letter, count) => this.words[letter] ?? [...Array(count).keys()].map((c) => String(c + 1));
+      const columns = table.columns.length ? table.columns : names(across, x[0].length);
+      const rows = names(down, x.length).map((word, i) => (table.name === "answers" ? `${word} → ${this.words.V[this.wanted[i]]}` : word));
+      const most = table.kind === "share" ? 1 : Math.max(...x.flat().map(number).filter(Number.isFinite).map(Math.abs));
+      const lit = (i, c) => (table.turned ? c : i) === this.followed[axes[0]];
+      const heat = (value) => (table.kind === "plain" || !Number.isFinite(value) ? {} : { class: value < 0 ? "below" : "above", style: `--heat: ${((100 * Math.abs(value)) / (most || 1)).toFixed(0)}%` });
+      const cell = (value, i, c) => {
+        const { class: sign = "", style } = heat(number(value));
+        return make("td", { class: `${sign}${lit(i, c) ? " lit" : ""}`, style }, value);
+      };
+      const head = (word, c) => make("th", { scope: "col", class: table.turned && lit(0, c) ? "lit" : null }, word);
+      const caption = make("caption", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})`));
+      return make("div", { class: "scrolls", "data-title": table.title }, make("table", { class: `matrix tensor${columns.length > 6 ? " wide" : ""}${table.turned ? " turned" : ""}`, "data-name": table.name }, caption,
+        make("thead", {}, make("tr", {}, make("td"), columns.map(head))),
+        make("tbody", {}, x.map((row, i) => make("tr", {}, make("th", { scope: "row", class: !table.turned && lit(i, 0) ? "lit" : null }, rows[i]), row.map((value, c) => cell(value, i, c)))))));
+    }
+
+    // The weights of the attention that the step belongs to.
+    weights(step) {
+      const near = this.steps.find((other) => other.says === "looks" && other.side === step.side && other.layer === step.layer && other.box === step.box);
+      return near?.tables.find(({ kind }) => kind === "share");
+    }
+
+    // What the numbers say of the followed token.
+    say(step) {
+      const t = this.followed.T, word = quoted(this.words[SIDES[step.side]][this.followed[SIDES[step.side]]]);
+      if (step.says === "looks") {
+        const table = this.weights(step), scores = this.values(step.tables[0]), i = this.followed[table.axes[1]];
+        const found = this.values(table)[i].map((share, j) => [scores[i][j], share, quoted(this.words[table.axes[2]][j])]);
+        const seen = found.filter(([score]) => score !== "−∞").map(([, share, other]) => `${share} from ${other}`);
+        const hidden = found.filter(([score]) => score === "−∞").map(([, , other]) => other);
+        return `${word} takes ${seen.join(", ")}.${hidden.length ? ` Hidden: ${hidden.join(", ")}.` : ""}`;
+      }
+      if (step.says === "next") {
+        const chances = this.steps.flatMap(({ tables }) => tables).find(({ name }) => name === "probabilities").values[this.run][t];
+        const best = this.best[this.run][t], right = this.wanted[t]; // the rounded numbers may be equal
+        const verdict = best === right ? "That is right." : `Right would be ${quoted(this.words.V[right])}, ${chances[right]}.`;
+        return `After ${word} the most probable token is ${quoted(this.words.V[best])}, ${chances[best]}. ${verdict}`;
+      }
+      return "";
+    }
+
+    // In the row of tokens: which sentence is looked at here, and in an attention what each of its tokens gives.
+    mark(step) {
+      const table = step.part ? this.weights(step) : null, keys = table?.axes[2];
+      const shares = table ? this.values(table)[this.followed[table.axes[1]]] : [];
+      ["S", "T"].forEach((letter, n) => {
+        const here = SIDES[step.side] === letter || keys === letter;
+        this.tokens[n].classList.toggle("aside", !here);
+        this.tokens[n].querySelectorAll(".share").forEach((bar, j) => {
+          bar.style.width = letter === keys ? `${(100 * number(shares[j])).toFixed(0)}%` : "0";
+        });
+      });
+    }
+
+    // The ways around the sub-layers, and that of the memory. Only where the columns stand side by side.
+    trace() {
+      const frame = this.map.getBoundingClientRect(), path = [];
+      const at = (element) => {
+        const { left, right, top, bottom } = element.getBoundingClientRect();
+        const centre = (left + right) / 2 - frame.left, middle = (top + bottom) / 2 - frame.top;
+        return { left: left - frame.left, right: right - frame.left, top: top - frame.top, bottom: bottom - frame.top, centre, middle };
+      };
+      const tip = (x, y, way) => `M${x - 5 * way} ${y - 4}L${x} ${y}L${x - 5 * way} ${y + 4}`;
+      const [reading, writing] = this.map.querySelectorAll(".column");
+      this.lines.setAttribute("viewBox", `0 0 ${frame.width} ${frame.height}`);
+      if (at(reading).right <= at(writing).left) {
+        for (const column of [reading, writing]) {
+          const way = column === reading ? 1 : -1; // around on the outer side
+          const stops = [...column.querySelectorAll(":scope > .box, .layer > *")].map(at);
+          stops.slice(1).forEach(({ centre, top }, n) => path.push(`M${centre} ${stops[n].bottom}V${top}M${centre - 3} ${top - 3.5}L${centre} ${top}L${centre + 3} ${top - 3.5}`));
+          for (const norm of column.querySelectorAll(".norm")) {
+            const from = at(norm.previousElementSibling), to = at(norm), edge = way > 0 ? "left" : "right", side = from[edge] - 9 * way;
+            path.push(`M${from.centre} ${from.top - 6}H${side}V${to.middle}H${to[edge] - way}`, tip(to[edge] - way, to.middle, way));
+          }
+        }
+        const norms = reading.querySelectorAll(".norm"), memory = at(norms[norms.length - 1]), between = at(writing).left - 6;
+        const goals = this.steps.flatMap((step, n) => (step.box === "Cross-attention" && step.part === "weights" ? [at(this.boxes[n].closest(".group"))] : []));
+        goals.forEach((goal) => path.push(`M${memory.right} ${memory.middle}H${between}V${goal.middle}H${goal.left - 1}`, tip(goal.left - 1, goal.middle, 1)));
+      }
+      this.lines.replaceChildren(draw("path", { d: path.join("") }));
+    }
+  }
+
+  customElements.define("walk-figure", WalkFigure);
+})();

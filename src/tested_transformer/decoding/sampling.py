@@ -1,0 +1,102 @@
+"""Sampling: the next token is drawn by lot, from all of them or from the better ones."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tested_transformer.decoding.limits import at_rest, never_written
+from tested_transformer.model.gpt import Gpt
+
+
+def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
+    """The k largest logits, the rest -inf (Fan et al., 2018); of equals, smaller ids.
+
+    A k above V keeps all.
+    """
+    if not isinstance(k, int) or isinstance(k, bool):
+        raise TypeError(f"top_k ({k!r}) must be a whole number")
+    if k < 1:
+        raise ValueError(f"top_k ({k}) must be at least 1")
+    ranks = logits.argsort(dim=-1, descending=True, stable=True).argsort(-1)
+    return logits.masked_fill(ranks >= k, -torch.inf)
+
+
+def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]:
+    """The fewest tokens whose probabilities add up to p; the rest -inf.
+
+    They are called the nucleus (Holtzman et al., 2020). The likeliest is always in it.
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"top_p ({p}) must be above 0 and at most 1")
+    if p == 1:  # all; the sum below may reach 1 too early by rounding
+        return logits
+    order = logits.argsort(dim=-1, descending=True, stable=True)
+    mass = logits.softmax(-1).gather(-1, order).cumsum(-1)
+    reached = torch.roll(mass, 1, -1)  # what those before a token have already
+    reached[..., 0] = 0
+    ranks = order.argsort(-1)
+    return logits.masked_fill(reached.gather(-1, ranks) >= p, -torch.inf)
+
+
+def next_probabilities(
+    logits: Float[Tensor, "*B V"],
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+) -> Float[Tensor, "*B V"]:
+    """What to draw from: logits divided by temperature, then top_k, then top_p.
+
+    Below 1 a temperature makes likely tokens likelier, above 1 unlikely ones.
+    """
+    if not 0 < temperature < float("inf"):
+        rule = "must be positive and finite; for the likeliest token, top_k=1"
+        raise ValueError(f"temperature ({temperature}) {rule}")
+    logits = logits / temperature
+    if top_k is not None:
+        logits = keep_top_k(logits, top_k)
+    return keep_top_p(logits, top_p).softmax(-1)
+
+
+def draw(
+    p: Float[Tensor, "B V"], generator: torch.Generator | None = None
+) -> Int[Tensor, "B"]:
+    """A token for each row, as likely as its probability.
+
+    Probabilities are laid end to end on a line of length 1; a random point hits one.
+    """
+    ends = p.double().cumsum(-1)
+    ends = ends / ends[:, -1:]  # the last is 1 to the last bit, and no point reaches it
+    points = torch.rand(len(p), 1, dtype=torch.float64, generator=generator)
+    return (ends <= points.to(p.device)).sum(-1)
+
+
+def sample(
+    model: Gpt,
+    prompt: Int[Tensor, "B T"],
+    max_len: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, "B W"]:
+    """Go on with each prompt, token by token, until eos_id or max_len tokens in all.
+
+    Prompts begin with bos_id and are equally long; they come back with what was
+    written, filled up with pad_id. top_k=1 is greedy. Nothing is cached: each token
+    reads the whole text anew.
+    """
+    c = model.config
+    if not prompt.size(1) < max_len <= c.max_len:
+        rule = f"must be above the prompt's ({prompt.size(1)}) and at most {c.max_len}"
+        raise ValueError(f"max_len ({max_len}) {rule}")
+    with at_rest(model):
+        ids = prompt.clone()
+        going = torch.ones_like(ids[:, 0], dtype=torch.bool)
+        while going.any() and ids.size(1) < max_len:
+            logits = model(ids)[:, -1]
+            logits[:, never_written(c)] = -torch.inf
+            p = next_probabilities(logits, temperature, top_k, top_p)
+            tokens = draw(p, generator).masked_fill(~going, c.pad_id)
+            ids = torch.cat([ids, tokens[:, None].to(ids.dtype)], 1)
+            going &= tokens != c.eos_id
+    return ids.clone()  # one that may take part in learning

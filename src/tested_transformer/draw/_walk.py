@@ -1,0 +1,187 @@
+"""The path of the data through the whole model: its steps, what is said of each, and the chapter of each."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+CHAPTERS = {
+    "tokens": "Tokens",
+    "embedding": "Embedding",
+    "positions": "Positions",
+    "attention": "Attention",
+    "masks": "Masks",
+    "heads": "Heads",
+    "feedforward": "Feed-forward",
+    "addnorm": "Add & norm",
+    "decoder": "Decoder",
+    "loss": "Loss",
+}
+
+AXES = {
+    "S": "tokens of the source",
+    "T": "tokens of the target",
+    "D": "width of the model",
+    "H": "heads",
+    "d_k": "width of a query and a key",
+    "d_v": "width of a value",
+    "H·d_v": "the heads side by side",
+    "F": "inner width",
+    "V": "tokens of the vocabulary",
+}
+"""What the letters of a shape count."""
+
+ABOUT = {
+    "source": "The sentence to read, as numbers. An id is a place in the vocabulary.",
+    "target": "What has been written so far, as numbers. It begins with <bos>.",
+    "embedding": "Each id takes its row of the table E, which both sentences share. "
+    "Times √d_model it has the size of the positions.",
+    "positions": "Attention does not see order. So each row gets a pattern of sines "
+    "and cosines that belongs to its place.",
+    "maps": "In each head, every row becomes a query, a key and a value.",
+    "cross maps": "In each head the target asks: queries come from here. Keys and "
+    "values come from the memory, so from the source.",
+    "weights": "Every query is compared with every key. Softmax makes shares of the "
+    "scores: each row of A adds up to 1.",
+    "masked weights": "Later tokens are hidden: their score is −∞, and their share 0. "
+    "The others share out the 1.",
+    "cross weights": "How much does each token of the target take from each token of "
+    "the source? Here alone a table has both lengths.",
+    "join": "Each head mixes its values by its shares. The mixtures of the heads stand "
+    "side by side, and W^O brings them to the width of the model.",
+    "add & norm": "What the attention has found is added to what was there. Then each "
+    "row is brought to mean 0 and variance 1.",
+    "feed-forward": "Each row by itself: made wider, its negative numbers set to 0, "
+    "made narrow again.",
+    "second": "Added and normed once more.",
+    "memory": "Added and normed once more. This is the memory: all that the decoder "
+    "gets to know of the source.",
+    "linear": "Each row is compared with every row of E, by a dot product: one number "
+    "for each token of the vocabulary.",
+    "softmax": "Softmax makes probabilities of the logits of each place.",
+    "loss": "Which token should come next, how probable the model finds it, and the "
+    "loss: minus the logarithm of that.",
+}
+"""What happens in a step, in a sentence or two."""
+
+
+class Table(NamedTuple):
+    """A tensor on show: its title, its name in the run, its axes, and what its colours mean.
+
+    The kinds: "signed" (around zero), "share" (from 0 to 1), "plain" (no colours).
+    `columns` names columns that have no axis; `turned` lays the table on its side.
+    """
+
+    title: str
+    name: str
+    axes: tuple[str, ...]
+    kind: str = "signed"
+    columns: tuple[str, ...] = ()
+    turned: bool = False
+
+
+class Step(NamedTuple):
+    """A stop on the path; steps with the same box stand in it side by side, as its parts."""
+
+    side: str
+    layer: int | None
+    box: str
+    part: str
+    look: str
+    place: str
+    about: str
+    tables: tuple[Table, ...]
+    says: str = ""
+
+
+def steps(n_layers: int) -> Iterator[Step]:
+    """All steps of a model with that many layers on each side."""
+    yield from _bottom("encoder", "S", "source")
+    for i in range(n_layers):
+        yield from _attention("encoder", i, "self_attention", 1, "SS")
+        end = "memory" if i == n_layers - 1 else "second"
+        yield from _feed_forward("encoder", i, 2, "S", end)
+    yield from _bottom("decoder", "T", "target")
+    for i in range(n_layers):
+        yield from _attention("decoder", i, "self_attention", 1, "TT", "masked ")
+        yield from _attention("decoder", i, "cross_attention", 2, "TS", "cross ")
+        yield from _feed_forward("decoder", i, 3, "T", "second")
+    yield from _top()
+
+
+def _bottom(side: str, length: str, about: str) -> Iterator[Step]:
+    def table(title: str, name: str) -> Table:
+        return Table(title, f"{side}.{name}", (length, "D"))
+
+    def step(box: str, place: str, about: str, *tables: Table) -> Step:
+        return Step(side, None, box, "", "embed", place, ABOUT[about], tables)
+
+    ids = Table("ids", f"{side}.ids", (length,), "plain", ("id",))
+    yield step("Tokens", "tokens#words-as-tokens", about, ids)
+    tables = table("rows of E", "rows"), table("times √d_model", "scaled")
+    yield step("Embedding", "embedding#the-lookup-table", "embedding", *tables)
+    tables = table("positions P", "positions"), table("the sum", "sum")
+    yield step("Positions", "positions#adding-positions", "positions", *tables)
+
+
+def _attention(
+    side: str, i: int, sub: str, norm: int, lengths: str, kind: str = ""
+) -> Iterator[Step]:
+    """Three steps inside an attention, and its add & norm."""
+    at, (ask, give) = f"{side}.layers.{i}.{sub}", lengths
+    box = {"": "Attention", "masked ": "Masked attention", "cross ": "Cross-attention"}
+    place = {
+        "": "attention#softmax-from-scores-to-shares",
+        "masked ": "masks#the-causal-mask",
+        "cross ": "decoder#cross-attention-words-look-into-the-other-sentence",
+    }
+
+    def step(part: str, place: str, about: str, *tables: Table) -> Step:
+        about = ABOUT.get(kind + about, ABOUT[about])
+        says = "looks" if part == "weights" else ""
+        return Step(side, i, box[kind], part, "attend", place, about, tables, says)
+
+    maps = (
+        Table("queries Q", f"{at}.q", ("H", ask, "d_k")),
+        Table("keys K", f"{at}.k", ("H", give, "d_k")),
+        Table("values V", f"{at}.v", ("H", give, "d_v")),
+    )
+    yield step("Q K V", "heads#cutting-the-rows", "maps", *maps)
+    scores = Table("scores Q K^T / √d_k", f"{at}.scores", ("H", ask, give))
+    weights = Table("weights A", f"{at}.weights", ("H", ask, give), "share")
+    yield step("weights", place[kind], "weights", scores, weights)
+    joined = Table("heads, joined", f"{at}.joined", (ask, "H·d_v"))
+    out = Table("times W^O", f"{at}.out", (ask, "D"))
+    yield step("join", "heads#joining-the-heads", "join", joined, out)
+    yield _add_norm(side, i, norm, ask, "add & norm")
+
+
+def _feed_forward(
+    side: str, i: int, norm: int, length: str, end: str
+) -> Iterator[Step]:
+    at, place = f"{side}.layers.{i}.feed_forward", "feedforward#widen-bend-narrow"
+    hidden = Table("widened, max(0, …)", f"{at}.hidden", (length, "F"))
+    tables = hidden, Table("narrowed again", f"{at}.out", (length, "D"))
+    about = ABOUT["feed-forward"]
+    yield Step(side, i, "Feed-forward", "", "feed", place, about, tables)
+    yield _add_norm(side, i, norm, length, end)
+
+
+def _add_norm(side: str, i: int, norm: int, length: str, about: str) -> Step:
+    at, place = f"{side}.layers.{i}.addnorm_{norm}", "addnorm#add-norm-together"
+    added = Table("the sum", f"{at}.added", (length, "D"))
+    tables = added, Table("each row normed", f"{at}.out", (length, "D"))
+    return Step(side, i, "Add & norm", "", "norm", place, ABOUT[about], tables)
+
+
+def _top() -> Iterator[Step]:
+    def step(box: str, place: str, table: Table, says: str = "next") -> Step:
+        about = ABOUT[box.lower()]
+        return Step("decoder", None, box, "", "feed", place, about, (table,), says)
+
+    axes, answers = ("T", "V"), ("probability", "loss")
+    logits = Table("logits, on their side", "logits", axes, turned=True)
+    yield step("Linear", "embedding#the-table-at-the-output", logits, "")
+    title = "probabilities, on their side"
+    chances = Table(title, "probabilities", axes, "share", (), True)
+    yield step("Softmax", "loss#the-probability-of-the-right-token", chances)
+    right = Table("the right answers", "answers", ("T", "2"), "plain", answers)
+    yield step("Loss", "loss#surprise", right)

@@ -1,0 +1,54 @@
+"""Pictures of a model that writes: what there is to draw from, and what comes of it."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tested_transformer.draw.picture import (
+    INK,
+    KEY,
+    QUERY,
+    SERIES,
+    Picture,
+    picture,
+    styled,
+)
+
+
+@styled
+def likeliest(
+    panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int
+) -> Picture:
+    """For each text its likeliest next words: (probabilities, words, how many the nucleus has).
+
+    A dashed line marks where the k likeliest end, bars of the nucleus are filled.
+    """
+    figure, (row,) = picture(7.2, 4.6, columns=len(panels), sharex=True)
+    for axes, (title, (p, words, nucleus)) in zip(row, panels.items(), strict=True):
+        places = np.arange(len(words))
+        look = {"edgecolor": QUERY, "height": 0.75}
+        axes.barh(places[:nucleus], p[:nucleus], color=QUERY, **look)
+        axes.barh(places[nucleus:], p[nucleus:], color="none", **look)
+        axes.axhline(k - 0.5, color=KEY, linestyle="--", linewidth=1.5)
+        axes.set_yticks(places, words)
+        axes.invert_yaxis()
+        axes.tick_params(left=False)
+        axes.set_title(title, loc="center", color=INK)
+        axes.set_xlabel("probability")
+    return figure
+
+
+@styled
+def trade(points: Mapping[str, tuple[int, float]]) -> Picture:
+    """For each way to draw: different words across, the share of sound triples up."""
+    figure, ((axes,),) = picture(5.8, 3.8)
+    marks = "os^DvP*"
+    for n, (name, (words, sound)) in enumerate(points.items()):
+        look = {"color": SERIES[n % len(SERIES)], "marker": marks[n % len(marks)]}
+        axes.scatter(words, sound, s=60, label=name, **look)
+    axes.set(xlim=(0, None), ylim=(0, 1.03))
+    axes.set_xlabel("different words in a hundred texts")
+    axes.set_ylabel("share of known word triples")
+    figure.legend(loc="outside right center")
+    return figure

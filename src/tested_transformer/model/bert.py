@@ -1,0 +1,181 @@
+"""BERT and RoBERTa in PyTorch: our encoder alone, and what pre-trains it."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tested_transformer.config import Config
+from tested_transformer.model.addnorm import LayerNorm
+from tested_transformer.model.embedding import create_embedding_layer
+from tested_transformer.model.encoder import Encoder
+from tested_transformer.model.feedforward import ACTIVATIONS
+from tested_transformer.model.linear import create_linear_layer
+from tested_transformer.model.masks import padding_mask
+from tested_transformer.model.positions import LearnedPositions
+
+
+class Bert(nn.Module):
+    """The encoder alone, on tokens, positions and segments (Devlin et al., 2019).
+
+    n_segments is 1 where there are no segments (RoBERTa). first_position is the row
+    of the first token's position; RoBERTa's is pad_id + 1.
+    """
+
+    def __init__(
+        self, config: Config, n_segments: int = 2, first_position: int = 0
+    ) -> None:
+        super().__init__()
+        c = self.config = config
+        if n_segments < 1:
+            raise ValueError(f"n_segments ({n_segments}) must be at least 1")
+        if not 0 <= first_position < c.max_len:
+            rule = f"must be at least 0 and below max_len ({c.max_len})"
+            raise ValueError(f"first_position ({first_position}) {rule}")
+        self.first_position = first_position
+        self.tokens = create_embedding_layer(c.vocab_size, c.d_model)
+        self.positions = LearnedPositions(c.max_len, c.d_model)
+        self.segments = create_embedding_layer(n_segments, c.d_model)
+        self.norm = LayerNorm(c.d_model, c.norm_eps, c.fused)
+        self.dropout = nn.Dropout(c.dropout)
+        self.encoder = Encoder(config)
+        self.pooler = create_linear_layer(c.d_model, c.d_model)
+
+    def forward(
+        self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
+    ) -> Float[Tensor, "B S D"]:
+        """One vector for each token, which may look left and right, but not at padding.
+
+        segments says of each token whether it is of the first text (0) or the second
+        (1); without it all are of the first.
+        """
+        mask = padding_mask(ids, self.config.pad_id)
+        return self.encoder(self.embed(ids, segments), mask)
+
+    def embed(
+        self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
+    ) -> Float[Tensor, "B S D"]:
+        """Three rows added, of token, position and segment; then norm and dropout."""
+        segments = torch.zeros_like(ids) if segments is None else segments
+        if segments.shape != ids.shape:
+            shapes = f"{tuple(segments.shape)} and {tuple(ids.shape)}"
+            raise ValueError(f"segments must have the shape of ids: {shapes}")
+        x = look_up(self.tokens, ids, "id") + look_up(
+            self.segments, segments, "segment"
+        )
+        return self.dropout(self.norm(self.positions(x, self.first_position)))
+
+    def pool(self, x: Float[Tensor, "B S D"]) -> Float[Tensor, "B D"]:
+        """One vector for each row of tokens, from that of its first one, [CLS]."""
+        return self.pooler(x[:, 0]).tanh()
+
+
+class WordHead(nn.Module):
+    """From a vector to logits: a layer, GELU, norm, then the rows of the token table.
+
+    The table is that of the input, so the head has only its own bias besides.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.linear = create_linear_layer(config.d_model, config.d_model)
+        self.activation = ACTIVATIONS[config.activation]()
+        self.norm = LayerNorm(config.d_model, config.norm_eps, config.fused)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+
+    def forward(
+        self, x: Float[Tensor, "*B D"], table: Float[Tensor, "V D"]
+    ) -> Float[Tensor, "*B V"]:
+        """How well each token of the table fits, at each vector."""
+        x = self.norm(self.activation(self.linear(x)))
+        return F.linear(x, table, self.bias)
+
+
+class Pretraining(nn.Module):
+    """A `Bert` with the two heads of its pre-training: masked words, next sentence."""
+
+    def __init__(self, bert: Bert) -> None:
+        super().__init__()
+        self.bert = bert
+        self.word_head = WordHead(bert.config)
+        self.next_head = create_linear_layer(bert.config.d_model, 2)
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B S"],
+        chosen: Bool[Tensor, "B S"],
+        segments: Int[Tensor, "B S"] | None = None,
+    ) -> tuple[Float[Tensor, "N V"], Float[Tensor, "B 2"]]:
+        """Logits for the N chosen places only, and for two cases of each row of ids.
+
+        The two are, as published: the second text follows the first, or it does not.
+        """
+        if chosen.shape != ids.shape or chosen.dtype != torch.bool:
+            found = f"{chosen.dtype} of shape {tuple(chosen.shape)}"
+            raise ValueError(f"chosen must be bool of the shape of ids, not {found}")
+        x = self.bert(ids, segments)
+        words = self.word_head(x[chosen], self.bert.tokens.weight)
+        return words, self.next_head(self.bert.pool(x))
+
+
+class Classifier(nn.Module):
+    """A `Bert` with one linear map on its pooled vector, which begins at zero."""
+
+    def __init__(self, bert: Bert, n_classes: int) -> None:
+        super().__init__()
+        if n_classes < 2:
+            raise ValueError(f"n_classes ({n_classes}) must be at least 2")
+        self.bert = bert
+        like = bert.pooler.weight
+        self.head = nn.Linear(bert.config.d_model, n_classes).to(like)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def forward(
+        self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
+    ) -> Float[Tensor, "B C"]:
+        """A logit for each class."""
+        return self.head(self.bert.pool(self.bert(ids, segments)))
+
+
+def look_up(
+    table: nn.Embedding, ids: Int[Tensor, "*B"], name: str
+) -> Float[Tensor, "*B D"]:
+    """The rows of a table, as they are; name says in errors what was looked up."""
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"{name}s must be int64 or int32, not {ids.dtype}")
+    try:
+        return table(ids)
+    except IndexError:  # looked for only now, so that good ids cost nothing
+        wrong = ids[(ids < 0) | (ids >= table.num_embeddings)][0].item()
+        rule = f"must be at least 0 and below {table.num_embeddings}"
+        raise IndexError(f"{name} ({wrong}) {rule}") from None
+
+
+BERT_BASE = Config(
+    vocab_size=30_522,
+    d_model=768,
+    d_ff=3072,
+    n_heads=12,
+    n_layers=12,
+    max_len=512,
+    pad_id=0,
+    bos_id=101,  # [CLS]
+    eos_id=102,  # [SEP]
+    unk_id=100,
+    activation="gelu",
+    attention_bias=True,
+    norm_eps=1e-12,
+)
+"""The smaller of the two published models, for lower-case English."""
+
+ROBERTA_BASE = BERT_BASE.replace(
+    vocab_size=50_265,
+    max_len=514,  # 512 tokens, and two rows before the first
+    pad_id=1,
+    bos_id=0,
+    eos_id=2,
+    unk_id=3,
+    norm_eps=1e-5,
+)
+"""RoBERTa's counterpart, to be used with n_segments=1 and first_position=2."""

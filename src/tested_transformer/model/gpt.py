@@ -1,0 +1,49 @@
+"""A decoder alone in PyTorch, as GPT has it: our layers under a causal mask."""
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tested_transformer.config import Config
+from tested_transformer.model.bert import look_up
+from tested_transformer.model.embedding import create_embedding_layer
+from tested_transformer.model.encoder import Encoder
+from tested_transformer.model.masks import causal_mask
+from tested_transformer.model.positions import LearnedPositions
+
+
+class Gpt(nn.Module):
+    """A decoder without a source: it goes on with what it has read (GPT-2, 2019).
+
+    A layer without cross-attention is an encoder layer, so the stack is our `Encoder`
+    under a causal mask. GPT-2 puts norms first and one at the end (`norm_first`).
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        c = self.config = config
+        self.tokens = create_embedding_layer(c.vocab_size, c.d_model)
+        self.positions = LearnedPositions(c.max_len, c.d_model, c.dropout)
+        self.decoder = Encoder(config)
+
+    def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        """Logits for the token after each token, from that one and those before it.
+
+        Padding stands on the right, where no token looks, so it needs no mask.
+        """
+        x = self.positions(look_up(self.tokens, ids, "id"))
+        x = self.decoder(x, causal_mask(ids.size(1), ids.device))
+        return F.linear(x, self.tokens.weight)
+
+
+GPT_2 = Config(
+    vocab_size=50_257,
+    d_model=768,
+    d_ff=3072,
+    n_heads=12,
+    n_layers=12,
+    activation="gelu",
+    attention_bias=True,
+    norm_first=True,
+)
+"""The smallest of the four published models. (Its one special token is not ours.)"""

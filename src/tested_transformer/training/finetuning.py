@@ -1,0 +1,39 @@
+"""Fine-tuning: a pre-trained model learns a task from labelled texts."""
+
+import numpy as np
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from tested_transformer.model.bert import Classifier
+from tested_transformer.training.adam import create_adam
+
+
+def fine_tune(
+    model: Classifier,
+    texts: Int[Tensor, "N S"],
+    labels: Int[Tensor, "N"],
+    steps: int,
+    lr: float,
+    size: int = 32,
+    seed: int = 0,
+) -> list[float]:
+    """Train all of the model on framed texts, size of them a step; returns the losses.
+
+    The rate rises to lr in the first tenth of the steps, then falls to 0 in a line.
+    """
+    if not 1 <= size <= len(texts):
+        rule = f"must be at least 1 and at most the number of texts ({len(texts)})"
+        raise ValueError(f"size ({size}) {rule}")
+    adam, losses = create_adam(model.parameters()), []
+    rng = np.random.default_rng(seed)
+    for step in range(1, steps + 1):
+        rise, fall = step / (0.1 * steps), (steps - step + 1) / (0.9 * steps)
+        adam.param_groups[0]["lr"] = lr * min(rise, fall, 1.0)
+        batch = rng.choice(len(texts), size, replace=False)
+        loss = F.cross_entropy(model(texts[batch]), labels[batch])
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        losses.append(loss.item())
+    return losses

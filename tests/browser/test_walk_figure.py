@@ -1,0 +1,288 @@
+"""The map of the Transformer: in every box stand the numbers of the run, and every reader can go there."""
+
+import re
+
+import numpy as np
+import pytest
+from guards import ROOT
+from walking import SOURCE, TARGET, TOKENS, WANTED, walk, walked
+
+HTML = ROOT / "_build" / "html"
+RUNS = {"at the start": walked(0), "after learning": walked(1)}
+TABLES = """what => [...what.querySelectorAll('table')].map(table => ({
+  name: table.dataset.name, shape: table.caption.textContent,
+  columns: [...table.tHead.rows[0].querySelectorAll('th')].map(cell => cell.textContent),
+  rows: [...table.tBodies[0].rows].map(row => row.querySelector('th').textContent),
+  cells: [...table.tBodies[0].rows].map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent)),
+  lit: [...table.querySelectorAll('td.lit')].map(cell => [cell.parentElement.rowIndex - 1, cell.cellIndex - 1]),
+  heads: [...table.querySelectorAll('th.lit')].map(cell => cell.textContent),
+}))"""
+SOURCE_WORDS, TARGET_WORDS = ([TOKENS[i] for i in ids] for ids in (SOURCE, TARGET))
+
+
+@pytest.fixture
+def page(show):
+    return show(walk(RUNS))
+
+
+def tables(page):
+    return {table["name"]: table for table in page.locator(".what").evaluate(TABLES)}
+
+
+def numbers(cells):
+    return np.array([[float(text.replace("−", "-").replace("∞", "inf")) for text in row] for row in cells])
+
+
+def box(page, name):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def current(page):
+    (name,) = page.locator(".box[aria-current=step]").evaluate_all("all => all.map(e => e.getAttribute('aria-label'))")
+    return name
+
+
+def said(page):
+    return page.locator(".what .said").inner_text()
+
+
+def follow(page, group, word):
+    page.get_by_role("group", name=group).get_by_role("radio", name=word, exact=True).check()
+
+
+# Numbers
+
+
+def test_every_box_shows_the_numbers_of_the_run_and_no_tensor_is_left_out(page):
+    visit_all = f"""() => [...document.querySelectorAll('.box')].flatMap(box => {{
+      box.click();
+      return ({TABLES})(document.querySelector('.what'));
+    }})"""
+    for run, tensors in RUNS.items():
+        page.get_by_role("switch", name="after learning").set_checked(run == "after learning")
+        for head in range(2):
+            box(page, "5. Encoder, attention: weights").click()
+            follow(page, "Head", str(head + 1))
+            found = {table["name"]: numbers(table["cells"]) for table in page.evaluate(visit_all)}
+            assert found.keys() == {name for name in tensors if not name.endswith(".inner")}
+            for name, shown in found.items():
+                x = np.asarray(tensors[name])
+                wanted = {1: lambda x: x[:, None], 2: lambda x: x, 3: lambda x, head=head: x[head]}[x.ndim](x)
+                wanted = wanted.T if name in ("logits", "probabilities") else wanted
+                assert shown.shape == wanted.shape, name
+                assert np.allclose(shown, wanted, rtol=0, atol=0.005 + 1e-9), (run, name, head)
+
+
+def test_a_table_says_its_shape_and_names_its_rows_and_columns(page):
+    box(page, "18. Decoder, cross-attention: weights").click()
+    table = tables(page)["decoder.layers.0.cross_attention.weights"]
+    assert table["shape"] == "weights A (H, T, S) = (2, 4, 3)"
+    assert (table["rows"], table["columns"]) == (TARGET_WORDS, SOURCE_WORDS)
+    assert page.locator(".letters").inner_text() == "H heads, T tokens of the target, S tokens of the source"
+    box(page, "8. Encoder, feed-forward").click()
+    table = tables(page)["encoder.layers.0.feed_forward.hidden"]
+    assert (table["rows"], table["columns"]) == (SOURCE_WORDS, [str(c) for c in range(1, 9)])
+    box(page, "24. Decoder, softmax").click()
+    assert (tables(page)["probabilities"]["rows"], tables(page)["probabilities"]["columns"]) == (
+        list(TOKENS),
+        TARGET_WORDS,
+    )
+    box(page, "25. Decoder, loss").click()
+    assert tables(page)["answers"]["rows"] == ["<bos> → ich", "ich → liebe", "liebe → KI", "KI → <eos>"]
+
+
+def test_a_colour_says_what_the_number_says(page):
+    box(page, "3. Encoder, positions").click()
+    script = "cells => cells.map(e => [e.className, parseFloat(e.style.getPropertyValue('--heat'))])"
+    looks = page.locator('[data-name="encoder.sum"] td[class]').evaluate_all(script)
+    x = RUNS["at the start"]["encoder.sum"]
+    for (kind, heat), value in zip(looks, x.flat, strict=True):
+        assert kind.split()[0] == ("below" if round(value, 2) < 0 else "above")
+        assert heat == pytest.approx(100 * abs(value) / abs(x).max(), abs=1)
+
+
+# A token, followed
+
+
+def test_the_row_of_a_followed_token_is_lit_in_every_box(page):
+    follow(page, "Source", "AI")
+    follow(page, "Target", "liebe")
+    for button in page.locator(".box").all():
+        button.click()
+        for name, table in tables(page).items():
+            side = re.search(r"\((?:H, )?([ST])\b", table["shape"])[1]
+            assert len(table["heads"]) == 1, name
+            assert table["heads"][0].startswith("AI" if side == "S" else "liebe")
+            places = np.array(table["lit"])
+            if name in ("logits", "probabilities"):
+                assert np.array_equal(places, [[i, 2] for i in range(10)])
+            else:
+                assert np.array_equal(places, [[2, c] for c in range(len(table["columns"]))]), name
+
+
+def share(page, group):
+    bars = page.get_by_role("group", name=group).locator(".share")
+    return [float(bar.evaluate("e => parseFloat(e.style.width)")) for bar in bars.all()]
+
+
+def test_an_attention_says_and_shows_where_the_followed_token_looks(page):
+    box(page, "14. Decoder, masked attention: weights").click()
+    follow(page, "Target", "liebe")
+    for run, tensors in RUNS.items():
+        page.get_by_role("switch", name="after learning").set_checked(run == "after learning")
+        for head in range(2):
+            follow(page, "Head", str(head + 1))
+            weights = tensors["decoder.layers.0.self_attention.weights"][head, 2]
+            a, b, c = (f"{w:.2f}" for w in weights[:3])
+            assert said(page) == f"“liebe” takes {a} from “<bos>”, {b} from “ich”, {c} from “liebe”. Hidden: “KI”."
+            assert share(page, "Target") == pytest.approx(100 * weights, abs=1)
+            assert share(page, "Source") == [0, 0, 0]
+    box(page, "19. Decoder, cross-attention: join").click()
+    weights = RUNS["after learning"]["decoder.layers.0.cross_attention.weights"][1, 2]
+    assert share(page, "Source") == pytest.approx(100 * weights, abs=1)
+    assert share(page, "Target") == [0, 0, 0, 0]
+    box(page, "20. Decoder, add & norm").click()
+    assert share(page, "Source") == [0, 0, 0]
+
+
+def test_the_end_says_what_the_model_would_write_and_what_is_right(page):
+    box(page, "24. Decoder, softmax").click()
+    for t, word in enumerate(TARGET_WORDS):
+        follow(page, "Target", word)
+        p = RUNS["at the start"]["probabilities"][t]
+        best, right = p.argmax(), WANTED[t]
+        end = "That is right." if best == right else f"Right would be “{TOKENS[right]}”, {p[right]:.2f}."
+        assert said(page) == f"After “{word}” the most probable token is “{TOKENS[best]}”, {p[best]:.2f}. {end}"
+
+
+# The path
+
+
+def test_next_and_back_go_along_the_path_to_its_ends(page):
+    assert current(page) == "1. Encoder, tokens"
+    places = [current(page)]
+    page.get_by_role("button", name="Back").click(force=True)  # it is there, and does nothing
+    assert current(page) == places[0]
+    for _ in range(30):
+        page.get_by_role("button", name="Next").click(force=True)
+        places.append(current(page))
+    assert places[24:] == ["25. Decoder, loss"] * 7
+    assert [int(place.partition(".")[0]) for place in places[:25]] == list(range(1, 26))
+    assert page.locator(".count").inner_text() == "25 of 25"
+    page.get_by_role("button", name="Back").click()
+    assert current(page) == "24. Decoder, softmax"
+
+
+def test_all_of_it_works_with_the_keyboard_alone(page):
+    focused = "document.activeElement"
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    assert page.evaluate(f"{focused}.getAttribute('aria-label')") == "1. Encoder, tokens"
+    for key, place in (
+        ("ArrowRight", "2. Encoder, embedding"),
+        ("ArrowDown", "3. Encoder, positions"),
+        ("ArrowLeft", "2. Encoder, embedding"),
+        ("ArrowUp", "1. Encoder, tokens"),
+        ("ArrowUp", "1. Encoder, tokens"),
+        ("End", "25. Decoder, loss"),
+        ("Home", "1. Encoder, tokens"),
+    ):
+        page.keyboard.press(key)
+        assert page.evaluate(f"{focused}.getAttribute('aria-label')") == current(page) == place
+    page.keyboard.press("Tab")
+    assert page.evaluate(f"{focused}.textContent") == "Back", "the map is one stop of the Tab key"
+    page.keyboard.press("Tab")
+    for _ in range(4):
+        page.keyboard.press("Enter")
+    assert page.evaluate(f"{focused}.textContent") == "Next"
+    assert current(page) == "5. Encoder, attention: weights"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert said(page).startswith("“love” takes")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(f"{focused}.type + {focused}.value") == "radio1", "the focus stays on the head"
+    weights = RUNS["at the start"]["encoder.layers.0.self_attention.weights"][1, 1]
+    assert said(page).startswith(f"“love” takes {weights[0]:.2f} from “I”")
+    page.keyboard.press("Tab")
+    assert page.evaluate(f"{focused}.textContent") == "Chapter: Attention →"
+
+
+def test_a_step_is_told_in_a_sentence(page):
+    box(page, "5. Encoder, attention: weights").click()
+    status = page.locator("[role=status]")
+    status.get_by_text("5 of 25: encoder, attention: weights. “I” takes").wait_for()
+
+
+# The page
+
+
+def test_every_box_leads_to_an_existing_place_in_its_chapter(visit):
+    page = visit("book/transformer.html")
+    names = page.locator("walk-figure .fallback a").all_text_contents()
+    found = []
+    for button in page.locator("walk-figure .box").all():
+        button.click()
+        found.append(page.locator("walk-figure .open a"))
+        name, _, anchor = found[-1].get_attribute("href").partition("#")
+        target = HTML / "book" / name
+        assert f'id="{anchor}"' in target.read_text(encoding="utf-8")
+        title = re.search(r"<h1>(.*?)<a", target.read_text(encoding="utf-8"))[1].replace("&amp;", "&")
+        assert found[-1].text_content() == f"Chapter: {title} →"
+        assert title == names[len(found) - 1]
+    assert len(found) == len(names) == 25
+    page.locator("walk-figure .open a").click()
+    assert page.url.endswith("book/loss.html#surprise")
+
+
+def test_without_scripts_every_step_is_a_line_with_a_living_link(visit):
+    page = visit("book/transformer.html", java_script_enabled=False)
+    rows = page.locator("walk-figure .fallback table.words tbody tr")
+    assert rows.count() == 25
+    rows.nth(4).get_by_role("link", name="Attention").click()
+    assert page.url.endswith("book/attention.html#softmax-from-scores-to-shares")
+
+
+def test_on_a_phone_boxes_are_large_and_the_panel_comes_into_view(visit):
+    page = visit(
+        "book/transformer.html", width=390, height=844, has_touch=True, is_mobile=True, reduced_motion="reduce"
+    )
+    small = "e => { const {width, height} = e.getBoundingClientRect(); return Math.min(width, height) }"
+    targets = page.locator("walk-figure .live :is(button, .chip, .switch)")
+    assert min(targets.evaluate_all(f"all => all.map({small})")) >= 44
+    page.locator("walk-figure .box").nth(4).tap()
+    title, moves = page.locator("walk-figure .title").bounding_box(), page.locator("walk-figure .moves").bounding_box()
+    assert 0 < title["y"] < 500
+    assert title["y"] < moves["y"] <= 844 - moves["height"] + 1, "Next stays within reach of the thumb"
+    page.get_by_role("button", name="Next", exact=True).tap()
+    assert current(page).startswith("6.")
+
+
+def test_the_ways_around_and_across_are_drawn_where_there_is_room(page):
+    tips = page.locator("walk-figure .lines path").get_attribute("d").count("L")
+    assert tips == 2 * (6 + 11) + 2 * (5 + 1), "an arrow from stop to stop, around each sub-layer, and to the memory"
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function("!document.querySelector('walk-figure .lines path').getAttribute('d')")
+
+
+def test_a_table_that_is_too_wide_can_be_scrolled_with_the_keyboard(page):
+    box(page, "8. Encoder, feed-forward").click()
+    assert page.locator(".what .scrolls[tabindex]").count() == 0
+    page.set_viewport_size({"width": 230, "height": 700})
+    page.locator(".what .scrolls[tabindex]").first.focus()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "widened, max(0, …)"
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.wait_for_function("!document.querySelector('.what .scrolls[tabindex]')")
+
+
+def test_words_stay_words(show):
+    tokens = list(TOKENS)
+    tokens[5], tokens[8] = "<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>"
+    page = show(walk({"<b>one</b>": walked(0), "<b>other</b>": walked(1)}, tokens))
+    for button in page.locator(".box").all():
+        button.click()
+        assert page.locator(".live :is(img, script), .live b b").count() == 0
+    assert tables(page)["answers"]["rows"][2].startswith(tokens[8])
+    follow(page, "Target", tokens[8])
+    assert tokens[8] in said(page)

@@ -1,0 +1,213 @@
+"""Sampling: what is kept, what is drawn and how often, and what a text looks like that was written by lot."""
+
+import math
+
+import pytest
+import torch
+from helpers import unchecked
+from hypothesis import given
+from hypothesis import strategies as st
+from models import randomised
+
+from tested_transformer.config import Config
+from tested_transformer.decoding.sampling import draw, keep_top_k, keep_top_p, next_probabilities, sample
+from tested_transformer.model.gpt import Gpt
+
+CONFIG = Config(20, 8, 16, 2, 1, dropout=0.2, max_len=10, activation="gelu", attention_bias=True, norm_first=True)
+PROMPT = torch.tensor([[1], [1], [1]])
+
+scores = st.lists(st.floats(-8, 8), min_size=1, max_size=9)
+shares = st.floats(0.01, 1)
+
+
+def row(logits):
+    return torch.tensor([logits], dtype=torch.float64)
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def gpt():
+    return randomised(Gpt(CONFIG)).eval()
+
+
+# What is kept
+
+
+@given(scores, st.integers(1, 12))
+def test_top_k_keeps_exactly_k_and_none_is_above_them(logits, k):
+    kept = torch.isfinite(keep_top_k(row(logits), k))[0]
+    assert kept.sum() == min(k, len(logits))
+    assert row(logits)[0][kept].min() >= max(row(logits)[0][~kept].tolist(), default=-math.inf)
+
+
+def test_of_equal_logits_smaller_ids_are_kept():
+    assert torch.isfinite(keep_top_k(row([1, 2, 2, 2]), 2)).tolist() == [[False, True, True, False]]
+    assert torch.isfinite(keep_top_p(row([0, 0, 0, 0]), 0.5)).tolist() == [[True, True, False, False]]
+
+
+@given(scores, shares)
+def test_the_nucleus_has_its_mass_and_would_not_without_its_least_token(logits, p):
+    before = row(logits).softmax(-1)[0]
+    kept = torch.isfinite(keep_top_p(row(logits), p))[0]
+    mass = before[kept].sum()
+    assert mass >= p - 1e-12
+    assert kept.all() or before[kept].min() >= before[~kept].max()
+    assert p == 1 or mass - before[kept].min() < p
+
+
+@pytest.mark.parametrize(("p", "kept"), [(0.49, 1), (0.5, 1), (0.51, 2), (0.75, 2), (0.76, 3), (1, 4)])
+def test_the_nucleus_of_halves_and_quarters(p, kept):
+    logits = row([0.125, 0.5, 0.125, 0.25]).log2() * math.log(2)
+    found = torch.isfinite(keep_top_p(logits, p))[0]
+    assert found.sum() == kept
+    assert found[1]
+
+
+def test_rows_are_cut_one_by_one():
+    both = torch.cat([row([5, 0, 0]), row([0, 0.1, 0.2])])
+    assert torch.isfinite(keep_top_p(both, 0.9)).sum(-1).tolist() == [1, 3]
+    assert torch.equal(keep_top_k(both, 2), torch.cat([keep_top_k(r[None], 2) for r in both]))
+
+
+# Probabilities
+
+
+@given(scores)
+def test_one_all_and_one_change_nothing(logits):
+    same = next_probabilities(row(logits), temperature=1.0, top_k=len(logits), top_p=1.0)
+    assert torch.equal(same, row(logits).softmax(-1))
+
+
+def test_all_is_kept_by_a_p_of_one_though_rounding_reaches_it_early():
+    logits = row([0, -40, -41])
+    assert logits.softmax(-1).cumsum(-1)[0, 0] == 1
+    assert torch.isfinite(keep_top_p(logits, 1)).all()
+
+
+def test_what_is_kept_keeps_its_proportions():
+    p = next_probabilities(row([0.5, 0.3, 0.15, 0.05]).log(), top_k=2)
+    assert torch.allclose(p, row([0.625, 0.375, 0, 0]), rtol=0, atol=1e-12)
+    p = next_probabilities(row([0.5, 0.3, 0.15, 0.05]).log(), top_p=0.8 + 1e-9)
+    assert torch.allclose(p, row([0.5, 0.3, 0.15, 0]) / 0.95, rtol=0, atol=1e-12)
+
+
+def test_a_temperature_is_a_power_of_the_probabilities():
+    p = row([0.5, 0.3, 0.2])
+    for t in (0.5, 2.0):
+        raised = p ** (1 / t)
+        assert torch.allclose(next_probabilities(p.log(), t), raised / raised.sum(), rtol=0, atol=1e-12)
+
+
+def test_temperature_comes_before_the_cuts():
+    logits = row([0.5, 0.3, 0.2]).log()
+    cold, hot = next_probabilities(logits, 0.1, top_p=0.9), next_probabilities(logits, 10.0, top_p=0.9)
+    assert (cold > 0).sum() == 1
+    assert (hot > 0).sum() == 3
+
+
+def test_a_small_temperature_is_greedy():
+    p = next_probabilities(row([1.0, 1.1, 0.9]), temperature=1e-3)
+    assert torch.allclose(p, row([0.0, 1.0, 0.0]))
+
+
+# Drawing
+
+
+def test_ten_thousand_draws_agree_with_the_probabilities():
+    p, n = torch.tensor([0.5, 0.0, 0.3, 0.15, 0.05], dtype=torch.float64), 10_000
+    found = torch.bincount(draw(p.expand(n, 5), seeded()), minlength=5) / n
+    assert found[1] == 0
+    assert ((found - p).abs() <= 4 * (p * (1 - p) / n).sqrt()).all()
+
+
+def test_a_point_on_the_line_hits_the_token_whose_piece_it_is(monkeypatch):
+    p = torch.tensor([[0.0, 0.25, 0.5, 0.25, 0.0]], dtype=torch.float64)
+    for point, token in ((0.0, 1), (0.2499, 1), (0.25, 2), (0.7499, 2), (0.75, 3), (1 - 2**-53, 3)):
+        monkeypatch.setattr(torch, "rand", lambda *a, point=point, **k: row([point]))
+        assert draw(p).tolist() == [token], point
+
+
+def test_the_last_point_hits_a_token_although_the_sum_falls_short_of_one(monkeypatch):
+    p = torch.full((1, 10), 0.1, dtype=torch.float64) - 1e-9
+    monkeypatch.setattr(torch, "rand", lambda *a, **k: row([1 - 2**-53]))
+    assert draw(p).tolist() == [9]
+
+
+def test_rows_are_drawn_one_by_one():
+    p = torch.eye(4, dtype=torch.float64)[[2, 0, 3]]
+    assert draw(p, seeded()).tolist() == [2, 0, 3]
+
+
+# Writing
+
+
+def test_top_k_of_one_is_greedy_whatever_the_seed():
+    model, ids = gpt(), PROMPT[:1]
+    while ids.size(1) < 10 and ids[0, -1] != 2:
+        logits = model(ids)[0, -1]
+        logits[[0, 1]] = -torch.inf
+        ids = torch.cat([ids, logits.argmax()[None, None]], 1)
+    for seed in range(3):
+        assert torch.equal(sample(model, PROMPT[:1], 10, top_k=1, generator=seeded(seed)), ids)
+        assert torch.equal(sample(model, PROMPT[:1], 10, temperature=1e-4, generator=seeded(seed)), ids)
+
+
+def test_a_seed_fixes_the_text_and_another_changes_it():
+    model = gpt()
+    first, again, other = (sample(model, PROMPT, 10, generator=seeded(seed)) for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_a_text_begins_with_its_prompt_and_has_only_padding_behind_its_end():
+    prompts = torch.tensor([[1, 7], [1, 8]]).repeat(200, 1)
+    texts = sample(gpt(), prompts, 10, temperature=2.0, generator=seeded())
+    assert torch.equal(texts[:, :2], prompts)
+    ends = texts == 2
+    assert 0 < ends.any(1).sum() < 400, "some end, and some reach the limit"
+    assert (ends.sum(1) <= 1).all()
+    behind = ends.cumsum(1) - ends.long() > 0
+    assert (texts[behind] == 0).all()
+    assert not ((texts[:, 2:] == 0) & ~behind[:, 2:]).any()
+    assert not (texts[:, 2:] == 1).any()
+
+
+def test_writing_stops_when_all_have_ended():
+    model = gpt()
+    model.forward = lambda ids: torch.eye(20, dtype=torch.float64)[torch.full_like(ids, 2)] * 1e3
+    assert sample(model, PROMPT, 10, generator=seeded()).tolist() == [[1, 2]] * 3
+
+
+def test_the_model_rests_while_it_writes_and_then_is_as_it_was():
+    model = gpt().train()
+    texts = [sample(model, PROMPT, 10, top_k=1) for _ in range(3)]
+    assert torch.equal(texts[0], texts[1])
+    assert model.training
+    assert not texts[0].is_inference()
+
+
+# Refusals
+
+
+@pytest.mark.parametrize("t", [0.0, -1.0, math.inf])
+def test_a_temperature_that_is_not_positive_is_refused(t):
+    with pytest.raises(ValueError, match=r"temperature \(.*\) must be positive and finite; .* top_k=1"):
+        next_probabilities(row([1, 2]), t)
+
+
+def test_bad_cuts_are_refused():
+    with pytest.raises(ValueError, match=r"top_k \(0\) must be at least 1"):
+        keep_top_k(row([1, 2]), 0)
+    with unchecked(), pytest.raises(TypeError, match=r"top_k \(1\.5\) must be a whole number"):
+        keep_top_k(row([1, 2]), 1.5)
+    for p in (0.0, 1.1):
+        with pytest.raises(ValueError, match=rf"top_p \({p}\) must be above 0 and at most 1"):
+            keep_top_p(row([1, 2]), p)
+
+
+@pytest.mark.parametrize("max_len", [1, 11])
+def test_a_length_that_cannot_be_is_refused(max_len):
+    with pytest.raises(ValueError, match=rf"max_len \({max_len}\) must be above the prompt's \(1\) and at most 10"):
+        sample(gpt(), PROMPT, max_len)
