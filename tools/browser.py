@@ -1,4 +1,4 @@
-"""Try the interactive figures of the built book in a browser; where none can be had, say so and end well.
+"""Try the pages and the interactive figures of the built book in a browser; where none can be had, say so and end well.
 
 The browser is what the variable CHROMIUM names, or the first of NAMES on the path. What drives it is installed into
 build/browser, beside and not into the environment of the book.
@@ -34,16 +34,16 @@ def main():
     """The exit status is that of the tests, and 0 where there is no browser or nothing to drive it."""
     found = browser()
     if not found:
-        print(f"No browser ({', '.join(NAMES)}, or the variable CHROMIUM): the interactive figures were not tried")
+        print(f"No browser ({', '.join(NAMES)}, or the variable CHROMIUM): the pages were not tried")
         return 0
     try:
         install()
     except subprocess.CalledProcessError:
-        print(f"What drives {found} cannot be installed here: the interactive figures were not tried")
+        print(f"What drives {found} cannot be installed here: the pages were not tried")
         return 0
     paths = os.pathsep.join(filter(None, [str(DRIVER), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"CHROMIUM": found, "PYTHONPATH": paths}
-    command = [sys.executable, "-m", "pytest", "-q", "tests/browser"]
+    command = [sys.executable, "-m", "pytest", "-q", "tests/browser", "-n", "2", "--dist", "worksteal"]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 

@@ -18,6 +18,7 @@ from tested_transformer.draw import masks as masks
 from tested_transformer.draw import paper as paper
 from tested_transformer.draw import positions as positions
 from tested_transformer.draw import recurrence as recurrence
+from tested_transformer.draw import scale as scale
 from tested_transformer.draw import schedule as schedule
 from tested_transformer.draw import tokens as tokens
 from tested_transformer.draw import train as train

@@ -1,0 +1,208 @@
+"""What is counted: multiplications and kept tensors, against formulas and small cases; and the pictures of it."""
+
+import functools
+import warnings
+
+import matplotlib.colors
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tested_transformer import draw
+from tested_transformer.config import TINY, Config
+from tested_transformer.counting import kept, multiplications, n_bytes
+from tested_transformer.draw.picture import SERIES
+from tested_transformer.model.attention import attention, fused_attention
+from tested_transformer.model.encoder import Encoder, EncoderLayer
+from tested_transformer.model.transformer import Transformer
+
+small = st.integers(1, 9)
+
+
+def wants(*shape, dtype=torch.float32):
+    return torch.ones(*shape, dtype=dtype, requires_grad=True)
+
+
+# Multiplications
+
+
+@given(n=small, d=small, m=small, batch=st.integers(1, 3))
+def test_a_product_takes_a_multiplication_for_each_term_of_each_sum(n, d, m, batch):
+    assert multiplications(torch.matmul, torch.ones(n, d), torch.ones(d, m)) == n * d * m
+    assert multiplications(torch.bmm, torch.ones(batch, n, d), torch.ones(batch, d, m)) == batch * n * d * m
+
+
+def test_what_is_no_product_is_not_counted():
+    x = torch.ones(3, 4)
+    assert multiplications(lambda: (x + x).softmax(-1).relu() * x) == 0
+    assert multiplications(torch.nn.Embedding(5, 4), torch.tensor([1, 2])) == 0
+
+
+def test_a_bias_takes_no_multiplication_and_a_convolution_one_for_each_term():
+    linear, x = torch.nn.Linear(4, 5), torch.ones(3, 4)
+    assert multiplications(linear, x) == 3 * 4 * 5
+    assert multiplications(torch.nn.Conv1d(2, 7, 3), torch.ones(1, 2, 10)) == 8 * 2 * 7 * 3
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@given(n=small, heads=st.integers(1, 3), width=small, d_ff=small)
+@settings(max_examples=10)
+def test_a_layer_takes_what_the_formula_says_fused_or_not_with_content_or_without(device, n, heads, width, d_ff):
+    d = heads * width
+    for fused in (False, True):
+        with torch.device(device):
+            layer = EncoderLayer(Config(9, d_model=d, d_ff=d_ff, n_heads=heads, n_layers=1, fused=fused))
+            x = torch.ones(1, n, d)
+        assert multiplications(layer, x) == 4 * n * d**2 + 2 * n * d * d_ff + 2 * n**2 * d
+
+
+def test_forward_and_back_are_three_times_forward():
+    model, ids = Transformer(TINY), torch.tensor([[5, 6, 7, 2]])
+    forward = multiplications(model, ids, ids)
+    assert multiplications(lambda: model(ids, ids).sum().backward()) == 3 * forward > 0
+
+
+# What is kept
+
+
+def test_what_the_gradient_needs_is_kept_once():
+    x, y = wants(3, 4), wants(3, 4)
+    assert {t.data_ptr() for t in kept(torch.mul, x, y)} == {x.data_ptr(), y.data_ptr()}
+    assert [t.data_ptr() for t in kept(torch.mul, x, x)] == [x.data_ptr()]
+    assert kept(torch.add, x, y) == []
+    (output,) = kept(torch.exp, x)
+    assert torch.equal(output, x.exp())
+
+
+def test_nothing_is_kept_where_no_gradient_is_wanted():
+    assert kept(torch.mul, torch.ones(3), torch.ones(3)) == []
+    with torch.no_grad():
+        assert kept(torch.mul, wants(3), wants(3)) == []
+
+
+def test_parameters_of_a_module_are_left_out_and_those_of_others_are_not():
+    linear, x = torch.nn.Linear(4, 4, bias=False), wants(2, 4)
+    assert [t.data_ptr() for t in kept(linear, x)] == [x.data_ptr()]
+    assert n_bytes(kept(lambda x: linear(x), x)) == 4 * (2 * 4 + 4 * 4)
+
+
+def test_tensors_without_content_are_refused():
+    with pytest.raises(ValueError, match="kept needs tensors with content, not those on meta"):
+        kept(torch.exp, wants(3).to("meta"))
+
+
+def test_bytes_are_those_of_the_memory_behind_a_tensor():
+    assert n_bytes([]) == 0
+    assert n_bytes([torch.ones(3), torch.ones(2, dtype=torch.float64), torch.ones(5, dtype=torch.bool)]) == 12 + 16 + 5
+    assert n_bytes([torch.ones(10)[:3]]) == 40
+
+
+@given(n=small, heads=st.integers(1, 3), width=small, d_ff=small, layers=st.integers(1, 3))
+@settings(max_examples=15)
+def test_a_stack_keeps_what_the_formula_says_for_each_layer(n, heads, width, d_ff, layers):
+    d = heads * width
+    c = Config(9, d_model=d, d_ff=d_ff, n_heads=heads, n_layers=layers, dropout=0.0)
+    assert n_bytes(kept(Encoder(c), wants(1, n, d))) == 4 * layers * n * (8 * d + d_ff + heads + 4)
+
+
+@given(n=st.integers(2, 40), heads=st.integers(1, 3), width=small)
+@settings(max_examples=15)
+def test_only_attention_as_a_formula_keeps_its_weights(n, heads, width):
+    rows = [x.clone() for x in wants(3, 1, heads, n, width)]
+    whole = n_bytes(kept(attention, *rows))
+    fused = n_bytes(kept(fused_attention, *rows))
+    assert whole - 4 * heads * n**2 == 4 * 3 * heads * n * width
+    assert fused == 4 * heads * n * (4 * width + 1)
+
+
+# Pictures
+
+X = [1, 10, 100]
+TWO = {"one": [1, 2, 3], "two": [2, 4, 8]}
+FIGURES = {
+    "curves": lambda: draw.scale.curves(X, TWO, ("n", "cost"), {"two": ([10], [4])}, {"80 GB": 5}),
+    "bills": lambda: draw.scale.bills({"a": {"w": 1.0, "g": 2.0}, "b": {"w": 1.0, "k": 0.5}}, "GB"),
+    "sums": lambda: draw.scale.sums(X, TWO, [1, 2, 9]),
+    "ring": lambda: draw.scale.ring([np.ones((2, 2)), np.eye(2) + 1, np.full((2, 2), 2)], ["start", "add", "pass"]),
+    "held": lambda: draw.scale.held({"DDP": {"w": np.ones((2, 2)) > 0}, "FSDP": {"w": np.eye(2) > 0}}),
+    "measured": lambda: draw.scale.measured({"fast": {"a": 2.5, "b": 1.0}, "slow": {"a": 0.5}}, "times"),
+}
+
+
+@functools.cache
+def drawn(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module="matplotlib|pyparsing")
+        figure = FIGURES[name]()
+        figure._repr_png_()
+    return figure
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_narrow_enough_and_its_letters_are_large_enough(name):
+    figure = drawn(name)
+    assert figure.get_size_inches()[0] <= 7.2
+    words = figure.findobj(lambda artist: hasattr(artist, "get_fontsize"))
+    assert min(text.get_fontsize() for text in words if text.get_text()) >= 11
+
+
+def test_curves_lie_on_their_numbers_with_points_and_levels():
+    (axes,) = drawn("curves").axes
+    level, one, two, points = axes.lines
+    assert list(level.get_ydata()) == [5, 5]
+    assert [list(line.get_ydata()) for line in (one, two)] == [[1, 2, 3], [2, 4, 8]]
+    assert (list(points.get_xdata()), list(points.get_ydata())) == ([10], [4])
+    assert points.get_color() == two.get_color() != one.get_color()
+    assert points.get_linestyle() == "None"
+    assert one.get_linestyle() != two.get_linestyle()
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("n", "cost")
+    assert [text.get_text() for text in axes.texts] == ["80 GB"]
+
+
+def test_parts_of_a_bill_lie_end_to_end_with_the_sum_beside_them():
+    (axes,) = drawn("bills").axes
+    ends = [[(bar.get_x(), bar.get_width()) for bar in bars] for bars in axes.containers]
+    assert ends == [[(0, 1), (0, 1)], [(1, 2), (1, 0)], [(3, 0), (1, 0.5)]]
+    assert [text.get_text() for text in axes.texts] == ["3.00", "1.50"]
+    assert axes.yaxis_inverted()
+    assert axes.get_xlim()[1] > 3
+
+
+def test_sums_are_drawn_over_the_true_one():
+    (axes,) = drawn("sums").axes
+    true, one, two = axes.lines
+    assert [list(line.get_ydata()) for line in (true, one, two)] == [[1, 2, 9], [1, 2, 3], [2, 4, 8]]
+    assert true.get_zorder() <= one.get_zorder()
+    assert [line.get_label() for line in axes.lines] == ["true", "one", "two"]
+
+
+def test_a_ring_has_a_panel_for_each_state_and_one_scale_for_all():
+    panels = [axes for axes in drawn("ring").axes if axes.get_visible()]
+    assert [axes.get_title(loc="left") for axes in panels] == ["start", "add", "pass"]
+    assert [axes.get_images()[0].get_clim() for axes in panels] == [(0, 2)] * 3
+    assert [[t.get_text() for t in axes.texts] for axes in panels] == [list("1111"), list("2112"), list("2222")]
+
+
+def test_what_is_held_is_filled():
+    filled = [
+        [matplotlib.colors.to_hex(tile.get_facecolor()) == SERIES[0].lower() for tile in axes.patches]
+        for axes in drawn("held").axes
+    ]
+    assert filled == [[True] * 4, [True, False, False, True]]
+    places = [(round(t.get_x(), 2), t.get_y()) for t in drawn("held").axes[1].patches]
+    assert places == [(0, 0.1), (0.5, 0.1), (0, 1.1), (0.5, 1.1)]
+
+
+def test_measured_bars_are_as_long_as_the_numbers_on_one_scale():
+    fast, slow = drawn("measured").axes
+    assert [bar.get_width() for bar in fast.patches] == [2.5, 1.0]
+    assert [text.get_text() for text in fast.texts] == ["2.50", "1.00"]
+    assert [bar.get_width() for bar in slow.patches] == [0.5]
+    assert [axes.get_title(loc="left") for axes in (fast, slow)] == ["fast", "slow"]
+    assert fast.get_xlim() == slow.get_xlim()
+    assert fast.lines[0].get_xdata() == [1, 1]
+    assert fast.yaxis_inverted()
