@@ -25,7 +25,7 @@ IN_THE_TABLE = {
     "beam": "greedy",
     "heads": "<eos>",
     "positions": "pair 0",
-    "walk": "Softmax",
+    "walk": "where",
     "weight": "love",
 }
 pages = pytest.mark.parametrize("name", PAGES)
