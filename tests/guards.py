@@ -7,6 +7,7 @@ import re
 import statistics
 from decimal import Decimal
 
+import build
 import yaml
 
 from tested_transformer import paper
@@ -15,7 +16,7 @@ from tested_transformer.show import show
 ROOT = pathlib.Path(__file__).parents[1]
 BOOK = ROOT / "book"
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-ORDER = [pathlib.Path(c["file"]).name for part in TOC["parts"] for c in part["chapters"]]
+ORDER = [pathlib.Path(name).name for part in TOC["parts"] for name in build.named(part["chapters"])]
 
 # Figures that others published, quoted with their source in the sentence: the only numbers that no cell has printed.
 # Those of the paper stand in tested_transformer/paper.py.
