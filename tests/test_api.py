@@ -124,6 +124,11 @@ def test_shapes_stand_in_a_signature_as_in_the_source_and_long_ones_get_a_line_f
     assert names["g"].text == "No types."
 
 
+@pytest.mark.parametrize(("letters", "lines"), [(62, 1), (63, 3)])
+def test_a_signature_of_up_to_64_signs_stays_in_one_line(letters, lines):
+    assert len(api.laid_out("f", ["x" * (letters - 1)], "").splitlines()) == lines
+
+
 def test_methods_lose_self_and_what_is_private_is_left_out():
     names = read('''
         class A:
@@ -210,6 +215,9 @@ def test_errors_are_those_of_a_function_and_of_what_it_calls_in_its_module():
 
             def _fill(self): raise errors.Own
 
+            @classmethod
+            def of(cls): "Fills."; cls._fill(1)
+
             def f(self): "Another object's check."; other.check(); other._fill()
     ''')
     assert {name: n.raises for name, n in names.items()} == {
@@ -218,6 +226,7 @@ def test_errors_are_those_of_a_function_and_of_what_it_calls_in_its_module():
         "quiet": (),
         "again": (),
         "A": ("errors.Own",),
+        "A.of": ("errors.Own",),
         "A.f": (),
     }
 
