@@ -12,7 +12,7 @@ from guards import BOOK, ORDER, ROOT
 import tested_transformer
 
 CHAPTERS = notebooks.chapters()
-PAGES = CHAPTERS + sorted(BOOK.glob("*.md"))
+PAGES = CHAPTERS + sorted(BOOK.rglob("*.md"))
 
 
 def named(paths):

@@ -415,6 +415,11 @@ def test_a_chapter_is_hard_to_read_with(write, cells, words):
     assert words in found
 
 
+def test_only_where_readers_write_their_own_modules_a_class_may_stand(write):
+    path = write(WORDS, code("class A:\n    pass"))
+    assert guards.hard_to_read(path.rename(path.with_stem("reuse"))) == []
+
+
 # nbval, with the patches of the conftest at the root
 
 

@@ -2,6 +2,7 @@
 
 import importlib.resources
 import re
+import subprocess
 import tomllib
 
 import pytest
@@ -55,6 +56,29 @@ def test_a_readme_without_the_markers_is_refused():
 def test_the_code_in_the_readme_runs(code):
     assert "assert" in code
     exec(compile(code, "README.md", "exec"), {})
+
+
+def test_the_readme_says_what_every_folder_and_module_is():
+    (tree,) = blocks("text")
+    found, package = {}, "src/tested_transformer/"
+    for line in tree.splitlines():
+        name, _, what = line.strip().partition(" ")
+        found[package + name if line.startswith("  ") else name] = what.strip()
+    for name, what in found.items():
+        assert (ROOT / name).is_dir() if name.endswith("/") else (ROOT / name).is_file(), name
+        assert what or name == package
+    inside = [p for p in (ROOT / package).iterdir() if not p.name.startswith((".", "__")) and p.name != "py.typed"]
+    ours = {line.split("/")[0] for line in tracked() if "/" in line and not line.startswith(".")} - {"src"}
+    wanted = {f"{p.relative_to(ROOT).as_posix()}{'/' * p.is_dir()}" for p in inside} | {f"{name}/" for name in ours}
+    assert wanted - found.keys() == set()
+
+
+def tracked():
+    """The files that Git knows, or those that lie here where there is no Git."""
+    try:
+        return subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        return [path.relative_to(ROOT).as_posix() for path in ROOT.glob("[a-z]*/*")]
 
 
 def test_the_documents_name_the_targets_that_make_has():

@@ -19,8 +19,13 @@ STRICT = ("--all", "-n", "-W", "--keep-going", "-q")
 def pages():
     """The pages that _toc.yml names, as paths below the built folder."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    files = [toc["root"]] + [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    files = [toc["root"]] + [name for part in toc["parts"] for name in named(part["chapters"])]
     return [HTML / f"{name}.html" for name in files]
+
+
+def named(entries):
+    """The files of a list in the table of contents, those below others too."""
+    return [name for entry in entries for name in (entry["file"], *named(entry.get("sections", [])))]
 
 
 @functools.cache

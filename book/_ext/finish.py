@@ -4,6 +4,7 @@ import importlib.metadata
 import pathlib
 import re
 
+from api import Api, Commands, name_chapters
 from architecture import svg
 from docutils import nodes
 from front import Chapters, Checked, show_badge
@@ -35,6 +36,10 @@ NAMES = [
     ),
     (r'(<button class="btn search-button-field[^>]*?) aria-label="Search"', r"\1"),
     (r"<summary aria-label=\"Toggle hidden content\">", "<summary>"),
+    (
+        r'<summary>(?=<span class="toctree-toggle")',
+        '<summary aria-label="Pages below">',
+    ),
     (r'(<i class="theme-switch[^>]*?) title="[^"]*"', r'\1 aria-hidden="true"'),
     (r'<div role="list" class="citation-list">', '<div class="citation-list">'),
     (r' role="doc-biblioentry"', ""),
@@ -109,13 +114,16 @@ def touch_up(app, error):
 
 def setup(app):
     """Register the touches with Sphinx."""
+    app.add_directive("api", Api)
     app.add_directive("architecture", Architecture)
     app.add_directive("chapters", Chapters)
+    app.add_directive("commands", Commands)
     app.add_directive("checked", Checked)
     app.add_directive("live-weight", LiveWeight)
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.connect("doctree-resolved", colour_formulas)
     app.connect("doctree-resolved", link_terms)
+    app.connect("doctree-resolved", name_chapters)
     app.connect("doctree-resolved", show_badge)
     app.connect("html-page-context", bring_scripts)
     app.connect("html-page-context", colour_codes)

@@ -31,6 +31,30 @@ PRESETS: dict[str, tuple[Config, dict[str, Any]]] = {
 }
 """Sizes, with settings that suit them; the last two are the paper's."""
 
+HELP = {
+    "d_model": "width of the vectors",
+    "d_ff": "width inside the feed-forward network",
+    "n_heads": "heads of each attention",
+    "n_layers": "layers of the encoder, and again of the decoder",
+    "max_len": "most tokens of a sentence; longer pairs are left out",
+    "steps": "stop after so many steps",
+    "epochs": "stop after so many passes through the pairs",
+    "minutes": "stop after so many minutes",
+    "patience": "stop after so many validations that brought nothing better",
+    "batch_tokens": "target tokens of a batch, about",
+    "accumulate": "batches of each process that make one step",
+    "warmup": "steps in which the learning rate rises",
+    "rate_scale": "the learning rate, as a multiple of the paper's",
+    "cooldown": "last steps, in which the rate falls to zero; needs --steps",
+    "smoothing": "label smoothing",
+    "average": "decay of the average of the weights; 0 for none",
+    "keep": "epoch ends whose mean is tried at the end",
+    "save_every": "steps between two saves",
+    "precision": "float32, or bfloat16 on a GPU",
+    "seed": "another number gives another order and another start",
+}
+"""What the options mean that fields of `Config` and `Options` have names for."""
+
 RUN = "run.json"
 Texts = list[tuple[str, str]]
 
@@ -41,24 +65,35 @@ def arguments(add: argparse.ArgumentParser) -> None:
     add.add_argument("--resume", action="store_true", help="go on with the run there")
     data = pairs.arguments(add)
     data.add_argument("--valid-source", type=Path, help="held out (else 1 in 50 is)")
-    data.add_argument("--valid-target", type=Path)
+    data.add_argument("--valid-target", type=Path, help="their translations")
     data.add_argument(
         "--phrasebook", type=int, nargs="?", const=20_000, metavar="PAIRS",
         help="this book's own; 20000 pairs unless another number is given",
     )  # fmt: skip
     model = add.add_argument_group("the model")
-    model.add_argument("--preset", choices=PRESETS, default="mini")
+    model.add_argument(
+        "--preset", choices=PRESETS, default="mini", help="sizes to begin from"
+    )
     for name in ("d_model", "d_ff", "n_heads", "n_layers", "max_len"):
-        model.add_argument(flag(name), type=int)
-    model.add_argument("--dropout", type=float)
-    model.add_argument("--norm-first", action="store_true", default=None)
-    model.add_argument("--merges", type=int, default=8000, help="of the tokeniser")
+        model.add_argument(flag(name), type=int, metavar="int", help=HELP[name])
+    model.add_argument(
+        "--dropout", type=float, metavar="float", help="in training only"
+    )
+    model.add_argument(
+        "--norm-first", action="store_true", default=None,
+        help="norms before the sub-layers; the paper has them behind",
+    )  # fmt: skip
+    model.add_argument(
+        "--merges", type=int, metavar="int", default=8000,
+        help="pairs that the tokeniser joins at most",
+    )  # fmt: skip
     how = add.add_argument_group("training")
     for field in fields(Options):
         kind = {"precision": str, "seed": int}.get(field.name) or (
             float if "float" in str(field.type) else int
         )
-        how.add_argument(flag(field.name), type=kind, metavar=kind.__name__)
+        what = {"type": kind, "metavar": kind.__name__, "help": HELP[field.name]}
+        how.add_argument(flag(field.name), **what)
     how.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
 
 
