@@ -37,9 +37,10 @@ def learning(losses: Sequence[float], shares: Mapping[str, float]) -> Picture:
     left.set(xlabel="step", ylabel="loss per picture", ylim=(0, None))
     names = list(shares)[::-1]
     bars = right.barh(names, [shares[name] for name in names], color=QUERY)
-    right.bar_label(bars, [f"{shares[name]:.0%}" for name in names], padding=3)
+    labels = [f"{shares[name]:.0%}" for name in names]
+    right.bar_label(bars, labels, label_type="center", color="white")
     right.axvline(0.5, color=KEY, linestyle="--", linewidth=1.5)
-    right.set_xlim(0, 1.3)
+    right.set_xlim(0, 1.02)
     right.set(xlabel="answered right", xticks=[])
     right.tick_params(left=False)
     right.spines[["left", "bottom"]].set_color(FAINT)
@@ -52,12 +53,13 @@ def looks(
 ) -> Picture:
     """Above, images (B, H, W) with the asking patch framed; below, its weights (B, N)."""
     images, weights = np.asarray(images), np.asarray(weights)
-    figure, (above, below) = picture(7.2, 4.4, rows=2, columns=len(images))
+    figure, (above, below) = picture(7.2, 4.0, rows=2, columns=len(images))
     across = images.shape[-1] // size
     for axes, image, patch in zip(above, images, asking, strict=True):
         _image(axes, image, size)
         corner = size * (patch % across) - 0.5, size * (patch // across) - 0.5
-        axes.add_patch(Rectangle(corner, size, size, fill=False, color=KEY, lw=3))
+        frame = Rectangle(corner, size, size, fill=False, color=KEY, lw=3, zorder=5)
+        axes.add_patch(frame)
     for axes, row in zip(below, weights, strict=True):
         tiles(axes, row.reshape(-1, across), WEIGHTS, (0, weights.max()), decimals=2)
         axes.set(xticks=[], yticks=[])
