@@ -230,6 +230,7 @@ def test_learning_is_a_curve_and_a_bar_for_each_reader():
     assert list(left.lines[0].get_ydata()) == [3.0, 2.0]
     assert [bar.get_width() for bar in right.patches] == [1.0, 0.5]
     assert [tick.get_text() for tick in right.get_yticklabels()] == ["ours", "bag"]
+    assert [text.get_text() for text in right.texts] == ["100%", "50%"]
     assert right.patches[0].get_facecolor() == to_rgba(QUERY)
 
 

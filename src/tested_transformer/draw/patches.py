@@ -36,9 +36,9 @@ def learning(losses: Sequence[float], shares: Mapping[str, float]) -> Picture:
     left.plot(range(1, len(losses) + 1), losses, color=QUERY, linewidth=0.8)
     left.set(xlabel="step", ylabel="loss per picture", ylim=(0, None))
     names = list(shares)[::-1]
-    bars = right.barh(names, [shares[name] for name in names], color=QUERY)
-    labels = [f"{shares[name]:.0%}" for name in names]
-    right.bar_label(bars, labels, label_type="center", color="white")
+    right.barh(names, [shares[name] for name in names], color=QUERY)
+    for i, name in enumerate(names):
+        right.text(0.04, i, f"{shares[name]:.0%}", color="white", va="center")
     right.axvline(0.5, color=KEY, linestyle="--", linewidth=1.5)
     right.set_xlim(0, 1.02)
     right.set(xlabel="answered right", xticks=[])
