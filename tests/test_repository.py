@@ -39,14 +39,6 @@ def test_a_page_without_a_question_is_listed_by_its_title():
     assert readme.headline("book/bibliography") == ("Bibliography", "")
 
 
-def test_a_chapter_that_exists_is_no_longer_planned():
-    _, _, planned = readme.chapters().partition("Planned: ")
-    assert "recurrence" in readme.PLANNED
-    assert not re.search(r"\b(notation|attention|errata|glossary|bibliography)\b", planned)
-    listed = set(re.findall(r"/book/(\w+)\.html", readme.chapters()))
-    assert listed.isdisjoint(re.findall(r"\w+", planned))
-
-
 def test_a_readme_without_the_markers_is_refused():
     with pytest.raises(ValueError, match="must have the lines"):
         readme.written("# A README\n")

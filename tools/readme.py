@@ -13,13 +13,6 @@ ROOT = pathlib.Path(__file__).parents[1]
 README = ROOT / "README.md"
 START, END = "<!-- chapters: written by make fix -->", "<!-- end of the chapters -->"
 
-# What is still to come, in order. A name leaves the list by itself when its chapter enters _toc.yml.
-PLANNED = (
-    *("recurrence", "vectors", "tokens", "embedding", "positions", "masks", "heads", "feedforward", "addnorm"),
-    *("encoder", "decoder", "transformer", "loss", "adam", "schedule", "train", "decode", "translation", "looking"),
-    *("bert", "scale", "paper", "api"),
-)
-
 
 def headline(name):
     """Title and question of a page: its first heading, and the line in italics below, if there is one."""
@@ -33,18 +26,16 @@ def headline(name):
 
 
 def chapters():
-    """The list as Markdown: a heading for each part, a line for each page, and what is planned."""
+    """The list as Markdown: a heading for each part, a line for each page."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     address = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["baseurl"]
-    lines, names = [], []
+    lines = []
     for part in toc["parts"]:
         lines += ["", f"**{part['caption']}**", ""]
         for chapter in part["chapters"]:
             title, question = headline(chapter["file"])
             lines.append(f"- [{title}]({address}{chapter['file']}.html)" + (f": {question}" if question else ""))
-            names.append(pathlib.PurePosixPath(chapter["file"]).name)
-    planned = [name for name in PLANNED if name not in names]
-    return "\n".join(lines + (["", f"Planned: {', '.join(planned)}."] if planned else [])) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def written(readme):

@@ -16,6 +16,7 @@ from tested_transformer.draw import looking as looking
 from tested_transformer.draw import loss as loss
 from tested_transformer.draw import masks as masks
 from tested_transformer.draw import paper as paper
+from tested_transformer.draw import patches as patches
 from tested_transformer.draw import positions as positions
 from tested_transformer.draw import recurrence as recurrence
 from tested_transformer.draw import scale as scale

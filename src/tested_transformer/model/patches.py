@@ -1,0 +1,67 @@
+"""The Vision Transformer in PyTorch: our encoder on the patches of a picture."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from tested_transformer.config import Config
+from tested_transformer.model.bert import BERT_BASE
+from tested_transformer.model.encoder import Encoder
+from tested_transformer.model.linear import create_linear_layer
+from tested_transformer.model.positions import LearnedPositions
+
+
+def patches(images: Float[Tensor, "B C H W"], size: int) -> Float[Tensor, "B N P"]:
+    """Cut images into squares, row by row, and lay the numbers of each in one row.
+
+    size, the side of a square in pixels, must divide height and width.
+    """
+    if images.dim() != 4:
+        shape = tuple(images.shape)
+        raise ValueError(f"images of shape {shape} must have four axes (B, C, H, W)")
+    batch, channels, height, width = images.shape
+    if size < 1 or height % size or width % size:
+        sides = f"height ({height}) and width ({width})"
+        raise ValueError(f"size ({size}) must be at least 1 and divide {sides}")
+    down, across = height // size, width // size
+    x = images.reshape(batch, channels, down, size, across, size)
+    x = x.permute(0, 2, 4, 1, 3, 5)  # (B, C, R, s, K, s) -> (B, R, K, C, s, s)
+    return x.reshape(batch, down * across, channels * size * size)
+
+
+class VisionTransformer(nn.Module):
+    """The encoder on patches, behind a class token (Dosovitskiy et al., 2021).
+
+    config.max_len counts the patches and the class token. There is no table of
+    tokens, so config.vocab_size and the special ids have no part in it.
+    """
+
+    def __init__(
+        self, config: Config, size: int, n_classes: int, channels: int = 3
+    ) -> None:
+        super().__init__()
+        for name, value in (("size", size), ("channels", channels)):
+            if value < 1:
+                raise ValueError(f"{name} ({value}) must be at least 1")
+        if n_classes < 2:
+            raise ValueError(f"n_classes ({n_classes}) must be at least 2")
+        c, self.size = config, size
+        self.embedding = create_linear_layer(channels * size * size, c.d_model)
+        self.class_token = nn.Parameter(torch.zeros(c.d_model))
+        self.positions = LearnedPositions(c.max_len, c.d_model, c.dropout)
+        self.encoder = Encoder(config)
+        self.head = create_linear_layer(c.d_model, n_classes)
+
+    def forward(self, images: Float[Tensor, "B C H W"]) -> Float[Tensor, "B K"]:
+        """A logit for each class, from the vector of the class token."""
+        return self.head(self.encoder(self.embed(images))[:, 0])
+
+    def embed(self, images: Float[Tensor, "B C H W"]) -> Float[Tensor, "B T D"]:
+        """The class token, then a vector for each patch; positions are added to all."""
+        x = self.embedding(patches(images, self.size))
+        first = self.class_token.expand(len(x), 1, -1)
+        return self.positions(torch.cat([first, x], dim=1))
+
+
+VIT_BASE = BERT_BASE.replace(max_len=14 * 14 + 1, norm_first=True, norm_eps=1e-6)
+"""ViT-Base for 224 × 224 pixels and size=16: the layers of BERT-base, norms first."""

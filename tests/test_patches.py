@@ -1,0 +1,244 @@
+"""Patches: pictures cut into rows of numbers, the Vision Transformer on them, and the pictures of the chapter."""
+
+import numpy as np
+import pytest
+import torch
+from helpers import unchecked
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgba
+from models import randomised
+from torch.nn import functional as F
+
+from tested_transformer import draw
+from tested_transformer.config import Config
+from tested_transformer.data.pictures import GRID, SIDE, marks, paint, scenes
+from tested_transformer.draw.picture import QUERY
+from tested_transformer.model.encoder import Encoder
+from tested_transformer.model.patches import VIT_BASE, VisionTransformer, patches
+
+SETTINGS = {"activation": "gelu", "attention_bias": True, "norm_first": True, "norm_eps": 1e-6}
+CONFIG = Config(4, 8, 16, 2, 2, dropout=0.0, max_len=7, **SETTINGS)
+
+
+def normal(*shape, seed=0):
+    return torch.tensor(np.random.default_rng(seed).normal(size=shape))
+
+
+def vit(**changes):
+    """For pictures of 4 × 6 pixels in 3 channels: 6 patches of 2 × 2, 5 classes."""
+    return randomised(VisionTransformer(CONFIG.replace(**changes), 2, 5)).eval()
+
+
+# Patches
+
+
+@given(st.integers(1, 2), st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 3))
+def test_each_pixel_lands_in_the_patch_and_at_the_place_that_the_formulas_name(batch, channels, down, across, size):
+    images = normal(batch, channels, down * size, across * size)
+    found = patches(images, size)
+    assert found.shape == (batch, down * across, channels * size**2)
+    for b, c, y, x in np.ndindex(*images.shape):
+        patch = (y // size) * across + x // size
+        place = (c * size + y % size) * size + x % size
+        assert found[b, patch, place] == images[b, c, y, x]
+
+
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 3), st.integers(1, 5))
+def test_a_linear_map_of_the_patches_is_a_convolution_in_steps_of_a_patch(channels, down, across, size, width):
+    images, kernel = normal(2, channels, down * size, across * size), normal(width, channels, size, size, seed=1)
+    mapped = patches(images, size) @ kernel.flatten(1).T
+    expected = F.conv2d(images, kernel, stride=size).flatten(2).transpose(1, 2)
+    assert torch.allclose(mapped, expected, rtol=0, atol=1e-12)
+
+
+def test_a_patch_of_the_whole_picture_is_its_numbers_in_order_and_of_one_pixel_its_channels():
+    images = normal(2, 3, 4, 4)
+    assert torch.equal(patches(images, 4), images.reshape(2, 1, 48))
+    assert torch.equal(patches(images, 1), images.flatten(2).transpose(1, 2))
+
+
+def test_cutting_keeps_precision_and_passes_gradients_back():
+    images = normal(1, 1, 4, 4).float().requires_grad_()
+    found = patches(images, 2)
+    assert found.dtype == torch.float32
+    found[0, 1].sum().backward()
+    assert images.grad[0, 0].nonzero().tolist() == [[0, 2], [0, 3], [1, 2], [1, 3]]
+
+
+# The model
+
+
+def test_the_class_token_stands_in_front_and_positions_are_added_to_all():
+    model, images = vit(), normal(2, 3, 4, 6)
+    rows = patches(images, 2) @ model.embedding.weight.T + model.embedding.bias
+    found = model.embed(images)
+    assert torch.equal(found[:, 0], (model.class_token + model.positions.table[0]).expand(2, 8))
+    assert torch.allclose(found[:, 1:], rows + model.positions.table[1:], rtol=0, atol=1e-12)
+
+
+def test_the_answer_is_a_linear_map_of_the_class_tokens_vector_behind_the_encoder_of_the_book():
+    model, images = vit(), normal(2, 3, 4, 6)
+    assert type(model.encoder) is Encoder
+    x = model.encoder(model.embed(images))[:, 0]
+    assert torch.allclose(model(images), x @ model.head.weight.T + model.head.bias, rtol=0, atol=1e-12)
+
+
+def test_the_order_of_patches_counts_through_their_positions_alone():
+    model, images, order = vit(), normal(1, 3, 4, 6), torch.tensor([4, 0, 5, 2, 1, 3])
+    pieces = images.unfold(2, 2, 2).unfold(3, 2, 2)  # (1, C, R, K, s, s)
+    moved = pieces.flatten(2, 3)[:, :, order].unflatten(2, (2, 3))
+    shuffled = moved.permute(0, 1, 2, 4, 3, 5).reshape(1, 3, 4, 6)
+    assert torch.equal(patches(shuffled, 2), patches(images, 2)[:, order])
+    assert not torch.allclose(model(images), model(shuffled), atol=1e-3)
+    answer = model(images)
+    with torch.no_grad():
+        model.positions.table[1:] = model.positions.table[1:][order]
+    assert torch.allclose(model(shuffled), answer, rtol=0, atol=1e-12)
+    with torch.no_grad():
+        model.positions.table.zero_()
+    assert torch.allclose(model(images), model(shuffled), rtol=0, atol=1e-12)
+
+
+def test_pictures_of_a_batch_do_not_see_each_other():
+    model, images = vit(), normal(3, 3, 4, 6)
+    assert torch.allclose(model(images)[1:2], model(images[1:2]), rtol=0, atol=1e-12)
+
+
+def test_every_parameter_learns():
+    model = vit()
+    model(normal(2, 3, 4, 6)).square().sum().backward()
+    for name, parameter in model.named_parameters():
+        if not name.endswith("w_k.bias"):  # a key bias moves all scores of a row alike
+            assert parameter.grad.abs().max() > 1e-8, name
+
+
+def test_dropout_stands_behind_the_positions_and_in_the_layers():
+    model, images = randomised(VisionTransformer(CONFIG.replace(dropout=0.5), 2, 5)), normal(2, 3, 4, 6)
+    assert not torch.equal(model.embed(images), model.embed(images))
+    model.positions.dropout.p = 0.0
+    assert torch.equal(model.embed(images), model.embed(images))
+    assert not torch.equal(model(images), model(images))
+
+
+def test_vit_base_has_as_many_parameters_as_published():
+    with torch.device("meta"):
+        model = VisionTransformer(VIT_BASE, 16, 1000)
+        logits = model(torch.empty(1, 3, 224, 224))
+    assert sum(p.numel() for p in model.parameters()) == 86_567_656
+    assert logits.shape == (1, 1000)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("size", [0, 3, 4])
+def test_patches_that_do_not_fill_the_picture_are_refused(size):
+    with pytest.raises(ValueError, match=rf"size \({size}\) must .* divide height \(4\) and width \(6\)"):
+        patches(normal(1, 1, 4, 6), size)
+
+
+def test_a_picture_with_more_patches_than_positions_is_refused():
+    with pytest.raises(ValueError, match=r"length \(9\) must not exceed max_len \(7\)"):
+        vit()(normal(1, 3, 4, 8))
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(ValueError, match=r"size \(0\) must be at least 1"):
+        VisionTransformer(CONFIG, 0, 5)
+    with pytest.raises(ValueError, match=r"channels \(0\) must be at least 1"):
+        VisionTransformer(CONFIG, 2, 5, channels=0)
+    with pytest.raises(ValueError, match=r"n_classes \(1\) must be at least 2"):
+        VisionTransformer(CONFIG, 2, 1)
+
+
+def test_a_picture_without_an_axis_for_channels_is_refused():
+    with unchecked(), pytest.raises(ValueError, match=r"images of shape \(1, 4, 6\) must have four axes"):
+        patches(normal(1, 4, 6), 2)
+
+
+# The pictures of the chapter
+
+
+def test_all_scenes_are_there_once_with_the_right_answers():
+    cells, answers = scenes()
+    assert len({tuple(row) for row in cells.tolist()}) == len(cells) == 4 * 6 * 12
+    pointed = {3: 1, 4: 5, 5: 7, 6: 3}  # up, right, down, left
+    for row, answer in zip(cells.tolist(), answers, strict=True):
+        assert row[pointed[row[4]]] == 1 + answer
+        assert sorted(row[i] for i in (1, 3, 5, 7)) == [1, 1, 2, 2]
+        assert sorted(row[i] for i in (0, 2, 6, 8)) == [0, 0, 1, 2]
+
+
+def test_no_single_cell_tells_the_answer():
+    cells, answers = scenes()
+    for cell in range(9):
+        for kind in np.unique(cells[:, cell]):
+            assert answers[cells[:, cell] == kind].mean() == 0.5
+
+
+def test_arrows_point_up_right_down_and_left():
+    empty, cross, ring, up, right, down, left = marks()
+    assert empty.sum() == 0
+    assert np.array_equal(cross, np.eye(4) + np.eye(4)[::-1])
+    assert ring.sum() == 12
+    assert ring[1:3, 1:3].sum() == 0
+    assert up[:2].sum() > up[2:].sum()
+    assert down[2:].sum() > down[:2].sum()
+    assert right[:, 2:].sum() > right[:, :2].sum()
+    assert left[:, :2].sum() > left[:, 2:].sum()
+
+
+def test_marks_are_painted_where_they_belong():
+    cells, _ = scenes()
+    images = paint(cells, 0.0, np.random.default_rng(0))
+    assert images.shape == (288, 1, GRID * SIDE, GRID * SIDE)
+    pixels = marks()
+    for n in range(0, 288, 17):
+        for cell in range(9):
+            top, left = SIDE * (cell // 3), SIDE * (cell % 3)
+            assert np.array_equal(images[n, 0, top : top + SIDE, left : left + SIDE], pixels[cells[n, cell]])
+
+
+def test_noise_is_added_to_every_pixel_by_the_generator():
+    cells = scenes()[0][:50]
+    clean, noisy, again = (paint(cells, noise, np.random.default_rng(1)) for noise in (0.0, 0.2, 0.2))
+    assert np.array_equal(noisy, again)
+    assert (noisy != clean).all()
+    assert abs((noisy - clean).std() - 0.2) < 0.01
+    with pytest.raises(ValueError, match=r"noise \(-0\.1\) must be at least 0"):
+        paint(cells, -0.1, np.random.default_rng(0))
+
+
+# Figures
+
+
+def test_pictures_are_drawn_with_their_titles_and_lines_between_patches():
+    images = np.arange(2 * 36.0).reshape(2, 6, 6)
+    figure = draw.patches.pictures(images, ["one", "two"], 2)
+    shown = [axes.get_images()[0].get_array() for axes in figure.axes]
+    assert all(np.array_equal(a, b) for a, b in zip(shown, images, strict=True))
+    assert [axes.get_title(loc="center") for axes in figure.axes] == ["one", "two"]
+    for axes in figure.axes:
+        assert [line.get_xdata()[0] for line in axes.lines[:2]] == [1.5, 3.5]
+        assert [line.get_ydata()[0] for line in axes.lines[2:]] == [1.5, 3.5]
+
+
+def test_learning_is_a_curve_and_a_bar_for_each_reader():
+    figure = draw.patches.learning([3.0, 2.0], {"bag": 0.5, "ours": 1.0})
+    left, right = figure.axes
+    assert list(left.lines[0].get_ydata()) == [3.0, 2.0]
+    assert [bar.get_width() for bar in right.patches] == [1.0, 0.5]
+    assert [tick.get_text() for tick in right.get_yticklabels()] == ["ours", "bag"]
+    assert [text.get_text() for text in right.texts] == ["100%", "50%"]
+    assert right.patches[0].get_facecolor() == to_rgba(QUERY)
+
+
+def test_weights_are_drawn_on_the_grid_with_the_asking_patch_framed():
+    weights = np.arange(18.0).reshape(2, 9) / 36
+    figure = draw.patches.looks(np.zeros((2, 6, 6)), weights, [4, 1], 2)
+    above, below = np.reshape(figure.axes, (2, 2))
+    for axes, row in zip(below, weights, strict=True):
+        assert np.array_equal(axes.get_images()[0].get_array(), row.reshape(3, 3))
+    frames = [axes.patches[0].get_xy() for axes in above]
+    assert frames == [(1.5, 1.5), (1.5, -0.5)]
