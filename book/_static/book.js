@@ -6,7 +6,11 @@ const reach = () => {
   }
 };
 window.addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(reach));
-window.addEventListener("resize", reach);
+// The text also gets narrower when the menu comes in beside it, which is no resizing of the window.
+window.addEventListener("DOMContentLoaded", () => {
+  const watch = new ResizeObserver(reach);
+  for (const text of document.querySelectorAll(".bd-article")) watch.observe(text);
+});
 
 // The meaning of a word of the glossary: while the word is pointed at or has the focus, until Escape.
 const meaning = document.createElement("div");
