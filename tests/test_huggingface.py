@@ -3,19 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from guards import ROOT
+import transformers
 from models import randomised
 
 from tested_transformer.config import Config
 from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Pretraining
 from tested_transformer.model.gpt import GPT_2, Gpt
-
-try:
-    import transformers
-except ImportError:  # once it is pinned, a missing one is an error and not a skip
-    if "transformers==" in (ROOT / "requirements.txt").read_text(encoding="utf-8"):
-        raise
-    pytest.skip("transformers is not installed, and requirements.txt does not name it", allow_module_level=True)
 
 SMALL = Config(40, 32, 64, 4, 2, dropout=0.0, max_len=20, activation="gelu", attention_bias=True, norm_eps=1e-12)
 SIZES = {"vocab_size": 40, "hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}
