@@ -11,10 +11,10 @@ GLOSSARY = "book/glossary"
 
 # Words with a meaning of every day too: a machine cannot tell which is meant. And one that every reader knows by then.
 EVERYDAY = re.compile(
-    "alignment|decoding|frequency|head|hook|hypothesis|id|key|layer|leak|length|loss|"
-    "mask|memory|merge|offset|pair|parameter|position|reference|schedule|shift|"
+    "alignment|bottleneck|decoding|frequency|head|hook|hypothesis|id|key|layer|leak|length|loss|"
+    "mask|memory|merge|offset|pair|parameter|position|reference|sampling|schedule|shift|"
     "signature|source|state|surprise|target|token|training|transformer|value|variance|"
-    "weights",
+    "weights|window",
     re.I,
 )
 
