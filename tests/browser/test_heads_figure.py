@@ -184,6 +184,18 @@ def test_a_chosen_word_stays_when_the_head_changes(page):
     assert [x for _, x in words(page, "is-read")] == [f"{x:.3f}" for x in w[2]]
 
 
+def test_words_that_scroll_under_a_pointer_at_rest_are_not_chosen(show):
+    page = show(figure(), height=300)
+    word(page, "reads", 3).click()
+    before = page.evaluate("scrollY")
+    up = word(page, "reads", 3).bounding_box()["y"] - word(page, "reads", 1).bounding_box()["y"]
+    page.mouse.wheel(0, -up)
+    page.wait_for_function("y => scrollY === y", arg=before - up)
+    page.wait_for_timeout(200)  # the browser looks again at what lies under the pointer
+    assert word(page, "reads", 1).evaluate("e => e.matches(':hover')")
+    assert word(page, "reads", 3).get_attribute("aria-selected") == "true"
+
+
 def test_the_links_of_a_word_are_told_largest_first(page):
     choose(page, "second", "encoder", 0, 1)
     w = np.round(SENTENCES["second"]["encoder"][0][0, 1], 3)

@@ -1,7 +1,7 @@
 // Attention by hand: every number of X and of the three matrices can be changed, every result says what it is made of.
 "use strict";
 (() => {
-  const { Figure, attention, formula, make, onOff, places, whole, written } = window.figures;
+  const { Figure, attention, choosing, formula, make, onOff, places, whole, written } = window.figures;
   const LIMIT = 1000; // larger numbers teach nothing and do not fit
   const INPUTS = { x: "X", w_q: "W^Q", w_k: "W^K", w_v: "W^V" };
   const GROUPS = [
@@ -132,14 +132,9 @@
         make("td", { "data-i": i, "data-c": c, tabindex: i + c ? "-1" : "0", "aria-describedby": described }));
       table.setAttribute("role", "grid");
       table.setAttribute("aria-readonly", "true");
-      const at = (event) => {
-        const cell = event.target.closest("td[data-i]");
-        return cell && { name, i: Number(cell.dataset.i), c: Number(cell.dataset.c) };
-      };
-      for (const kind of ["pointerover", "focusin", "click"]) {
-        table.addEventListener(kind, (event) => at(event) && this.choose(at(event)));
-      }
-      table.addEventListener("keydown", (event) => at(event) && this.walk(table, at(event), event));
+      const at = (cell) => ({ name, i: Number(cell.dataset.i), c: Number(cell.dataset.c) });
+      choosing(table, "td[data-i]", (cell) => this.choose(at(cell)));
+      table.addEventListener("keydown", (event) => this.walk(table, at(event.target), event));
       this.tables[name] = table;
       return table;
     }

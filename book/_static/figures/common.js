@@ -75,6 +75,20 @@
     return make("label", { class: "switch" }, box, make("span", {}, ...[text].flat()));
   };
 
+  // What is pointed at, focused or tapped is chosen: the nearest element of `selector`. A pointer chooses only when it
+  // moves, since a page that scrolls brings other elements under a pointer at rest.
+  const choosing = (within, selector, choose) => {
+    const at = (event) => event.target.closest(selector);
+    let under = null;
+    for (const kind of ["focusin", "click"]) within.addEventListener(kind, (event) => at(event) && choose(at(event)));
+    within.addEventListener("pointermove", (event) => {
+      const element = at(event);
+      if (element && element !== under) choose(element);
+      under = element;
+    });
+    within.addEventListener("pointerleave", () => { under = null; });
+  };
+
   // An input of type range with its label and its value beside it. `say` writes a value for eyes and ears.
   const slider = (text, { min, max, step, value }, say, change) => {
     const range = make("input", { type: "range", min, max, step, value });
@@ -108,5 +122,5 @@
     }
   }
 
-  window.figures = { Figure, add, attention, draw, formula, make, multiply, onOff, places, slider, softmax, transpose, whole, written };
+  window.figures = { Figure, add, attention, choosing, draw, formula, make, multiply, onOff, places, slider, softmax, transpose, whole, written };
 })();

@@ -1,7 +1,7 @@
 // Heads: what each head of a trained model looks at, for a few sentences; a word's links when it is chosen.
 "use strict";
 (() => {
-  const { Figure, draw, make, places } = window.figures;
+  const { Figure, choosing, draw, make, places } = window.figures;
   const FAINTEST = 0.02; // links below this are not drawn
   const quoted = (word) => `“${word}”`;
   const best = (row) => row.indexOf(Math.max(...row));
@@ -48,15 +48,10 @@
     list(side) {
       const title = make("p", { class: side === "reads" ? "query" : "key" });
       const words = make("ul", { role: "listbox" });
-      const at = (event) => {
-        const word = event.target.closest("li");
-        return word && [...words.children].indexOf(word);
-      };
-      for (const kind of ["pointerover", "focusin", "click"]) {
-        words.addEventListener(kind, (event) => at(event) != null && this.choose({ side, n: at(event) }));
-      }
+      const at = (word) => [...words.children].indexOf(word);
+      choosing(words, "li", (word) => this.choose({ side, n: at(word) }));
       words.addEventListener("keydown", (event) => {
-        const last = words.children.length - 1, n = at(event);
+        const last = words.children.length - 1, n = at(event.target);
         const next = { ArrowUp: n - 1, ArrowDown: n + 1, Home: 0, End: last }[event.key];
         if (next === undefined) return;
         event.preventDefault();
