@@ -43,8 +43,9 @@ def main():
         return 0
     paths = os.pathsep.join(filter(None, [str(DRIVER), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"CHROMIUM": found, "PYTHONPATH": paths}
-    command = [sys.executable, "-m", "pytest", "-q", "tests/browser", "-n", "2", "--dist", "worksteal"]
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    pytest = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal"]
+    quick = ["-p", "no:nbval", "-o", "addopts=--strict-markers"]  # nbval takes seconds to load, for each process
+    return subprocess.run([*pytest, *quick, "tests/browser"], cwd=ROOT, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

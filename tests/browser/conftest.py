@@ -1,4 +1,8 @@
-"""One browser for all tests; pages are opened from files, as a reader does who has downloaded the book."""
+"""One browser for all tests; pages are opened from files, as a reader does who has downloaded the book.
+
+What a failed test saw is kept in build/screenshots. With the variable SCREENSHOTS, every page is: whole, wide in the
+light and as on a phone in the dark.
+"""
 
 import os
 import pathlib
@@ -11,6 +15,7 @@ from playwright.sync_api import sync_playwright
 ROOT = pathlib.Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
 STATIC = ROOT / "book" / "_static"
+SCREENSHOTS = ROOT / "build" / "screenshots"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 
@@ -28,8 +33,28 @@ def complaints():
     return []
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.when == "call" and report.failed:
+        item.has_failed = True
+    return report
+
+
 @pytest.fixture
-def visit(browser, complaints):
+def pictures():
+    """Takes a picture of a whole page, where pictures are wanted."""
+
+    def taken(page, name, how):
+        if os.environ.get("SCREENSHOTS"):
+            path = SCREENSHOTS / f"{name.replace('/', '-')}, {how}.jpg"
+            page.screenshot(path=path, full_page=True, type="jpeg", quality=60)
+
+    return taken
+
+
+@pytest.fixture
+def visit(request, browser, complaints):
     """Opens a page of the built book, or any other file."""
     contexts = []
 
@@ -50,7 +75,10 @@ def visit(browser, complaints):
         return page
 
     yield visited
-    for context in contexts:
+    for n, context in enumerate(contexts):
+        if getattr(request.node, "has_failed", False):
+            name = re.sub(r"[^\w.-]+", "-", request.node.name)
+            context.pages[0].screenshot(path=SCREENSHOTS / "failed" / f"{name}-{n}.png")
         context.close()
     assert complaints == []
 

@@ -1,6 +1,5 @@
-"""The figures on the pages of the built book: with and without scripts, in the dark, on a phone, from a file."""
+"""The figures on the pages of the built book: from a file, with and without scripts, on paper."""
 
-import gzip
 import re
 
 import numpy as np
@@ -43,38 +42,11 @@ def test_the_built_book_is_the_present_one():
 
 
 @pages
-def test_a_figure_comes_alive_from_a_file_asks_no_other_host_and_names_its_controls(visit, name):
-    page = visit(PAGES[name], mathematics=name == "weight")
-    figure = page.locator(f"{name}-figure")
-    assert figure.locator(".live").is_visible()
-    assert not figure.locator(".fallback").is_visible()
-    for field in figure.locator("input, button").all():
-        assert field.evaluate(
-            "e => e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent"
-        ).strip()
-    page.emulate_media(media="print")
-    on_paper = [figure.locator(part).is_visible() for part in (".live", ".fallback")]
-    assert on_paper == ([False, True] if name == "walk" else [True, False])
-    assert not any(e.is_visible() for e in figure.locator("button, [role=switch], input[type=range]").all())
-
-
-@pages
 def test_without_scripts_the_tables_are_seen(visit, name):
     page = visit(PAGES[name], java_script_enabled=False)
     figure = page.locator(f"{name}-figure")
     assert figure.locator(".fallback table").first.is_visible()
     assert figure.locator("th", has_text=IN_THE_TABLE[name]).first.is_visible()
-
-
-@pages
-def test_nothing_scrolls_sideways_on_a_phone(visit, name):
-    page = visit(PAGES[name], width=390, height=844, has_touch=True, is_mobile=True)
-    for details in page.locator(".live details").all():
-        details.evaluate("e => e.open = true")
-    for width in (390, 320):
-        page.set_viewport_size({"width": width, "height": 844})
-        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
-        assert page.locator(f"{name}-figure .live").bounding_box()["width"] <= width
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 700), (390, 844)])
@@ -85,39 +57,6 @@ def test_the_terms_are_in_view_wherever_the_result_is(visit, width, height):
         terms, cell = page.locator(".terms").bounding_box(), page.locator(".live td.chosen").bounding_box()
         assert 0 < terms["y"] < terms["y"] + terms["height"] <= height + 1
         assert cell["y"] + cell["height"] <= terms["y"], "the terms do not cover what they are about"
-
-
-def luminance(colour):
-    parts = [float(x) for x in re.findall(r"[\d.]+", colour)][:3]
-    red, green, blue = (x / 255 if "srgb" not in colour else x for x in parts)
-    return sum(
-        share * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
-        for share, c in ((0.2126, red), (0.7152, green), (0.0722, blue))
-    )
-
-
-# Text that is seen, with its own colour and that of the first ancestor that has one behind it.
-TEXTS = """figure => [...figure.querySelectorAll('.live *')].filter(e => e.checkVisibility()
-    && !e.closest('.skip') && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())).map(e => {
-  let behind = e;
-  while (behind && /, 0\\)$|transparent/.test(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
-  const style = getComputedStyle(e), svg = e.ownerSVGElement;
-  return [e.textContent, svg ? style.fill : style.color, getComputedStyle(behind).backgroundColor];
-})"""
-
-
-@pages
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_word_and_number_can_be_read_and_nothing_moves_by_itself(visit, name, scheme):
-    page = visit(PAGES[name], color_scheme=scheme, reduced_motion="reduce")
-    assert page.evaluate("document.documentElement.dataset.theme") == scheme
-    moving = "f => [...f.querySelectorAll('*')].some(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
-    assert not page.locator(f"{name}-figure").evaluate(moving), "less motion was asked for"
-    texts = page.locator(f"{name}-figure").evaluate(TEXTS)
-    assert len(texts) >= 10
-    for text, colour, behind in texts:
-        low, high = sorted((luminance(colour), luminance(behind)))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, (text, colour, behind)
 
 
 def test_the_number_of_the_first_page_moves_and_is_the_packages(visit):
@@ -140,14 +79,7 @@ def test_the_number_of_the_first_page_moves_and_is_the_packages(visit):
 
 
 @pages
-def test_a_page_with_a_figure_is_under_a_megabyte_compressed(name):
-    """With all that it loads, but the font and the program of the formulas, which every page with formulas has."""
+def test_the_data_of_a_figure_is_small(name):
     text = (HTML / PAGES[name]).read_text(encoding="utf-8")
-    html = gzip.compress(text.encode())
-    parts = {p.split("?")[0] for p in re.findall(r'(?:src|href)="((?:\.\./)?_(?:static|images)/[^"]+)"', text)}
-    parts = [(HTML / PAGES[name]).parent / p for p in parts if "mathjax" not in p]
-    assert any(p.name == f"{name}.js" for p in parts)
-    assert len(html) + sum(len(gzip.compress(p.read_bytes())) for p in parts) < 1_000_000
-    assert (
-        max(len(found) for found in re.findall(r'<script type="application/json">(.*?)</script>', text, re.S)) < 150_000
-    )
+    data = re.findall(r'<script type="application/json">(.*?)</script>', text, re.S)
+    assert 0 < max(map(len, data)) < 150_000
