@@ -8,6 +8,7 @@ from api import Api, Commands, name_chapters
 from architecture import svg
 from docutils import nodes
 from front import Chapters, Checked, show_badge
+from languages import mark_languages
 from live import LiveWeight, bring_scripts
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.fileutil import copy_asset
@@ -128,6 +129,7 @@ def setup(app):
     app.connect("html-page-context", bring_scripts)
     app.connect("html-page-context", colour_codes)
     app.connect("html-page-context", explain_terms)
+    app.connect("html-page-context", mark_languages)
     app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", touch_up)

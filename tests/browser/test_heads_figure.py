@@ -126,6 +126,15 @@ def test_the_columns_are_named_and_hold_the_words_of_the_kind(page):
             assert page.locator(".name").last.inner_text() == f"{kind}, layer 2, head 3"
 
 
+@pytest.mark.parametrize(("kind", "languages"), [("encoder", "en en"), ("decoder", "de de"), ("cross", "de en")])
+def test_words_are_named_in_their_language(page, kind, languages):
+    choose(page, "first", kind, 0, 0)
+    page.locator("details summary").click()
+    places = (".reads ul", ".is-read ul"), ("table.numbers th[scope=row]", "table.numbers th[scope=col]")
+    for place in places:
+        assert [page.locator(p).last.get_attribute("lang") for p in place] == languages.split()
+
+
 def test_the_figure_starts_with_what_it_was_told_and_with_what_the_fallback_says(show):
     page = show(figure(first=("decoder", 0, 2)))
     assert page.locator(".name").last.inner_text() == "decoder, layer 1, head 3"

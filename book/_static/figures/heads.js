@@ -3,13 +3,14 @@
 (() => {
   const { Figure, choosing, draw, make, places } = window.figures;
   const FAINTEST = 0.02; // links below this are not drawn
+  const CODES = { English: "en", German: "de" };
   const quoted = (word) => `“${word}”`;
   const best = (row) => row.indexOf(Math.max(...row));
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 
   class HeadsFigure extends Figure {
     build(data, live) {
-      Object.assign(this, { sentences: data.sentences, sentence: 0, kind: data.kind, layer: data.layer, head: data.head, chosen: null });
+      Object.assign(this, { sentences: data.sentences, kinds: data.kinds, sentence: 0, kind: data.kind, layer: data.layer, head: data.head, chosen: null });
       live.setAttribute("aria-label", "What the heads look at, with sentence, kind and head to choose");
       groups += 1;
       const select = make("select", {}, this.sentences.map(({ text }, n) => make("option", { value: n }, text)));
@@ -42,6 +43,7 @@
     }
 
     get panel() { return this.sentences[this.sentence].panels[this.kind]; }
+    get languages() { return this.kinds[this.kind].split(" reads ").map((name) => CODES[name]); } // "German reads English"
     get weights() { return this.panel.weights[this.layer][this.head]; }
 
     // A column of words, one stop of the Tab key: arrow keys, Home and End move inside.
@@ -68,11 +70,13 @@
         const shown = [this.small(weights), make("span", {}, `layer ${layer + 1}, head ${head + 1}`)];
         return this.radio("head", `${layer} ${head}`, layer === this.layer && head === this.head, shown, () => { Object.assign(this, { layer, head }); this.show(); });
       })));
-      for (const [{ title, words, side }, texts] of [[this.sides[0], rows], [this.sides[1], columns]]) {
+      for (const [n, texts] of [rows, columns].entries()) {
+        const { title, words, side } = this.sides[n];
         const says = side === "reads" ? "reads" : "is read";
         title.textContent = says;
         words.setAttribute("aria-label", says);
-        words.replaceChildren(...texts.map((text, n) => make("li", { role: "option", tabindex: n ? "-1" : "0", "aria-selected": "false" },
+        words.lang = this.languages[n];
+        words.replaceChildren(...texts.map((text, i) => make("li", { role: "option", tabindex: i ? "-1" : "0", "aria-selected": "false" },
           make("span", { class: "word" }, text), make("span", { class: "weight" }))));
       }
       this.links.setAttribute("viewBox", `0 0 100 ${Math.max(rows.length, columns.length)}`);
@@ -89,13 +93,13 @@
     }
 
     show(first = false) {
-      const { weights } = this, { rows, columns } = this.panel;
+      const { weights } = this, { rows, columns } = this.panel, [reading, read] = this.languages;
       this.heading.textContent = `${this.kind}, layer ${this.layer + 1}, head ${this.head + 1}`;
       const line = (w, i, j) => draw("path", { d: `M0 ${i + 0.5}C50 ${i + 0.5} 50 ${j + 0.5} 100 ${j + 0.5}`, "stroke-width": (1 + 5 * w).toFixed(2), "stroke-opacity": (0.2 + 0.8 * w).toFixed(4), "data-i": i, "data-j": j });
       this.links.replaceChildren(...weights.flatMap((row, i) => row.flatMap((w, j) => (w < FAINTEST ? [] : line(w, i, j)))));
       this.table.replaceChildren(
-        make("thead", {}, make("tr", {}, make("td"), columns.map((word) => make("th", { scope: "col" }, word)))),
-        make("tbody", {}, weights.map((row, i) => make("tr", {}, make("th", { scope: "row" }, rows[i]), row.map((w) => make("td", {}, w.toFixed(places([[w]], 3))))))));
+        make("thead", {}, make("tr", {}, make("td"), columns.map((word) => make("th", { scope: "col", lang: read }, word)))),
+        make("tbody", {}, weights.map((row, i) => make("tr", {}, make("th", { scope: "row", lang: reading }, rows[i]), row.map((w) => make("td", {}, w.toFixed(places([[w]], 3))))))));
       this.choose(this.chosen, first);
     }
 
