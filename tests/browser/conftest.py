@@ -47,7 +47,7 @@ def pictures():
 
     def taken(page, name, how):
         if os.environ.get("SCREENSHOTS"):
-            path = SCREENSHOTS / f"{name.replace('/', '-')}, {how}.jpg"
+            path = SCREENSHOTS / f"{name.removesuffix('.html').replace('/', '-')}, {how}.jpg"
             page.screenshot(path=path, full_page=True, type="jpeg", quality=60)
 
     return taken
