@@ -4,7 +4,7 @@
     python tools/notebooks.py check [book/attention.ipynb …]
 
 Normal form: run from top to bottom (execution counts 1, 2, 3 …), no errors, nothing on stderr, only what is needed as
-metadata, one way to write the JSON. A chapter that did not change gives a file that did not change.
+metadata, solutions folded, one way to write the JSON. A chapter that did not change gives a file that did not change.
 """
 
 import json
@@ -20,6 +20,11 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# What these tags fold on the page is folded in JupyterLab and Colab too.
+FOLDED = {
+    "hide-cell": {"cellView": "form", "jupyter": {"outputs_hidden": True, "source_hidden": True}},
+    "hide-output": {"jupyter": {"outputs_hidden": True}},
+}
 
 
 def chapters():
@@ -32,6 +37,8 @@ def normal(notebook):
     cells = []
     for cell in notebook["cells"]:
         kept = {key: cell["metadata"][key] for key in ("mystnb", "tags") if cell["metadata"].get(key)}
+        for tag in kept.get("tags", []):
+            kept |= FOLDED.get(tag, {})
         new = {"cell_type": cell["cell_type"], "id": cell["id"], "metadata": kept, "source": _lines(cell["source"])}
         if cell["cell_type"] == "code":
             new["execution_count"] = cell["execution_count"]
