@@ -49,6 +49,17 @@ def test_without_scripts_the_tables_are_seen(visit, name):
     assert figure.locator("th", has_text=IN_THE_TABLE[name]).first.is_visible()
 
 
+@pages
+def test_nothing_scrolls_sideways_on_a_phone(visit, name):
+    page = visit(PAGES[name], width=390, height=844, has_touch=True, is_mobile=True)
+    for details in page.locator(".live details").all():
+        details.evaluate("e => e.open = true")
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        assert page.locator(f"{name}-figure .live").bounding_box()["width"] <= width
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 700), (390, 844)])
 def test_the_terms_are_in_view_wherever_the_result_is(visit, width, height):
     page = visit(PAGES["attention"], width=width, height=height, reduced_motion="reduce")  # scrolls at once
