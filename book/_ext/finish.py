@@ -8,6 +8,7 @@ from api import Api, Commands, name_chapters
 from architecture import svg
 from docutils import nodes
 from front import Chapters, Checked, show_badge
+from icons import cut_icons
 from languages import mark_languages
 from live import LiveWeight, bring_scripts
 from sphinx.util.docutils import SphinxDirective
@@ -26,6 +27,10 @@ UNUSED = [
     r'<script type="text/x-thebe-config">.*?</script>',
     r"<script>kernelName = .*?</script>",
 ]
+# The index of the search is asked on the page of the search, and nowhere else.
+INDEX = re.compile(
+    r'\s*<script src="[^"]*(searchtools|language_data|searchindex)\.js"></script>'
+)
 
 # Where the name that a screen reader hears is not the text that is seen, or a role does not fit its element.
 NAMES = [
@@ -106,6 +111,8 @@ def touch_up(app, error):
         html = before = page.read_text(encoding="utf-8")
         for pattern in UNUSED:
             html = re.sub(pattern, "", html, flags=re.S)
+        if page.name != "search.html":
+            html = INDEX.sub("", html)
         for pattern, better in NAMES:
             html = re.sub(pattern, better, html)
         html = PICTURE.sub(r'<img loading="lazy" width="\2" height="\3" \1', html)
@@ -133,4 +140,5 @@ def setup(app):
     app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", touch_up)
+    app.connect("build-finished", cut_icons, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,9 @@
 // What a page needs at reading time: boxes that scroll sideways can be reached and scrolled with the keyboard.
+// All are measured before one is changed: a change between two measurements would lay the page out anew each time.
 const reach = () => {
-  for (const box of document.querySelectorAll(".bd-article :is(div.math, pre, .pst-scrollable-table-container)")) {
-    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
-  }
+  const boxes = [...document.querySelectorAll(".bd-article :is(div.math, pre, .pst-scrollable-table-container)")];
+  const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth + 1);
+  boxes.forEach((box, n) => (scrolls[n] ? box.setAttribute("tabindex", 0) : box.removeAttribute("tabindex")));
 };
 window.addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(reach));
 // The text also gets narrower when the menu comes in beside it, which is no resizing of the window.
