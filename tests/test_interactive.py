@@ -122,7 +122,7 @@ def test_the_searches_have_their_tables_by_number_with_six_decimals():
     html = searches()._repr_html_()
     found = data(html)
     rows = {"": [[0, -0.25], [1, -1.5]], "0": [[2, 0.0]], "1": [[2, -0.333333], [0, -1.259921]]}
-    table = {"text": "one", "tokens": ["a", "b", "<eos>"], "end": 2, "most": 3, "rows": rows}
+    table = {"text": "one", "tokens": ["a", "b", "<eos>"], "end": 2, "most": 3, "rows": rows, "language": None}
     assert found == {"tables": [table], "width": 2, "alpha": 0.6, "widest": 5}
     title = "one: what each search finds, with α = 0.6"
     head, row = cells(html, title)
@@ -205,6 +205,14 @@ def test_the_map_has_every_tensor_of_every_run_once(layers):
             else:
                 flat = zip(np.ravel(plain(tensor)), np.ravel(texts), tensor.flat, strict=True)
                 assert all(a == b or (b == "0" and abs(number) < 1e-10) for a, b, number in flat)
+
+
+def test_the_languages_of_the_words_go_to_the_page():
+    assert walk({"one": walked()}).data["languages"] == {"S": "en", "T": "de"}
+    found, plain = {"greedy": ("a <eos>", -0.25, -0.2)}, draw.decode.tree({("a",): 0.8}, {"greedy": [("a",)]})
+    figure = draw.decode.searches({"one": TREE, "two": TREE}, 3, (2, 0.6), found, plain, {"two": "de"})
+    assert [table["language"] for table in figure.data["tables"]] == [None, "de"]
+    assert draw.decode.searches({"one": TREE}, 3, (2, 0.6), found, plain).data["tables"][0]["language"] is None
 
 
 def test_the_letters_of_a_shape_count_what_they_say():

@@ -12,7 +12,8 @@ import pytest
         ('<td class="x">ich liebe KI &lt;eos&gt;</td>', '<td lang="de" class="x">ich liebe KI &lt;eos&gt;</td>'),
         ("<th>&lt;bos&gt; → Wir</th>", '<th lang="de">&lt;bos&gt; → Wir</th>'),
         ("<em>so</em> “in”, <em>Hund or dog</em>, <td>12</td>, <td>&lt;eos&gt;</td>",) * 2,
-        ("<pre>“ich liebe KI”</pre><heads-figure><td>Hund</td></heads-figure>",) * 2,
+        ("<pre>“ich liebe KI”</pre><svg><td>Hund</td></svg>",) * 2,
+        ("<x-figure><td>Hund</td></x-figure>", '<x-figure><td lang="de">Hund</td></x-figure>'),
         ('<script>"“Hund”"</script><em>Hund</em>', '<script>"“Hund”"</script><em lang="de">Hund</em>'),
     ],
 )

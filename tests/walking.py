@@ -23,4 +23,4 @@ def walked(seed=0, layers=1):
 def walk(runs, tokens=TOKENS):
     """The map of these runs."""
     source, target = ([tokens[i] for i in ids] for ids in (SOURCE, TARGET))
-    return draw.transformer.walk(runs, source, target, tokens, WANTED)
+    return draw.transformer.walk(runs, source, target, tokens, WANTED, ("en", "de"))

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).parents[1]
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 DRIVER = ROOT / "build" / "browser"
 WANTED = ROOT / "tests" / "browser" / "requirements.txt"
 

@@ -11,10 +11,8 @@ EXAMPLES = "KI liebe mag verehre gefällt mir Musik sehr anrufen will"
 # Words that an English sentence may stress or quote as well.
 ENGLISH_TOO = "also am an arm fast hand hat hut in man name so still war warm was will"
 
-# Code, drawings, and the interactive figures, which are as the chapter has put them out.
-LEFT_ALONE = re.compile(
-    r"(<(script|pre|svg|[a-z]+-figure)\b.*?</\2>)", re.DOTALL | re.IGNORECASE
-)
+# Code, drawings, and the data of the interactive figures.
+LEFT_ALONE = re.compile(r"(<(script|pre|svg)\b.*?</\2>)", re.DOTALL | re.IGNORECASE)
 PLACES = re.compile(
     r"<(?P<tag>em|td|th)(?P<rest>[^>]*)>(?P<inside>[^<]+)(?=</(?P=tag)>)"
     r"|(?<=“)(?P<quoted>[^”<]+)(?=”)"

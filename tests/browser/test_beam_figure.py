@@ -200,7 +200,8 @@ SHORT = {(): {"yes": -0.1, "no": -2.4}, ("yes",): {"<eos>": 0.0}, ("no",): {"<eo
 
 def figure(tables=None, first=(2, 0.6)):
     tables = tables or {"long": LOGS, "short": SHORT}
-    return draw.decode.searches(tables, 4, first, {"greedy": ("a", -1.0, -0.5)}, Picture(figsize=(1, 1)))
+    found, plain = {"greedy": ("a", -1.0, -0.5)}, Picture(figsize=(1, 1))
+    return draw.decode.searches(tables, 4, first, found, plain, {"long": "de"})
 
 
 @pytest.fixture
@@ -356,6 +357,19 @@ def test_a_search_that_was_seen_whole_is_seen_whole_again(page):
         slide(page, width)
         assert page.get_by_role("button", name="Next step").is_disabled()
         assert "best" in {row[5] for row in texts(page, "Hypotheses")}
+
+
+def test_sentences_are_named_in_their_language(page):
+    sentences = ".scrolls tbody span, svg text:not(.p)"
+    told = "lang => document.querySelector('[role=status] span').getAttribute('lang') === lang"
+    tags = "all => all.map(e => [e.textContent, e.getAttribute('lang')])"
+    for table, tag in (("long", "de"), ("short", None)):
+        page.locator("select").select_option(label=table)
+        found = page.locator(sentences).evaluate_all(tags)
+        assert len(found) > 8
+        assert ["start", None] in found
+        assert {lang for text, lang in found if text != "start"} == {tag}
+        page.wait_for_function(told, arg=tag)
 
 
 def test_what_happened_is_told_in_words(page):

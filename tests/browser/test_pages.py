@@ -136,6 +136,10 @@ def test_formulas_and_code_can_be_read_by_everybody_in_the_same_colours(visit):
       const all = [...document.querySelectorAll('article section section')];
       const both = all.filter(e => e.querySelector('.highlight pre .key') && e.querySelector('mjx-container .key'));
       for (const e of all) if (!both.slice(0, 2).includes(e)) e.remove();
+      for (const what of ['mjx-container', '.highlight pre']) {  // six of each are enough for axe, which takes long
+        const some = [...document.querySelectorAll(`${what}:has(.key)`)].slice(0, 6);
+        for (const e of document.querySelectorAll(what)) if (!some.includes(e)) e.remove();
+      }
     }""")
     assert page.locator("mjx-container .key").count() > 3
     assert page.locator(".highlight pre .key").count() > 3

@@ -215,6 +215,27 @@ def test_a_step_is_told_in_a_sentence(page):
     status.get_by_text("5 of 25: encoder, attention: weights. “I” takes").wait_for()
 
 
+def test_words_are_named_in_their_language(page):
+    def languages(place):
+        return page.locator(place).evaluate_all("all => all.map(e => [e.innerText, e.lang])")
+
+    source, target = ([[TOKENS[i], tag] for i in ids] for ids, tag in ((SOURCE, "en"), (TARGET, "de")))
+    assert languages(".follow .chip span[lang]") == source + target
+    box(page, "18. Decoder, cross-attention: weights").click()
+    assert languages(".what tbody th[lang]") == 2 * target
+    assert languages(".what thead th[lang]") == 2 * source
+    assert languages(".what .said span") == [[TOKENS[7], "de"], *source]
+    box(page, "24. Decoder, softmax").click()
+    assert languages(".what tbody th:not([lang])") == [
+        [token, ""] for token in TOKENS if token in ("<pad>", "<unk>", "<eos>")
+    ]
+    assert languages(".what tbody th[lang]") == [target[0], *source, *target[1:]]
+    box(page, "25. Decoder, loss").click()
+    assert languages(".what tbody th[lang]")[0] == ["<bos> → ich", "de"]
+    page.locator(".heard span[lang=de]").first.wait_for()
+    assert page.locator(".heard span").first.inner_text() == "ich", "what is told has languages too"
+
+
 # The page
 
 

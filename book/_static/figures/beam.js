@@ -107,8 +107,9 @@
       this.search(true);
     }
 
+    // A sentence, in its language.
     say(ids) {
-      return ids.map((id) => this.table.tokens[id]).join(" ");
+      return make("span", { lang: this.table.language }, ids.map((id) => this.table.tokens[id]).join(" "));
     }
 
     // Another table, width or penalty. A search that was seen whole is seen whole again.
@@ -141,16 +142,16 @@
         ...finished.map((h, n) => row("td", [this.say(h.ids), String(h.ids.length), number(h.logP), number(penalty(h.ids.length, this.alpha)), number(h.score), last && !n ? "best" : "finished"], { class: last && !n ? "best" : "finished" })),
         ...going.map((h) => row("td", [this.say(h.ids), String(h.ids.length), number(h.logP), "", "", "goes on"])));
       const words = this.words(now, last);
-      if (first) this.status.textContent = words;
+      if (first) this.status.replaceChildren(...words);
       else this.announce(this.status, words);
     }
 
     words(now, last) {
-      if (!now) return "Nothing is written yet. The search begins with an empty sentence.";
+      if (!now) return ["Nothing is written yet. The search begins with an empty sentence."];
       const told = `Step ${this.shown}: ${now.ended.length} of ${now.kept.length} kept hypotheses end here.`;
-      if (!last) return told;
+      if (!last) return [told];
       const why = now.going.length ? `no unfinished one can get above ${number(now.hope)}` : "nothing is left to extend";
-      return `${told} The search stops: ${why}. Best: “${this.say(this.best.ids)}”, score ${number(this.best.score)}.`;
+      return [`${told} The search stops: ${why}. Best: “`, this.say(this.best.ids), `”, score ${number(this.best.score)}.`];
     }
 
     // A column for each step: what was kept on top, what was dropped below.
@@ -174,7 +175,7 @@
         const long = token.length > 8 ? { textLength: BOX.width - 8, lengthAdjust: "spacingAndGlyphs" } : {};
         const frame = (inset) => draw("rect", { x: x(c) + inset, y: y(node.y) + inset, width: BOX.width - 2 * inset, height: BOX.height - 2 * inset, rx: 6 - inset });
         return draw("g", { class: `node ${kindOf(node)}` }, frame(0), node.kind === "finished" ? frame(3) : [],
-          draw("text", { x: middle, y: y(node.y) + (c ? 17 : 25), "text-anchor": "middle", ...long }, token),
+          draw("text", { x: middle, y: y(node.y) + (c ? 17 : 25), "text-anchor": "middle", lang: c ? this.table.language : null, ...long }, token),
           c ? draw("text", { class: "p", x: middle, y: y(node.y) + 33, "text-anchor": "middle" }, share(Math.exp(node.logP))) : []);
       }));
       const told = `A tree of ${steps.length} steps; ${nodes.flat().filter(({ kind }) => kind === "finished").length} hypotheses end in it.`;

@@ -115,10 +115,11 @@
       this.querySelector(".fallback").hidden = true;
     }
 
-    // For those who do not see the page: one short sentence, when the changes have come to rest.
-    announce(region, words) {
+    // For those who do not see the page: one short sentence, when the changes have come to rest. Words, or words and
+    // elements: words of another language are named as such.
+    announce(region, ...words) {
       clearTimeout(this.waiting);
-      this.waiting = setTimeout(() => { region.textContent = words; }, 500);
+      this.waiting = setTimeout(() => region.replaceChildren(...words.flat()), 500);
     }
   }
 

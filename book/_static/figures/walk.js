@@ -5,7 +5,6 @@
   const SIDES = { encoder: "S", decoder: "T" };
   const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
   const ROLES = { Q: "query", K: "key", V: "value" };
-  const quoted = (word) => `“${word}”`;
   const number = (text) => Number(text.replace("−", "-").replace("∞", "Infinity"));
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
@@ -87,9 +86,18 @@
       const chips = this.words[letter].map((word, i) => {
         const input = make("input", { type: "radio", name, value: i, checked: i === this.followed[letter] });
         input.addEventListener("change", () => { this.followed[letter] = i; this.show(); });
-        return make("label", { class: "chip" }, input, make("span", {}, word, make("i", { class: "share" })));
+        return make("label", { class: "chip" }, input, make("span", { lang: this.language(word) }, word, make("i", { class: "share" })));
       });
       return make("fieldset", { class: "tokens" }, make("legend", {}, letter === "S" ? "Source" : "Target"), chips);
+    }
+
+    // The language of a word: that of the sentence it is in. The vocabulary has words of both.
+    language(word) {
+      return this.languages[["S", "T"].find((letter) => this.words[letter].includes(word))];
+    }
+
+    quoted(word) {
+      return ["“", make("span", { lang: this.language(word) }, word), "”"];
     }
 
     go(n) {
@@ -122,20 +130,20 @@
       this.count.textContent = `${this.at + 1} of ${this.steps.length}`;
       this.back.setAttribute("aria-disabled", this.at === 0);
       this.next.setAttribute("aria-disabled", this.at === this.steps.length - 1);
-      const said = this.say(step), letters = [...new Set(step.tables.flatMap((table) => table.axes))].filter((letter) => this.axes[letter]);
+      const said = this.say(step).flat(Infinity), letters = [...new Set(step.tables.flatMap((table) => table.axes))].filter((letter) => this.axes[letter]);
       const hadFocus = this.what.contains(document.activeElement);
       this.what.replaceChildren(
         make("p", { class: "title" }, make("span", {}, capital(step.side)), make("strong", {}, step.box, step.part ? [": ", ...symbols(step.part)] : [])),
         make("p", { class: "about" }, symbols(step.about)),
         ...(step.tables.some(({ axes }) => axes[0] === "H") ? [this.heads(step)] : []),
         make("div", { class: "matrices" }, step.tables.map((table) => this.table(table))),
-        ...(said ? [make("p", { class: "said" }, said)] : []),
+        ...(said.length ? [make("p", { class: "said" }, said)] : []),
         make("p", { class: "letters" }, letters.map((letter, i) => [i ? ", " : "", make("b", {}, axis(letter)), ` ${this.axes[letter]}`])),
         make("p", { class: "open" }, make("a", { href: this.links[this.at] }, `Chapter: ${step.chapter}`, make("span", { "aria-hidden": "true" }, " →"))));
       if (hadFocus) this.what.querySelector("input:checked")?.focus();
       this.mark(step);
       this.reach();
-      if (!first) this.announce(this.heard, `${this.at + 1} of ${this.steps.length}: ${this.where(step)}. ${said}`);
+      if (!first) this.announce(this.heard, `${this.at + 1} of ${this.steps.length}: ${this.where(step)}. `, this.say(step).flat(Infinity));
     }
 
     // A table that does not fit scrolls in its box, which the keyboard can then reach.
@@ -180,11 +188,11 @@
         const { class: sign = "", style } = heat(number(value));
         return make("td", { class: `${sign}${lit(i, c) ? " lit" : ""}`, style }, value);
       };
-      const head = (word, c) => make("th", { scope: "col", class: table.turned && lit(0, c) ? "lit" : null }, word);
+      const head = (word, c) => make("th", { scope: "col", lang: this.language(word), class: table.turned && lit(0, c) ? "lit" : null }, word);
       const caption = make("caption", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})`));
       return make("div", { class: "scrolls", "data-title": table.title }, make("table", { class: `matrix tensor${columns.length > 6 ? " wide" : ""}${table.turned ? " turned" : ""}`, "data-name": table.name }, caption,
         make("thead", {}, make("tr", {}, make("td"), columns.map(head))),
-        make("tbody", {}, x.map((row, i) => make("tr", {}, make("th", { scope: "row", class: !table.turned && lit(i, 0) ? "lit" : null }, rows[i]), row.map((value, c) => cell(value, i, c)))))));
+        make("tbody", {}, x.map((row, i) => make("tr", {}, make("th", { scope: "row", lang: this.language(rows[i].split(" → ")[0]), class: !table.turned && lit(i, 0) ? "lit" : null }, rows[i]), row.map((value, c) => cell(value, i, c)))))));
     }
 
     // The weights of the attention that the step belongs to.
@@ -193,23 +201,24 @@
       return near?.tables.find(({ kind }) => kind === "share");
     }
 
-    // What the numbers say of the followed token.
+    // What the numbers say of the followed token: words and elements.
     say(step) {
-      const t = this.followed.T, word = quoted(this.words[SIDES[step.side]][this.followed[SIDES[step.side]]]);
+      const t = this.followed.T, word = this.quoted(this.words[SIDES[step.side]][this.followed[SIDES[step.side]]]);
+      const listed = (parts) => parts.flatMap((part, n) => [n ? ", " : "", part]);
       if (step.says === "looks") {
         const table = this.weights(step), scores = this.values(step.tables[0]), i = this.followed[table.axes[1]];
-        const found = this.values(table)[i].map((share, j) => [scores[i][j], share, quoted(this.words[table.axes[2]][j])]);
-        const seen = found.filter(([score]) => score !== "−∞").map(([, share, other]) => `${share} from ${other}`);
+        const found = this.values(table)[i].map((share, j) => [scores[i][j], share, this.quoted(this.words[table.axes[2]][j])]);
+        const seen = found.filter(([score]) => score !== "−∞").map(([, share, other]) => [`${share} from `, other]);
         const hidden = found.filter(([score]) => score === "−∞").map(([, , other]) => other);
-        return `${word} takes ${seen.join(", ")}.${hidden.length ? ` Hidden: ${hidden.join(", ")}.` : ""}`;
+        return [word, " takes ", listed(seen), ".", hidden.length ? [" Hidden: ", listed(hidden), "."] : []];
       }
       if (step.says === "next") {
         const chances = this.steps.flatMap(({ tables }) => tables).find(({ name }) => name === "probabilities").values[this.run][t];
         const best = this.best[this.run][t], right = this.wanted[t]; // the rounded numbers may be equal
-        const verdict = best === right ? "That is right." : `Right would be ${quoted(this.words.V[right])}, ${chances[right]}.`;
-        return `After ${word} the most probable token is ${quoted(this.words.V[best])}, ${chances[best]}. ${verdict}`;
+        const verdict = best === right ? " That is right." : [" Right would be ", this.quoted(this.words.V[right]), `, ${chances[right]}.`];
+        return ["After ", word, " the most probable token is ", this.quoted(this.words.V[best]), `, ${chances[best]}.`, verdict];
       }
-      return "";
+      return [];
     }
 
     // In the row of tokens: which sentence is looked at here, and in an attention what each of its tokens gives.

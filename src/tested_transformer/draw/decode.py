@@ -69,12 +69,15 @@ def searches(
     first: tuple[int, float],
     found: Mapping[str, tuple[str, float, float]],
     plain: Picture,
+    languages: Mapping[str, str] | None = None,
 ) -> Interactive:
     """Greedy, beam and exhaustive search on some tables, with width and alpha to change.
 
     A sentence has most tokens at most, or ends with <eos>. `first` is the width and the
     alpha to start with. `found` is what searches find in the first table: the sentence,
     its log-probability and its score. Tables go to the page with six decimals.
+    `languages` has the language of a table's tokens ("de"), for readers who hear the
+    page.
     """
     rows = [
         (name, text, written(p, 4), written(s, 4))
@@ -82,7 +85,12 @@ def searches(
     ]
     columns = ("search", "best sentence", "log-probability", "score")
     title = f"{next(iter(tables))}: what each search finds, with α = {first[1]}"
-    data = {"tables": [_numbered(*table, most) for table in tables.items()]}
+    data = {
+        "tables": [
+            _numbered(text, table, most) | {"language": (languages or {}).get(text)}
+            for text, table in tables.items()
+        ]
+    }
     data |= {"width": first[0], "alpha": first[1], "widest": 5}
     return Interactive("beam", data, {}, plain, words={title: (columns, rows)})
 

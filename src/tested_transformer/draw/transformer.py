@@ -162,11 +162,13 @@ def walk(
     target: Sequence[str],
     vocabulary: Sequence[str],
     wanted: Sequence[int],
+    languages: tuple[str, str] | None = None,
 ) -> Interactive:
     """The whole model as a map, with every tensor of one or several runs to look at.
 
     A run has the names of `byhand.transformer.tensors`, and "answers": probability and
-    loss of each wanted token.
+    loss of each wanted token. `languages` are those of source and target ("en", "de"),
+    for readers who hear the page.
     """
     first = next(iter(runs.values()))
     layers = sum(
@@ -175,6 +177,7 @@ def walk(
     path = list(steps(layers))
     data = {
         "words": {"S": source, "T": target, "V": vocabulary},
+        "languages": dict(zip("ST", languages or (), strict=False)),
         "wanted": wanted,
         "best": [np.argmax(run["probabilities"], -1).tolist() for run in runs.values()],
         "runs": list(runs),
