@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 from guards import ROOT, SCRIPTS, outputs
-from languages import marked
 from live import to_pages
 
 from tested_transformer.byhand.attention import attention
@@ -38,8 +37,8 @@ def test_the_built_book_is_the_present_one():
         assert built.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `make book` again"
     for name in PAGES.keys() - {"weight"}:
         (html,) = outputs(ROOT / PAGES[name].replace(".html", ".ipynb"), "text/html")
-        page = (HTML / PAGES[name]).read_text(encoding="utf-8")
-        assert marked(to_pages(html)) in page, "run `make book` again"
+        page = (HTML / PAGES[name]).read_text(encoding="utf-8").replace(' lang="de"', "")
+        assert to_pages(html) in page, "run `make book` again"
 
 
 @pages
