@@ -8,7 +8,7 @@ from itertools import pairwise
 import build
 import pytest
 
-NAMES = [path.relative_to(build.HTML).as_posix() for path in build.pages()]
+NAMES = [*(path.relative_to(build.HTML).as_posix() for path in build.pages()), "genindex.html"]
 each = pytest.mark.parametrize("name", NAMES)
 HEADS = "book/heads.html"
 
@@ -74,10 +74,10 @@ def axe(page, colours=False):
     return page.evaluate(AXE, {rule: {"enabled": colours} for rule in ("color-contrast", "link-in-text-block")})
 
 
-def faint(page):
-    """The texts that differ too little from what is behind them."""
+def faint(page, least=40):
+    """The texts that differ too little from what is behind them; there must be more than so many texts."""
     texts = page.evaluate(TEXTS)
-    assert len(texts) > 40
+    assert len(texts) > least
     return [text for text in texts if text[2] < 4.5]
 
 
@@ -189,15 +189,29 @@ def test_the_theme_is_switched_and_kept(visit):
     assert "light" in seen
 
 
-@pytest.mark.parametrize(("words", "page_found"), [("softmax", "attention.html"), ("BLEU", "translation.html")])
-def test_search_finds_without_a_server(visit, words, page_found):
-    page = visit(HEADS)
+@pytest.mark.parametrize(
+    ("words", "page_found", "width"), [("softmax", "attention.html", 1280), ("BLEU", "translation.html", 390)]
+)
+def test_search_finds_without_a_server(visit, words, page_found, width):
+    def assert_sound():
+        for theme in ("light", "dark"):
+            page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+            assert faint(page, 15) == [], theme
+        assert axe(page) == []
+        assert page.evaluate(SIDEWAYS) <= 0
+
+    page = visit(HEADS, width=width, reduced_motion="reduce")
     page.keyboard.press("Control+k")
-    page.locator("input[type=search]:visible").fill(words)
+    field = page.locator("input[type=search]:visible")
+    field.fill(words)
+    assert_sound()
+    icon, text = page.locator("dialog form > i").bounding_box(), field.bounding_box()
+    assert icon["x"] + icon["width"] <= text["x"], "the icon stands before the words"
     page.keyboard.press("Enter")
     page.locator("#search-results", has_text="Search finished").wait_for()  # the pages found come in one by one
     found = [a.get_attribute("href") for a in page.locator("#search-results li > a").all()]
     assert any(page_found in href for href in found)
+    assert_sound()
 
 
 def test_a_word_of_the_glossary_says_what_it_means(visit):
