@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from helpers import unchecked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -483,10 +484,12 @@ def test_on_real_sentences_merges_and_ids_are_those_of_the_library():
     for path in sorted(pathlib.Path(folder).rglob("train.*.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             texts += [line.rstrip("\n") for line in lines]
-    ours, theirs = BytePairEncoding.train(texts, 8000), library_bpe(texts, 8000)
     some = texts[::10]
-    assert [encoding.ids for encoding in theirs.encode_batch(some)] == [ours.encode(text) for text in some]
-    assert [ours.decode(ours.encode(text)) for text in some] == some
+    with unchecked():
+        ours, theirs = BytePairEncoding.train(texts, 8000), library_bpe(texts, 8000)
+        ids = [ours.encode(text) for text in some]
+    assert [encoding.ids for encoding in theirs.encode_batch(some)] == ids
+    assert [ours.decode(row) for row in ids] == some
     assert library_merges(theirs) == ours.merges
 
 

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 import torch
+from helpers import unchecked
 
 from tested_transformer.__main__ import main
 from tested_transformer.command.evaluate import scores
@@ -225,8 +226,9 @@ def test_evaluate_prints_and_writes_the_scores(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_the_phrasebook_model_is_right_on_975_of_1000_sentences_with_pairs_it_never_saw():
-    test = phrasebook.split(20_000, 1000)[2]
-    written = Translator.load(width=1).translate([s.english for s in test])
+    with unchecked():
+        test = phrasebook.split(20_000, 1000)[2]
+        written = Translator.load(width=1).translate([s.english for s in test])
     assert sum(w == s.german for w, s in zip(written, test, strict=True)) >= 975
 
 
