@@ -4,6 +4,7 @@
 and asks for the large font only for an icon that the small one lacks.
 """
 
+import logging
 import pathlib
 import re
 
@@ -44,6 +45,9 @@ def small(font, points):
         name_IDs=[0, 11],
         notdef_outline=True,
     )
+    logging.getLogger("fontTools").setLevel(
+        logging.WARNING
+    )  # it would tell of each table
     cut = Subsetter(options)
     cut.populate(unicodes=points)
     cut.subset(font)
