@@ -208,6 +208,12 @@ def test_the_map_has_every_tensor_of_every_run_once(layers):
 
 
 def test_the_languages_of_the_words_go_to_the_page():
+    assert heads().data["languages"] == {}
+    panel = (WEIGHTS_OF_HEADS, (" x", "y → z"), ("a", " b", "c"))
+    choices = draw.looking.choices(
+        {"a": {"cross": panel}}, {"cross": "x reads a"}, ("cross", 1, 0), {"cross": ("de", "en")}
+    )
+    assert choices.data["languages"] == {"cross": ("de", "en")}
     assert walk({"one": walked()}).data["languages"] == {"S": "en", "T": "de"}
     found, plain = {"greedy": ("a <eos>", -0.25, -0.2)}, draw.decode.tree({("a",): 0.8}, {"greedy": [("a",)]})
     figure = draw.decode.searches({"one": TREE, "two": TREE}, 3, (2, 0.6), found, plain, {"two": "de"})

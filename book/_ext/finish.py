@@ -140,5 +140,5 @@ def setup(app):
     app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", touch_up)
-    app.connect("build-finished", cut_icons, priority=600)
+    app.connect("build-finished", cut_icons, priority=600)  # when the pages are done
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""The icons of the pages: from the theme's fonts of 2 000 icons, those that a page or its scripts name.
+"""The icons of the pages: from the theme's fonts of nearly 2 000 icons, those that a page or its scripts name.
 
 `book.css` declares the small fonts under the families of the large ones. A browser takes the later declaration first,
 and asks for the large font only for an icon that the small one lacks.
@@ -11,6 +11,9 @@ import re
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
+# It would tell of each table that it leaves out.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
+
 FONTS = {"solid": "fa-solid-900.ttf", "brands": "fa-brands-400.ttf"}
 POINT = r'"\\(f[0-9a-f]{3})"'
 RULE = re.compile(rf"([^{{}}]*)\{{content:{POINT}\}}")
@@ -22,7 +25,7 @@ def icons(texts, style):
 
     Args:
         texts: what may name icons: HTML and JavaScript.
-        style: the style sheets, where `.fa-NAME:before{content:"\fXXX"}` tells the code point of an icon.
+        style: the style sheets, where `.fa-list:before{content:"\f03a"}` tells the code point of an icon.
 
     """
     rules = [(set(ICON.findall(names)), point) for names, point in RULE.findall(style)]
@@ -45,9 +48,6 @@ def small(font, points):
         name_IDs=[0, 11],
         notdef_outline=True,
     )
-    logging.getLogger("fontTools").setLevel(
-        logging.WARNING
-    )  # it would tell of each table
     cut = Subsetter(options)
     cut.populate(unicodes=points)
     cut.subset(font)

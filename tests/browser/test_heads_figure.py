@@ -7,6 +7,7 @@ from tested_transformer import draw
 
 FIGURE = "heads-figure"
 SAYS = {"encoder": "English reads English", "decoder": "German reads German", "cross": "German reads English"}
+LANGUAGES = {"encoder": ("en", "en"), "decoder": ("de", "de"), "cross": ("de", "en")}
 LAYERS, HEADS = 2, 3
 
 
@@ -33,7 +34,7 @@ SENTENCES = {"first": panels(0, 4, 5), "second": panels(9, 7, 3)}
 
 
 def figure(sentences=SENTENCES, first=("cross", 1, 0)):
-    return draw.looking.choices(sentences, SAYS, first)
+    return draw.looking.choices(sentences, SAYS, first, LANGUAGES)
 
 
 @pytest.fixture
@@ -126,13 +127,13 @@ def test_the_columns_are_named_and_hold_the_words_of_the_kind(page):
             assert page.locator(".name").last.inner_text() == f"{kind}, layer 2, head 3"
 
 
-@pytest.mark.parametrize(("kind", "languages"), [("encoder", "en en"), ("decoder", "de de"), ("cross", "de en")])
+@pytest.mark.parametrize(("kind", "languages"), LANGUAGES.items())
 def test_words_are_named_in_their_language(page, kind, languages):
     choose(page, "first", kind, 0, 0)
     page.locator("details summary").click()
     places = (".reads ul", ".is-read ul"), ("table.numbers th[scope=row]", "table.numbers th[scope=col]")
     for place in places:
-        assert [page.locator(p).last.get_attribute("lang") for p in place] == languages.split()
+        assert [page.locator(p).last.get_attribute("lang") for p in place] == [*languages]
 
 
 def test_the_figure_starts_with_what_it_was_told_and_with_what_the_fallback_says(show):

@@ -119,7 +119,7 @@
     // elements: words of another language are named as such.
     announce(region, ...words) {
       clearTimeout(this.waiting);
-      this.waiting = setTimeout(() => region.replaceChildren(...words.flat()), 500);
+      this.waiting = setTimeout(() => region.replaceChildren(...words.flat(Infinity)), 500);
     }
   }
 

@@ -3,14 +3,13 @@
 (() => {
   const { Figure, choosing, draw, make, places } = window.figures;
   const FAINTEST = 0.02; // links below this are not drawn
-  const CODES = { English: "en", German: "de" };
   const quoted = (word) => `“${word}”`;
   const best = (row) => row.indexOf(Math.max(...row));
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 
   class HeadsFigure extends Figure {
     build(data, live) {
-      Object.assign(this, { sentences: data.sentences, kinds: data.kinds, sentence: 0, kind: data.kind, layer: data.layer, head: data.head, chosen: null });
+      Object.assign(this, { sentences: data.sentences, spoken: data.languages, sentence: 0, kind: data.kind, layer: data.layer, head: data.head, chosen: null });
       live.setAttribute("aria-label", "What the heads look at, with sentence, kind and head to choose");
       groups += 1;
       const select = make("select", {}, this.sentences.map(({ text }, n) => make("option", { value: n }, text)));
@@ -43,7 +42,7 @@
     }
 
     get panel() { return this.sentences[this.sentence].panels[this.kind]; }
-    get languages() { return this.kinds[this.kind].split(" reads ").map((name) => CODES[name]); } // "German reads English"
+    get languages() { return this.spoken[this.kind] ?? ["", ""]; } // of those that read, and of those that are read
     get weights() { return this.panel.weights[this.layer][this.head]; }
 
     // A column of words, one stop of the Tab key: arrow keys, Home and End move inside.

@@ -130,7 +130,7 @@
       this.count.textContent = `${this.at + 1} of ${this.steps.length}`;
       this.back.setAttribute("aria-disabled", this.at === 0);
       this.next.setAttribute("aria-disabled", this.at === this.steps.length - 1);
-      const said = this.say(step).flat(Infinity), letters = [...new Set(step.tables.flatMap((table) => table.axes))].filter((letter) => this.axes[letter]);
+      const said = this.say(step), letters = [...new Set(step.tables.flatMap((table) => table.axes))].filter((letter) => this.axes[letter]);
       const hadFocus = this.what.contains(document.activeElement);
       this.what.replaceChildren(
         make("p", { class: "title" }, make("span", {}, capital(step.side)), make("strong", {}, step.box, step.part ? [": ", ...symbols(step.part)] : [])),
@@ -143,7 +143,7 @@
       if (hadFocus) this.what.querySelector("input:checked")?.focus();
       this.mark(step);
       this.reach();
-      if (!first) this.announce(this.heard, `${this.at + 1} of ${this.steps.length}: ${this.where(step)}. `, this.say(step).flat(Infinity));
+      if (!first) this.announce(this.heard, `${this.at + 1} of ${this.steps.length}: ${this.where(step)}. `, this.say(step));
     }
 
     // A table that does not fit scrolls in its box, which the keyboard can then reach.

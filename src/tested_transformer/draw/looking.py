@@ -89,11 +89,14 @@ def choices(
     sentences: Mapping[str, Panels],
     says: Mapping[str, str],
     first: tuple[str, int, int],
+    languages: Mapping[str, tuple[str, str]] | None = None,
 ) -> Interactive:
     """All heads for some sentences, to choose from: weights (layers, heads, Tq, Tk).
 
     `says` tells what each kind looks at. `first` is the kind, the layer and the head
-    that are shown at first, counted from 0. The page has three decimals.
+    that are shown at first, counted from 0. The page has three decimals. `languages`
+    has for each kind the language that reads and that which is read ("de", "en"), for
+    readers who hear the page.
     """
     kind, layer, head = first
     shown = next(iter(sentences.values()))
@@ -112,7 +115,8 @@ def choices(
             for text, panels in sentences.items()
         ]
     }
-    data |= {"kinds": dict(says), "kind": kind, "layer": layer, "head": head}
+    data |= {"kinds": dict(says), "languages": dict(languages or {})}
+    data |= {"kind": kind, "layer": layer, "head": head}
     weights, rows, columns = shown[kind]
     below = [row.replace(" → ", "\n→ ") for row in _stripped(rows)]
     plain = links(columns, below, np.asarray(weights)[layer, head])
