@@ -134,6 +134,10 @@ def test_words_are_named_in_their_language(page, kind, languages):
     places = (".reads ul", ".is-read ul"), ("table.numbers th[scope=row]", "table.numbers th[scope=col]")
     for place in places:
         assert [page.locator(p).last.get_attribute("lang") for p in place] == [*languages]
+    told = "langs => `${[...document.querySelectorAll('.status span')].map(e => e.lang)}` === langs"
+    page.wait_for_function(told, arg=",".join(languages))
+    word(page, "is-read", 0).click()
+    page.wait_for_function(told, arg=",".join([languages[1], *[languages[0]] * 3]))
 
 
 def test_the_figure_starts_with_what_it_was_told_and_with_what_the_fallback_says(show):

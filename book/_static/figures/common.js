@@ -56,6 +56,10 @@
   const SVG = "http://www.w3.org/2000/svg"; // the name of a language: nothing is fetched
   const draw = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
+  // A word in quotation marks, in its language; and a list with commas.
+  const quoted = (word, lang) => ["“", make("span", { lang }, word), "”"];
+  const listed = (parts) => parts.flatMap((part, n) => [n ? ", " : "", part]);
+
   // "Q K^T / √d_k" with its letters in italics and in their colours.
   const ROLES = { Q: "query", K: "key", V: "value", out: "out" };
   const formula = (text) =>
@@ -123,5 +127,5 @@
     }
   }
 
-  window.figures = { Figure, add, attention, choosing, draw, formula, make, multiply, onOff, places, slider, softmax, transpose, whole, written };
+  window.figures = { Figure, add, attention, choosing, draw, formula, listed, make, multiply, onOff, places, quoted, slider, softmax, transpose, whole, written };
 })();

@@ -1,9 +1,8 @@
 // Heads: what each head of a trained model looks at, for a few sentences; a word's links when it is chosen.
 "use strict";
 (() => {
-  const { Figure, choosing, draw, make, places } = window.figures;
+  const { Figure, choosing, draw, listed, make, places, quoted } = window.figures;
   const FAINTEST = 0.02; // links below this are not drawn
-  const quoted = (word) => `“${word}”`;
   const best = (row) => row.indexOf(Math.max(...row));
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 
@@ -122,22 +121,23 @@
       }
       this.all.disabled = !chosen;
       const words = this.words(across);
-      if (first) this.status.textContent = words;
+      if (first) this.status.replaceChildren(...words.flat(Infinity));
       else this.announce(this.status, words);
     }
 
     // The links in a sentence: the three largest of a word, or how strong the strongest are.
     words(across) {
-      const { rows, columns } = this.panel, { chosen, weights } = this;
+      const { chosen, panel, weights } = this;
+      const [rows, columns] = [panel.rows, panel.columns].map((words, n) => words.map((word) => quoted(word, this.languages[n])));
       if (!chosen) {
         const top = weights.map((row) => Math.max(...row)), i = best(top);
-        return `Strongest link: ${quoted(rows[i])} reads ${quoted(columns[best(weights[i])])}, ${top[i].toFixed(3)}. Choose a word to see its links.`;
+        return ["Strongest link: ", rows[i], " reads ", columns[best(weights[i])], `, ${top[i].toFixed(3)}. Choose a word to see its links.`];
       }
       const [own, others] = chosen.side === "reads" ? [rows, columns] : [columns, rows];
       const largest = across.map((w, n) => [w, n]).filter(([w]) => w > 0).sort(([a], [b]) => b - a).slice(0, 3);
-      const links = largest.map(([w, n]) => `${quoted(others[n])} ${w.toFixed(3)}`).join(", ");
-      if (!links) return `${quoted(own[chosen.n])} is read by nobody.`;
-      return `${quoted(own[chosen.n])} ${chosen.side === "reads" ? "reads" : "is read by"} ${links}${largest.length < others.length ? " …" : ""}`;
+      if (!largest.length) return [own[chosen.n], " is read by nobody."];
+      const links = listed(largest.map(([w, n]) => [others[n], ` ${w.toFixed(3)}`]));
+      return [own[chosen.n], chosen.side === "reads" ? " reads " : " is read by ", links, largest.length < others.length ? " …" : ""];
     }
   }
 

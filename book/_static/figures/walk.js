@@ -1,7 +1,7 @@
 // Walk through the Transformer: its boxes as a map, and what stands in the chosen one, from runs that the chapter has made.
 "use strict";
 (() => {
-  const { Figure, draw, make, onOff } = window.figures;
+  const { Figure, draw, listed, make, onOff, quoted } = window.figures;
   const SIDES = { encoder: "S", decoder: "T" };
   const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
   const ROLES = { Q: "query", K: "key", V: "value" };
@@ -97,7 +97,7 @@
     }
 
     quoted(word) {
-      return ["“", make("span", { lang: this.language(word) }, word), "”"];
+      return quoted(word, this.language(word));
     }
 
     go(n) {
@@ -204,7 +204,6 @@
     // What the numbers say of the followed token: words and elements.
     say(step) {
       const t = this.followed.T, word = this.quoted(this.words[SIDES[step.side]][this.followed[SIDES[step.side]]]);
-      const listed = (parts) => parts.flatMap((part, n) => [n ? ", " : "", part]);
       if (step.says === "looks") {
         const table = this.weights(step), scores = this.values(step.tables[0]), i = this.followed[table.axes[1]];
         const found = this.values(table)[i].map((share, j) => [scores[i][j], share, this.quoted(this.words[table.axes[2]][j])]);
