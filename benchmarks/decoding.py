@@ -13,11 +13,12 @@ import tempfile
 
 import bench
 import torch
-from training import SIZES, Torch, batch
+from training import SIZES, Torch, some
 
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.cache import Cache
 from tested_transformer.decoding.greedy import greedy
+from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.transformer import Transformer
 
 SIZE, NEW = SIZES["small"], 50
@@ -25,17 +26,22 @@ TASKS = {"greedy": (64, 1), "beam 4": (64, 4), "single greedy": (1, 1), "single 
 """Sentences in a batch, and hypotheses."""
 
 
-def ours():
-    """This package; the end of a sentence is made impossible."""
-    model = Transformer(SIZE).eval()
-    logits = model.embedding.logits
+class Endless(Embedding):
+    """Never says that a sentence ends."""
 
-    def endless(x):
-        out = logits(x)
+    cacheable = True
+
+    def logits(self, x):
+        """As ever, but for one token."""
+        out = super().logits(x)
         out[..., SIZE.eos_id] = -torch.inf
         return out
 
-    model.embedding.logits = endless
+
+def ours():
+    """This package; the end of a sentence is made impossible."""
+    model = Transformer(SIZE).eval()
+    model.embedding.__class__ = Endless
 
     def search(source, width):
         if width == 1:
@@ -133,7 +139,7 @@ def ctranslate2(threads):
 
 def late_steps(sentences, rounds):
     """Seconds of four cached steps at length 16 and at length 512."""
-    model, source = Transformer(SIZE).eval(), batch("small")[0][:sentences]
+    model, source = Transformer(SIZE).eval(), some("small, as they come")[0][0][:sentences]
     with torch.inference_mode():
         memory, tokens = model.encode(source), torch.full((sentences, 1), 5)
         caches = {}
@@ -160,12 +166,12 @@ def main():
         sides["CTranslate2"] = ctranslate2(given.threads)
     except ImportError as error:
         print(f"without CTranslate2: {error}")
-    source, rows = batch("small")[0], []
+    source, rows = some("small, as they come")[0][0], []
     for task in given.tasks:
         sentences, width = TASKS[task]
-        some = source[:sentences, : int((source[:sentences] != 0).sum(1).max())]
+        part = source[:sentences, : int((source[:sentences] != 0).sum(1).max())]
         calls = {
-            name: lambda search=search, some=some, width=width: search(some, width) for name, search in sides.items()
+            name: lambda search=search, part=part, width=width: search(part, width) for name, search in sides.items()
         }
         if task != "greedy":
             del calls["nn.Transformer"]

@@ -1,15 +1,17 @@
 """One training step beside torch.nn.Transformer and Hugging Face Marian: real target and source tokens a second.
 
     pip install transformers
-    python benchmarks/training.py [--rounds 7] [--threads 1 2] [--out FOLDER]
+    python benchmarks/training.py [--rounds 5] [--threads 1 2] [--out FOLDER]
 
-The sides take turns, and the median of each counts. SMALL is ragged, as sentences are; BASE has no padding. A step is
-forward, smoothed loss, backward and Adam, in float32. Memory is the peak of a process that does nothing else.
+The sides take turns on the same batches, and the median of each counts. The batches are those that our trainer makes,
+of pairs of similar length; one case has pairs as they come, half of whose places are padding. A step is forward,
+smoothed loss, backward and Adam, in float32. Memory is the peak of a process that does nothing else.
 """
 
 import argparse
 import pathlib
 import resource
+from itertools import islice
 
 import bench
 import numpy as np
@@ -18,6 +20,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from tested_transformer.config import BASE, Config
+from tested_transformer.data.batches import batches, plan, tensors
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.positions import SinusoidalPositions
 from tested_transformer.model.transformer import Transformer
@@ -30,38 +33,44 @@ SIZES = {
 }
 
 
-def batch(size):
-    """Ids of sources and targets, the same in every run: 64 ragged pairs, or 16 of equal length."""
+CASES = {  # size, and how the batches are made
+    "small": ("small", "by length"),
+    "small, as they come": ("small", "as they come"),
+    "base": ("base", "by length"),
+}
+TOKENS = {"small": 2000, "base": 500}  # of a batch, about
+
+
+def pairs(vocab_size):
+    """Ids of 20 000 sentence pairs, the same in every run, with lengths that scatter as those of captions do."""
     rng = np.random.default_rng(0)
-    if size == "small":  # lengths as those of captions: half of the grid is padding
-        lengths = np.clip(rng.lognormal(np.log(22), 0.45, (2, 64)).round().astype(int), 4, 50)
-    else:
-        lengths = np.full((2, 16), 32)
-    rows = []
-    for side, counts in enumerate(lengths):
-        ids = rng.integers(4, SIZES[size].vocab_size, (len(counts), counts.max() + side))
-        ids[np.arange(ids.shape[1]) >= counts[:, None] + side] = 0
-        rows.append(torch.tensor(ids))
-    rows[1][:, 0] = 1
-    return rows[0], rows[1], int(lengths.sum())
+    sizes = rng.lognormal(np.log(22), 0.45, (20_000, 1)) * rng.uniform(0.8, 1.2, (20_000, 2))
+    lengths = np.clip(sizes.round(), 4, 60).astype(int)
+    ids = rng.integers(4, vocab_size, lengths.sum())
+    sides = iter(np.split(ids, lengths.cumsum()[:-1]))
+    return [(next(sides).tolist(), [1, *next(sides).tolist()]) for _ in range(len(lengths))]
+
+
+def some(case):
+    """Three batches of a case: as the trainer makes them, or of pairs in the order in which they come."""
+    size, how = CASES[case]
+    made = pairs(SIZES[size].vocab_size)
+    if how == "by length":
+        return list(islice(batches(made, TOKENS[size]), 3))
+    n = sum(len(source) for source, _ in batches(made, TOKENS[size])) // len(plan(made, TOKENS[size]))
+    return [tensors(made[first : first + n]) for first in range(0, 3 * n, n)]
+
+
+def counted(made):
+    """Real tokens of source and target, and which share of all places is padding."""
+    real = sum(int((source != 0).sum() + (target[:, 1:] != 0).sum()) for source, target in made)
+    return real, 1 - real / sum(source.numel() + target[:, 1:].numel() for source, target in made)
 
 
 def ours(config: Config):
-    """The model and the loss of this package, padding left out of the calculation."""
+    """The model and the loss of this package: what its trainer runs."""
     objective = NextToken(Transformer(config), 0.1)
     return objective, lambda source, target: objective(source, target)[0]
-
-
-def ours_padded(config: Config):
-    """The model of this package as chapters show it, on the padded batch."""
-    model = Transformer(config)
-
-    def loss(source, target):
-        logits = model(source, target[:, :-1])
-        wanted = target[:, 1:]
-        return F.cross_entropy(logits.transpose(1, 2), wanted, ignore_index=0, label_smoothing=0.1, reduction="sum")
-
-    return model, loss
 
 
 class Torch(nn.Module):
@@ -124,20 +133,20 @@ def marian(config: Config):
     return model, loss
 
 
-SIDES = {"ours": ours, "ours, padded": ours_padded, "nn.Transformer": theirs, "Marian": marian}
+SIDES = {"ours": ours, "nn.Transformer": theirs, "Marian": marian}
 
 
-def stepper(side, size):
-    """One training step of a side as a function."""
+def stepper(side, case):
+    """A training step of a side on each of the batches, as a function."""
     torch.manual_seed(0)
-    model, loss = SIDES[side](SIZES[size])
-    adam = create_adam(model.parameters(), lr=1e-5)
-    source, target, _ = batch(size)
+    model, loss = SIDES[side](SIZES[CASES[case][0]])
+    adam, made = create_adam(model.parameters(), lr=1e-5), some(case)
 
     def step():
-        (loss(source, target) / 1000).backward()
-        adam.step()
-        adam.zero_grad()
+        for source, target in made:
+            (loss(source, target) / 1000).backward()
+            adam.step()
+            adam.zero_grad()
 
     return step
 
@@ -145,33 +154,32 @@ def stepper(side, size):
 def main():
     """Measure, print a table, and write it as numbers, table and picture."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--out", type=pathlib.Path, default=bench.RESULTS)
     parser.add_argument("--peak", choices=SIDES)
     given = parser.parse_args()
     if given.peak:
         torch.set_num_threads(1)
-        step = stepper(given.peak, given.sizes[0])
-        for _ in range(3):
-            step()
+        stepper(given.peak, given.cases[0])()
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
         return
-    pairs = [(side, size) for size in given.sizes for side in SIDES]
-    memory = {(side, size): bench.peak(__file__, "--peak", side, "--sizes", size) for side, size in pairs}
+    asked = [(side, case) for case in given.cases for side in SIDES]
+    memory = {(side, case): bench.peak(__file__, "--peak", side, "--cases", case) for side, case in asked}
     rows = []
-    for size in given.sizes:
-        tokens = batch(size)[2]
+    for case in given.cases:
+        tokens, padding = counted(some(case))
         for threads in given.threads:
             torch.set_num_threads(threads)
-            times = bench.medians({side: stepper(side, size) for side in SIDES}, given.rounds)
+            times = bench.medians({side: stepper(side, case) for side in SIDES}, given.rounds)
             for side, (cpu, wall) in times.items():
                 ratio = times["nn.Transformer"][0] / cpu
-                row = {"case": f"{size}, threads: {threads}", "side": side, "cpu_s": cpu, "wall_s": wall}
-                rows.append(row | {"per_s": tokens / wall, "times_faster": ratio, "peak_mb": memory[side, size]})
-                line = f"{row['case']:18} {side:15} {tokens / wall:8,.0f} tokens/s"
-                print(f"{line}  {ratio:5.2f} x  {memory[side, size]:6,} MB", flush=True)
+                row = {"case": f"{case}, threads: {threads}", "side": side, "cpu_s": cpu, "wall_s": wall}
+                row |= {"per_s": tokens / wall, "times_faster": ratio, "padding": padding}
+                rows.append(row | {"peak_mb": memory[side, case]})
+                line = f"{row['case']:32} {side:15} {tokens / wall:8,.0f} tokens/s"
+                print(f"{line}  {ratio:5.2f} x  {memory[side, case]:6,} MB  padding {padding:.1%}", flush=True)
     bench.write(given.out, "training", "One training step, tokens a second", rows, "tokens/s")
 
 

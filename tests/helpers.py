@@ -62,13 +62,3 @@ def unchecked():
         yield
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
-
-
-def filled(module, seed=0):
-    """A module in float64 with random numbers in every parameter, biases and norms included; and the same as arrays."""
-    module.double()
-    with torch.no_grad():
-        for i, (name, parameter) in enumerate(module.named_parameters()):
-            numbers = normal(*parameter.shape, seed=1000 * seed + i) / 2
-            parameter.copy_(torch.tensor(numbers + (1 if name.endswith("norm.weight") else 0)))
-    return module, {name: value.detach().numpy().copy() for name, value in module.state_dict().items()}

@@ -22,6 +22,12 @@ def randomised(module, seed=0):
     return module
 
 
+def filled(module, seed=0):
+    """A randomised module, and its parameters as arrays."""
+    module = randomised(module, seed)
+    return module, {name: value.detach().numpy().copy() for name, value in module.state_dict().items()}
+
+
 def ragged(batch, length, vocab_size, seed=0):
     """Ids of sentences of different lengths, filled up; the first is the longest, the last has one token."""
     ids = np.random.default_rng([seed, batch, length]).integers(3, vocab_size, size=(batch, length))

@@ -16,6 +16,8 @@ from tested_transformer.model.transformer import Transformer
 class Restless(Embedding):
     """With logits that go up and down quickly with x. Those of a random model hardly move: it repeats one token."""
 
+    cacheable = True
+
     def __init__(self, vocab_size, d_model, seed, sharp):
         super().__init__(vocab_size, d_model)
         drawn = np.random.default_rng([seed, 7]).normal(size=(vocab_size, d_model))
@@ -37,6 +39,8 @@ def lively(seed=0, sharp=2.0, vocab_size=12, **changes):
 
 class Script(nn.Module):
     """An embedding that lets tokens and places through, and logits that are read off a table (place, last token)."""
+
+    cacheable = True
 
     def __init__(self, table):
         super().__init__()

@@ -11,8 +11,10 @@ from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tested_transformer.config import SpecialIds
 from tested_transformer.data import multi30k
 from tested_transformer.data.batches import batches, plan
+from tested_transformer.data.parallel import encode_pairs
 from tested_transformer.text.tokens import BOS, EOS, PAD, BytePairEncoding
 
 sizes = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), max_size=60)
@@ -36,6 +38,22 @@ def numbers(tensors):
         assert torch.equal(source[:, 0], target[:, 0])
         found.append((source[:, 0] - 10).tolist())
     return found
+
+
+# From texts to ids
+
+
+class Other(BytePairEncoding):
+    special_ids = SpecialIds(pad=9, bos=1, eos=7, unk=3)
+
+
+def test_sentences_are_framed_as_the_tokeniser_says_and_what_does_not_fit_is_counted():
+    texts = [("a", "bc"), (" ", "b"), ("c", ""), ("abcd", "b"), ("b", "abcd"), ("abc", "abc")]
+    for tokens, bos, eos in ((BytePairEncoding([]), 1, 2), (Other([]), 1, 7)):
+        encoded = encode_pairs(texts, tokens, 4)
+        a, b, c = tokens.encode("abc")
+        assert encoded.pairs == [([a, eos], [bos, b, c, eos]), ([a, b, c, eos], [bos, a, b, c, eos])]
+        assert (encoded.empty, encoded.too_long) == (2, 2)
 
 
 # By hand

@@ -7,7 +7,8 @@ from models import ragged, randomised
 from torch.nn import functional as F
 
 from tested_transformer.config import Config
-from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Pretraining, WordHead, look_up
+from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Pretraining, WordHead
+from tested_transformer.model.embedding import look_up
 from tested_transformer.model.encoder import Encoder
 
 CONFIG = Config(30, 8, 16, 2, 2, dropout=0.0, max_len=12, activation="gelu", attention_bias=True, norm_eps=1e-12)
@@ -130,18 +131,19 @@ def test_every_parameter_learns():
 
 
 def test_looking_up_gives_rows_as_they_are():
-    table = torch.nn.Embedding(5, 3)
-    assert torch.equal(look_up(table, torch.tensor([[4, 0]], dtype=torch.int32), "id")[0], table.weight[[4, 0]])
+    table = torch.rand(5, 3)
+    ids = torch.tensor([[4, 0]], dtype=torch.int32)
+    assert torch.equal(look_up(lambda i: table[i.long()], ids, 5, "id", "rows")[0], table[[4, 0]])
 
 
 @pytest.mark.parametrize("wrong", [30, -1])
 def test_an_id_outside_the_table_is_named(wrong):
-    with pytest.raises(IndexError, match=rf"id \({wrong}\) must be at least 0 and below 30"):
+    with pytest.raises(IndexError, match=rf"id \({wrong}\) must be at least 0 and below vocab_size \(30\)"):
         bert()(torch.tensor([[5, wrong]]))
 
 
 def test_bad_segments_are_refused():
-    with pytest.raises(IndexError, match=r"segment \(2\) must be at least 0 and below 2"):
+    with pytest.raises(IndexError, match=r"segment \(2\) must be at least 0 and below n_segments \(2\)"):
         bert()(IDS, torch.full_like(IDS, 2))
     with unchecked(), pytest.raises(ValueError, match=r"segments must have the shape of ids: \(3, 8\) and \(3, 9\)"):
         bert()(IDS, SEGMENTS[:, :8])

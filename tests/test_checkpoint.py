@@ -1,13 +1,12 @@
 """Saving and loading: whole or not at all, nothing that runs, and errors that name the file."""
 
-import errno
 import json
-import os
 
 import pytest
 import torch
 
 from tested_transformer.config import TINY
+from tested_transformer.files import write_json
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
@@ -86,8 +85,8 @@ def test_a_folder_without_a_model_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", r"config\.json is damaged or not JSON"),
-        ("[1]", r"config\.json must hold one object, not list"),
+        ("{", r"config\.json is no checkpoint: not JSON"),
+        ("[1]", r"config\.json is no checkpoint: it holds no object but a list"),
         ('{"vocab_size": 300, "n_experts": 8}', "fields that no Config has: n_experts"),
         ('{"vocab_size": -1}', r"config\.json is no config: vocab_size \(-1\) must be at least 1"),
         ('{"d_model": 8}', r"config\.json is no config: .*vocab_size"),
@@ -100,10 +99,8 @@ def test_a_foreign_config_is_refused(folder, text, message):
 
 
 def test_weights_of_another_size_are_refused_by_name_and_shape(folder):
-    checkpoint.write(
-        folder / "config.json",
-        json.dumps({"vocab_size": 301} | {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_layers": 2}).encode(),
-    )
+    sizes = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_layers": 2}
+    write_json(folder / "config.json", {"vocab_size": 301} | sizes)
     with pytest.raises(ValueError, match=r"embedding\.weight has shape \(300, 16\), the model \(301, 16\)"):
         checkpoint.load(folder)
 
@@ -116,45 +113,25 @@ def test_missing_and_foreign_weights_are_counted(tmp_path, model):
 
 
 def test_a_tokeniser_with_more_tokens_than_the_model_is_refused(tmp_path):
-    checkpoint.save(tmp_path, Transformer(TINY), TOKENS)
-    with pytest.raises(ValueError, match=r"tokens\.json does not belong to the model: it has \d+ tokens, the model 16"):
+    words = r"tokens\.json does not belong to the model: it has \d+ tokens, the model 16"
+    with pytest.raises(ValueError, match=words):
+        checkpoint.save(tmp_path, Transformer(TINY), TOKENS)
+    assert not list(tmp_path.iterdir()), "refused before anything is written"
+    checkpoint.save(tmp_path, Transformer(TINY))
+    TOKENS.save(tmp_path / "tokens.json")
+    with pytest.raises(ValueError, match=words):
         checkpoint.load(tmp_path)
 
 
-def test_a_full_disk_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    checkpoint.write(path, b"old")
-
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        checkpoint.write(path, b"new and longer")
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_file_is_complete_and_on_disk_before_it_gets_its_name(tmp_path, monkeypatch):
-    path, seen = tmp_path / "file", []
-    sync = os.fsync
-
-    def watched(descriptor):
-        seen.append(path.exists())
-        sync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", watched)
-    checkpoint.write(path, b"content")
-    assert seen[0] is False
-    assert path.read_bytes() == b"content"
-
-
-def test_scraps_of_a_killed_run_are_swept_and_nothing_else(tmp_path):
-    scrap, own = tmp_path / ".last.safetensors.123.tmp", tmp_path / "last.safetensors"
-    scrap.write_bytes(b"half")
-    own.write_bytes(b"whole")
-    assert checkpoint.sweep(tmp_path) == [scrap]
-    assert list(tmp_path.iterdir()) == [own]
+def test_a_tokeniser_with_other_special_ids_is_refused(tmp_path):
+    other = Transformer(CONFIG.replace(pad_id=12))
+    words = r"tokens\.json does not belong to the model: it has SpecialIds\(pad=0, .*, the model SpecialIds\(pad=12, "
+    with pytest.raises(ValueError, match=words):
+        checkpoint.save(tmp_path, other, TOKENS)
+    checkpoint.save(tmp_path, other)
+    TOKENS.save(tmp_path / "tokens.json")
+    with pytest.raises(ValueError, match=words):
+        checkpoint.load(tmp_path)
 
 
 def test_tensors_that_share_memory_are_saved_as_two(tmp_path):

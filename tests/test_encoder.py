@@ -1,12 +1,10 @@
 """The encoder: the worked layer, its laws, its gradient, and three implementations that agree."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 import torch
-from helpers import assert_gradients, assert_near, central_difference, filled, normal, tensors, unchecked
+from helpers import assert_gradients, assert_near, central_difference, normal, tensors
+from models import filled
 
 from tested_transformer.byhand.encoder import (
     encoder,
@@ -211,13 +209,6 @@ def test_gradients_of_equal_layers_differ():
         assert not np.allclose(d_params[f"layers.0.{name}"], d_params[f"layers.1.{name}"]), name
 
 
-def test_the_names_are_the_same_in_both_tracks():
-    model, params = stack()
-    d_params = encoder_backward(normal(*SHAPE), encoder(normal(*SHAPE), params, 2, 2)[1])[1]
-    assert d_params.keys() == model.state_dict().keys()
-    assert {name: value.shape for name, value in d_params.items()} == {k: v.shape for k, v in params.items()}
-
-
 # Gradients
 
 
@@ -271,102 +262,6 @@ def test_padding_that_nobody_looks_at_has_no_gradient():
     d_x = encoder_backward(d_y, encoder(x, params, 2, 2, MASK)[1])[0]
     assert np.all(d_x[~REAL] == 0)
     assert np.all(d_x[REAL] != 0)
-
-
-@pytest.mark.parametrize("changes", [{}, {"norm_first": True}, {"activation": "gelu", "fused": False}], ids=str)
-def test_a_gradient_reaches_every_parameter_and_is_finite(changes):
-    model, _ = stack(**changes, attention_bias=True)
-    with torch.autograd.set_detect_anomaly(True):
-        (
-            model(torch.tensor(normal(*SHAPE)), torch.tensor(MASK)) * torch.tensor(normal(*SHAPE, seed=1))
-        ).sum().backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad.isfinite().all(), name
-        if name.endswith("w_k.bias"):  # the same number added to all scores of a row: softmax does not see it
-            assert parameter.grad.abs().max() < 1e-12
-        else:
-            assert parameter.grad.ne(0).all() or "feed_forward" in name, name  # a ReLU may be off for all
-            assert parameter.grad.ne(0).any(), name
-
-
-# Agreement with PyTorch's own
-
-
-def theirs(p):
-    """Parameters of one layer under the names of nn.TransformerEncoderLayer."""
-    own = {}
-    for kind in ("weight", "bias"):
-        q, k, v, o = (p.get(f"self_attention.w_{n}.{kind}") for n in "qkvo")
-        rows = p["self_attention.w_o.weight"].shape[0]
-        own[f"self_attn.in_proj_{kind}"] = np.concatenate([q, k, v]) if q is not None else np.zeros(3 * rows)
-        own[f"self_attn.out_proj.{kind}"] = o if o is not None else np.zeros(rows)
-        for i in (1, 2):
-            own[f"linear{i}.{kind}"] = p[f"feed_forward.w_{i}.{kind}"]
-            own[f"norm{i}.{kind}"] = p[f"addnorm_{i}.norm.{kind}"]
-    return own
-
-
-def reference(params, config):
-    """nn.TransformerEncoder with our parameters."""
-    c = config
-    layer = torch.nn.TransformerEncoderLayer(
-        c.d_model, c.n_heads, c.d_ff, 0.0, c.activation, c.norm_eps, batch_first=True, norm_first=c.norm_first
-    )
-    norm = torch.nn.LayerNorm(c.d_model, c.norm_eps) if c.final_norm else None
-    own = torch.nn.TransformerEncoder(layer, c.n_layers, norm, enable_nested_tensor=False).double()
-    layers = whole(**{f"layers.{i}": theirs(part(params, f"layers.{i}")) for i in range(c.n_layers)})
-    if c.final_norm:
-        layers |= whole(norm=part(params, "norm"))
-    own.load_state_dict({name: torch.tensor(value) for name, value in layers.items()})
-    return own
-
-
-SETTINGS = [
-    {},
-    {"n_layers": 1},
-    {"attention_bias": True},
-    {"norm_first": True},
-    {"norm_first": True, "final_norm": False},
-    {"final_norm": True},
-    {"norm_eps": 0.1},
-    {"activation": "gelu"},
-    {"fused": False},
-    {"norm_first": True, "norm_eps": 0.1, "fused": False},
-]
-
-
-@pytest.mark.parametrize("changes", SETTINGS, ids=str)
-def test_pytorchs_own_encoder_agrees_in_outputs_and_all_gradients(changes):
-    config = CONFIG.replace(**changes)
-    model, params = stack(**changes)
-    own = reference(params, config)
-    ids = IDS[:2]  # of nothing but padding, theirs makes NaN
-    (x,), (y,) = tensors(normal(2, 5, 4)), tensors(normal(2, 5, 4))
-    d_out = torch.tensor(normal(2, 5, 4, seed=1) * (ids != 0)[..., None])
-    ours = model(x, torch.tensor(ids != 0)[:, None, None])
-    their = own(y, src_key_padding_mask=torch.tensor(ids == 0))
-    assert_near(ours, their, 1e-10)
-    ours.backward(d_out)
-    their.backward(d_out)
-    assert_near(x.grad, y.grad, 1e-10)
-    grads = {name: p.grad.numpy() for name, p in model.named_parameters()}
-    named = whole(**{f"layers.{i}": theirs(part(grads, f"layers.{i}")) for i in range(config.n_layers)})
-    if config.final_norm:
-        named |= whole(norm=part(grads, "norm"))
-    for name, parameter in own.named_parameters():
-        if config.attention_bias or "_proj" not in name or "bias" not in name:  # the paper has no such bias
-            expected = parameter.grad.numpy()
-            error = np.abs(named[name] - expected).max()
-            assert error <= 1e-10 * np.abs(expected).max(), name
-
-
-@pytest.mark.parametrize("changes", [{}, {"norm_first": True}], ids=str)
-def test_one_layer_agrees_with_pytorchs_own_layer(changes):
-    config = CONFIG.replace(**changes)
-    layer, params = filled(EncoderLayer(config))
-    own = reference(whole(**{"layers.0": params}), config.replace(n_layers=1, final_norm=False)).layers[0]
-    x = torch.tensor(normal(*SHAPE))
-    assert_near(layer(x), own(x), 1e-10)
 
 
 # Settings
@@ -426,30 +321,3 @@ def test_dropout_acts_in_training_only():
     assert not torch.allclose(model(x), model(x), atol=0.01)
     model.eval()
     assert torch.allclose(model(x), model(x), rtol=0, atol=1e-13)
-
-
-@pytest.mark.parametrize("changes", [{}, {"norm_first": True, "activation": "gelu"}], ids=str)
-def test_an_encoder_can_be_pickled_and_copied(changes):
-    model, _ = stack(**changes)
-    x = torch.tensor(normal(*SHAPE))
-    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert_near(other(x, torch.tensor(MASK)), model(x, torch.tensor(MASK)).detach(), 1e-14)
-
-
-# Refusals
-
-
-@pytest.mark.parametrize(
-    ("x", "mask", "changes", "error", "words"),
-    [
-        ((2, 5, 6), None, {}, ValueError, r"query of shape \(2, 5, 6\) must be \(batch, length, 4\)"),
-        ((2, 5, 6), None, {"norm_first": True}, ValueError, r"the width of x \(6\) must be d_model \(4\)"),
-        ((5, 4), None, {}, ValueError, r"query of shape \(5, 4\) must be \(batch, length, 4\)"),
-        ((2, 5, 4), torch.ones(4, 4, dtype=torch.bool), {}, ValueError, r"mask of shape \(4, 4\) does not broadcast"),
-        ((2, 5, 4), torch.ones(2, 5, 5, dtype=torch.bool), {}, ValueError, r"mask of shape \(2, 5, 5\) must have two"),
-        ((2, 5, 4), torch.ones(5, 5), {}, TypeError, r"mask must be bool \(True = may look\), not torch.float32"),
-    ],
-)
-def test_what_does_not_fit_is_refused_by_name_and_value(x, mask, changes, error, words):
-    with unchecked(), pytest.raises(error, match=words):
-        Encoder(CONFIG.replace(**changes))(torch.zeros(x), mask)

@@ -40,8 +40,8 @@ def configs(draw):
         dropout=0.0,
         max_len=8,
         activation=draw(st.sampled_from(["relu", "gelu"])),
-        norm_eps=draw(st.sampled_from([1e-5, 1e-2])),
-        **{name: draw(st.booleans()) for name in ("attention_bias", "norm_first", "final_norm")},
+        norm_eps=draw(st.sampled_from([1e-5, 1e-2, 0.1])),
+        **{name: draw(st.booleans()) for name in ("attention_bias", "norm_first", "final_norm", "fused")},
     )
 
 
@@ -280,7 +280,7 @@ def test_the_device_is_kept_on_both_ways(kind):
 @settings(max_examples=10)
 def test_all_settings_survive_there_and_back_but_theirs_always_has_biases(config):
     back = from_torch(to_torch(Transformer(config)), vocab_size=11, max_len=8)
-    assert back.config == config.replace(attention_bias=True)
+    assert back.config == config.replace(attention_bias=True, fused=True)
 
 
 def test_attention_without_biases_gets_biases_of_zero_where_theirs_must_have_them():

@@ -11,7 +11,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init_
 LEAVES = ("linear", "softmax")  # without a chapter of their own
 
 FLOORS = {
-    "config": 0, "example": 0, "byhand": 1, "model": 1, "exchange": 2, "text": 2, "data": 2, "training": 2,
+    "checks": 0, "files": 0, "params": 0, "config": 0, "example": 0, "byhand": 1, "model": 1,
+    "exchange": 2, "text": 2, "data": 2, "training": 2,
     "decoding": 2, "draw": 3, "show": 3, "exercises": 3, "paper": 3, "counting": 3, "command": 4, "__main__": 5,
 }  # fmt: skip
 LIBRARIES = {

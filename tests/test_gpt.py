@@ -66,7 +66,7 @@ def test_dropout_works_in_training_only():
 
 
 def test_bad_ids_and_lengths_are_refused():
-    with pytest.raises(IndexError, match=r"id \(30\) must be at least 0 and below 30"):
+    with pytest.raises(IndexError, match=r"id \(30\) must be at least 0 and below vocab_size \(30\)"):
         gpt()(torch.tensor([[1, 30]]))
     with unchecked(), pytest.raises(TypeError, match=r"ids must be int64 or int32, not torch\.float64"):
         gpt()(IDS.double())

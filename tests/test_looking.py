@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from helpers import filled
+from models import filled
 
 from tested_transformer.config import Config
 from tested_transformer.decoding.looking import attention_weights

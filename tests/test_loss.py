@@ -191,9 +191,10 @@ def test_padding_has_no_gradient_and_every_other_place_has():
         assert np.all(np.abs(gradient[real]).sum(axis=-1) > 0)
 
 
-def test_not_even_nan_at_padding_does_harm():
+@pytest.mark.parametrize("there", [np.nan, np.inf, 1e300])
+def test_not_even_nan_at_padding_does_harm(there):
     logits, targets = batch(4, 6)
-    z = tensors(np.where((targets == PAD)[..., None], np.nan, logits))[0]
+    z = tensors(np.where((targets == PAD)[..., None], there, logits))[0]
     loss = torch_smoothed_loss(z, torch.tensor(targets), PAD)
     loss.backward()
     assert_near(loss, smoothed_loss(logits, targets, PAD), 1e-14)
@@ -202,7 +203,8 @@ def test_not_even_nan_at_padding_does_harm():
 
 def test_padding_may_have_any_id():
     logits, targets = batch(4, 6)
-    for pad_id in range(5):
+    for pad_id in (*range(5), -100):  # also one that the logits do not have
+        targets = np.where(targets == PAD, pad_id, targets) if pad_id < 0 else targets
         real = targets != pad_id
         expected = cross_entropy(logits[real], targets[real], 0.1).mean()
         assert_near(smoothed_loss(logits, targets, pad_id), expected, 1e-14)
@@ -339,7 +341,7 @@ def test_logits_may_lie_in_memory_in_any_order():
 
 REFUSED = {
     "too few targets": (
-        {"targets": torch.zeros(2, 2, dtype=torch.int64)},
+        {"targets": torch.ones(2, 2, dtype=torch.int64)},
         ValueError,
         r"a target for each row of logits: targets \(2, 2\), logits \(2, 3, 5\)",
     ),

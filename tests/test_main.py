@@ -94,7 +94,7 @@ def test_errors_name_what_is_wrong_and_write_nothing(tmp_path, files, capsys):
     assert "n_heads (3) must divide d_model (16)" in refused(
         capsys, folder, *files, *steps, "--d-model", 16, "--n-heads", 3
     )
-    assert "no such checkpoint" in refused(capsys, folder, "--resume")
+    assert "no such run" in refused(capsys, folder, "--resume")
     assert "No such file" in refused(capsys, folder, "--source", "none.en", "--target", files[3], *steps)
     assert "no training pair is left: left out: 0 with an empty side, 58 of more" in refused(
         capsys, folder, *files, *steps, "--max-len", 1

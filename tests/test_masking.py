@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models import ragged
 
-from tested_transformer.data.masking import CLS, SEP, choose, frame, mask, swap_seconds
+from tested_transformer.data.masking import choose, frame, mask, swap_seconds
+from tested_transformer.model.bert import BERT_BASE
 
 V, MASK, SPECIAL = 40, 4, (0, 1, 2, 3)
 IDS = np.random.default_rng(0).integers(5, V, size=(400, 50))
-IDS[:, 0], IDS[:, -1] = CLS, SEP
+IDS[:, 0], IDS[:, -1] = 1, 2
 
 
 def rng(seed=0):
@@ -24,6 +25,11 @@ def test_a_text_is_framed_by_cls_and_sep():
 
 def test_a_pair_has_two_segments_and_the_first_sep_is_of_the_first():
     assert frame([7, 8], [9]) == ([1, 7, 8, 2, 9, 2], [0, 0, 0, 0, 1, 1])
+
+
+def test_cls_and_sep_are_those_of_the_model():
+    ids, segments = frame([7, 8], [9], BERT_BASE.special_ids)
+    assert (ids, segments) == ([101, 7, 8, 102, 9, 102], [0, 0, 0, 0, 1, 1])
 
 
 def test_an_empty_first_text_is_refused():
@@ -64,7 +70,7 @@ def test_each_row_has_its_share_and_at_least_one_and_nothing_special(batch, leng
 
 
 def test_a_row_of_special_tokens_is_asked_for_nothing():
-    assert not choose(np.array([[CLS, SEP, 0]]), SPECIAL, rng()).any()
+    assert not choose(np.array([[1, 2, 0]]), SPECIAL, rng()).any()
 
 
 def test_every_place_is_chosen_equally_often():
@@ -105,7 +111,7 @@ def test_a_seed_fixes_the_choice_and_another_changes_it():
 
 
 def test_a_mask_that_stands_in_the_text_is_not_asked_for():
-    ids = np.array([[CLS, MASK, 7, SEP]])
+    ids = np.array([[1, MASK, 7, 2]])
     for seed in range(20):
         assert mask(ids, MASK, SPECIAL, V, rng(seed)).chosen.tolist() == [[False, False, True, False]]
 

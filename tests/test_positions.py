@@ -245,15 +245,15 @@ def test_learned_rows_begin_with_a_length_of_about_one():
 
 @pytest.mark.parametrize("sinusoids", [byhand.sinusoids, model.sinusoids])
 def test_a_table_without_rows_or_columns_is_refused(sinusoids):
-    with pytest.raises(ValueError, match=r"n \(0\) and d_model \(4\) must be at least 1"):
+    with pytest.raises(ValueError, match=r"n \(0\) must be at least 1"):
         sinusoids(0, 4)
-    with pytest.raises(ValueError, match=r"n \(4\) and d_model \(0\) must be at least 1"):
+    with pytest.raises(ValueError, match=r"d_model \(0\) must be at least 1"):
         sinusoids(4, 0)
 
 
 @pytest.mark.parametrize("sizes", [(0, 4), (4, 0)])
 def test_learned_positions_without_rows_or_columns_are_refused(sizes):
-    with pytest.raises(ValueError, match=rf"max_len \({sizes[0]}\) and d_model \({sizes[1]}\) must be at least 1"):
+    with pytest.raises(ValueError, match=r"(max_len|d_model) \(0\) must be at least 1"):
         LearnedPositions(*sizes)
 
 

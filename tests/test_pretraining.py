@@ -7,7 +7,7 @@ from models import randomised
 from torch.nn import functional as F
 
 from tested_transformer.config import Config
-from tested_transformer.model.bert import Bert, Classifier, Pretraining
+from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Classifier, Pretraining
 from tested_transformer.training import finetuning, pretraining
 from tested_transformer.training.finetuning import fine_tune
 from tested_transformer.training.pretraining import objective, prepare, pretrain, shuffled
@@ -36,6 +36,26 @@ def test_texts_are_framed_padded_and_partly_hidden():
     assert p.swapped is None
 
 
+@pytest.mark.parametrize("preset", [BERT_BASE, ROBERTA_BASE, CONFIG.replace(vocab_size=40, pad_id=12, bos_id=30)])
+def test_each_preset_frames_pads_and_hides_with_its_own_special_ids(preset):
+    config = preset.replace(d_model=8, d_ff=16, n_heads=2, n_layers=1)
+    pad, bos, eos, _ = config.special_ids
+    words = [i for i in range(5, 40) if i not in config.special_ids][:20]
+    texts = [(words[:n], words[n : n + 2]) for n in (3, 9, 1, 6)] * 20
+    p = prepare(texts, config, MASK, rng())
+    for row, length, (first, second) in zip(p.wanted.tolist(), p.lengths, texts, strict=True):
+        assert row[:length] == [bos, *first, eos, *second, eos]
+        assert set(row[length:]) <= {pad}
+    asked = set(p.wanted[p.chosen].tolist())
+    assert asked <= set(words), "special tokens are never asked for"
+    assert not set(p.ids[p.chosen].tolist()) & set(config.special_ids), "nor written in place of a word"
+    parts = list(shuffled(p, 16, rng()))
+    assert sum((part.wanted != pad).sum() for part in parts) == p.lengths.sum()
+    assert all((part.wanted[:, -1] != pad).any() for part in parts), "no wider than its longest row"
+    bert = Bert(config, first_position=pad + 1 if preset is ROBERTA_BASE else 0)
+    assert len(pretrain(Pretraining(bert), texts[:8], MASK, 2, 0.01, size=4)) == 2
+
+
 def test_the_second_text_is_segment_one_and_padding_is_segment_zero():
     p = prepare(PAIRS, CONFIG, MASK, rng())
     for row, segments, (first, second) in zip(p.wanted, p.segments, PAIRS, strict=True):
@@ -57,6 +77,7 @@ def test_a_part_is_no_wider_than_its_longest_row():
     assert part.ids.shape == part.chosen.shape == part.segments.shape == (2, 8)
     assert torch.equal(part.wanted, whole.wanted[[0, 2], :8])
     assert torch.equal(part.swapped, whole.swapped[[0, 2]])
+    assert part.lengths.tolist() == [8, 6]
 
 
 def test_every_row_is_in_one_batch_beside_rows_of_similar_length():

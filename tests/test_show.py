@@ -67,7 +67,7 @@ def test_methods_and_classes_have_source_too():
 
 def test_a_wrapped_function_shows_itself_and_not_its_wrapper():
     shown = show(styled_function)
-    assert shown.text.startswith("# tested_transformer.draw.attention.weights\n@styled\ndef weights(")
+    assert shown.text.startswith("# tested_transformer.draw.attention.weights\n@pic.styled\ndef weights(")
     assert "rc_context" not in shown.text
 
 

@@ -6,11 +6,11 @@ from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer.config import Config
+from tested_transformer.config import SpecialIds
 from tested_transformer.data import tasks
 from tested_transformer.data.tasks import copy, reverse
 
-PAD, BOS, EOS, UNK = Config.pad_id, Config.bos_id, Config.eos_id, Config.unk_id
+PAD, BOS, EOS, UNK = SpecialIds()
 both = pytest.mark.parametrize("task", [copy, reverse], ids=["copy", "reverse"])
 turned = {copy: lambda ids: ids, reverse: lambda ids: ids[::-1]}
 

@@ -368,22 +368,6 @@ def test_a_saved_vocabulary_can_be_read_by_people(tmp_path):
     assert '"<unk>", "Größe"' in (tmp_path / "vocabulary.json").read_text(encoding="utf-8")
 
 
-def test_a_failed_save_leaves_the_old_file_and_no_other(tmp_path, monkeypatch, bpe):
-    path = tmp_path / "bpe.json"
-    bpe.save(path)
-    before = path.read_bytes()
-
-    def full(self, text, encoding):
-        self.write_bytes(text[:9].encode(encoding))
-        raise OSError("no space left")
-
-    monkeypatch.setattr(pathlib.Path, "write_text", full)
-    with pytest.raises(OSError, match="no space left"):
-        BytePairEncoding([]).save(path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_tokenizer_can_be_sent_to_another_process(bpe):
     assert pickle.loads(pickle.dumps(bpe)).encode("I love AI") == bpe.encode("I love AI")
 
@@ -393,7 +377,7 @@ DAMAGED = {
     "half a file": ('{"kind": "BytePairEncoding", "ver', "not JSON"),
     "bytes that are no text": (b"\xff\xfe\x00", "not JSON"),
     "brackets without end": ("[" * 100_000, "not JSON"),
-    "a list": ("[1, 2]", "its kind is 'list'"),
+    "a list": ("[1, 2]", "it holds no object but a list"),
     "a file of the library": ('{"version": "1.0", "model": {}}', "its kind is None"),
     "another kind": ('{"kind": "WordPiece", "version": 1, "tokens": []}', "its kind is 'WordPiece'"),
     "another version": ('{"kind": "BytePairEncoding", "version": 9, "merges": []}', "has version 9"),

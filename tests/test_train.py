@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from tested_transformer import draw
 from tested_transformer.config import TINY
-from tested_transformer.data.batches import _tensors
+from tested_transformer.data.batches import tensors
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
@@ -36,11 +36,6 @@ def trainer(folder, options=SHORT, config=CONFIG, train=None, **more):
     return Trainer(Transformer(config), options, train or pairs(), pairs(6, seed=1), folder, **more)
 
 
-def tensors(chosen):
-    """These pairs as one padded batch."""
-    return _tensors(chosen, list(range(len(chosen))))
-
-
 def state(folder):
     return checkpoint.read_tensors(folder / "last.safetensors")[0]
 
@@ -52,6 +47,7 @@ def assert_same(a, b):
 
 def test_the_loss_is_that_of_every_next_token_and_of_no_padding():
     model = Transformer(TINY).double().eval()
+    model.embedding.weight.data[0] *= 100  # padding is the guess in many places
     batch = pairs(5)
     source, target = tensors(batch)
     summed, right = NextToken(model, 0.0).eval()(source, target)
@@ -62,6 +58,22 @@ def test_the_loss_is_that_of_every_next_token_and_of_no_padding():
         hits += (logits.argmax(-1) == torch.tensor(t[1:])).sum().item()
     assert summed.item() == pytest.approx(by_hand, abs=1e-9)
     assert right.item() == hits
+
+
+def test_padding_is_that_of_the_model(tmp_path):
+    """Ids 0 and 12 change places: the same training, and no padding among what is asked for."""
+    texts, runs = pairs(12), []
+    for pad_id, names in ((0, range(16)), (12, [12, *range(1, 12), 0, 13, 14, 15])):
+        torch.manual_seed(0)
+        model = Transformer(TINY.replace(pad_id=pad_id))
+        model.embedding.weight.data = model.embedding.weight.data[list(names)]
+        named = [tuple([names[i] for i in side] for side in pair) for pair in texts]
+        seen = []
+        Trainer(model, SHORT, named, named, tmp_path, report=seen.append).run()
+        runs.append(seen)
+    assert [row.get("tokens") for row in runs[1]] == [row.get("tokens") for row in runs[0]]
+    for key in ("loss", "valid_loss"):
+        assert [r[key] for r in runs[1] if key in r] == pytest.approx([r[key] for r in runs[0] if key in r], rel=1e-4)
 
 
 def test_smoothing_is_for_training_and_not_for_validation():
@@ -112,6 +124,39 @@ def test_an_epoch_takes_every_pair_once(tmp_path):
     for group in t._groups():
         taken += [row[row != 0].tolist() for _, target in group for row in target]
     assert sorted(taken) == sorted(list(target) for _, target in t.train)
+
+
+@pytest.mark.parametrize("lost", ["model.embedding.weight", "average.embedding.weight", "adam.step.embedding.weight"])
+def test_a_state_that_lacks_something_is_refused_before_anything_changes(tmp_path, lost):
+    trainer(tmp_path).run()
+    path = tmp_path / "last.safetensors"
+    saved, told = checkpoint.read_tensors(path)
+    checkpoint.write_tensors(path, {name: t for name, t in saved.items() if name != lost}, told)
+    second = trainer(tmp_path)
+    before = {name: t.clone() for name, t in second.model.state_dict().items()}
+    with pytest.raises(ValueError, match=rf"last\.safetensors lacks {lost.replace('.', chr(92) + '.')} and 0 more"):
+        second.resume()
+    assert_same(second.model.state_dict(), before)
+    assert second.progress.step == 0
+
+
+def test_a_state_without_anything_of_adam_is_refused(tmp_path):
+    trainer(tmp_path).run()
+    path = tmp_path / "last.safetensors"
+    saved, told = checkpoint.read_tensors(path)
+    checkpoint.write_tensors(path, {name: t for name, t in saved.items() if name[:5] != "adam."}, told)
+    with pytest.raises(ValueError, match=r"last\.safetensors lacks everything that Adam remembers"):
+        trainer(tmp_path).resume()
+
+
+def test_a_run_with_a_frozen_table_goes_on(tmp_path):
+    one = trainer(tmp_path)
+    one.model.embedding.weight.requires_grad_(False)
+    one.run()
+    two = trainer(tmp_path, Options(**vars(SHORT) | {"steps": 12}))
+    two.model.embedding.weight.requires_grad_(False)
+    two.resume()
+    assert two.run().step == 12
 
 
 @pytest.mark.parametrize("stop", [1, 4, 5, 8])

@@ -37,6 +37,16 @@ KNOWN = {
 }
 
 
+def test_a_tokeniser_that_means_other_special_ids_than_the_model_is_refused(translator):
+    model = Transformer(Config(1760, 8, 16, 2, 1, pad_id=12))
+    with pytest.raises(ValueError, match=r"the tokeniser does not belong to the model: it has SpecialIds\(pad=0"):
+        Translator(model, translator.tokens)
+    with pytest.raises(
+        ValueError, match=r"the tokeniser does not belong to the model: it has \d+ tokens, the model 99"
+    ):
+        Translator(Transformer(Config(99, 8, 16, 2, 1)), translator.tokens)
+
+
 def test_the_phrasebook_model_of_the_package_translates_with_greedy_and_with_beam(translator):
     assert translator.translate(list(KNOWN)) == list(KNOWN.values())
     greedy = Translator.load(width=1)

@@ -23,8 +23,10 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from tested_transformer.command.evaluate import scores
 from tested_transformer.data import multi30k, phrasebook
 from tested_transformer.decoding.translator import Translator
+from tested_transformer.files import read_json
 from tested_transformer.training import checkpoint
-from tested_transformer.training.record import LOG, read_metrics
+from tested_transformer.training.folder import CONFIG, LOG, RUN
+from tested_transformer.training.record import read_metrics
 
 EVERY = 50  # steps whose loss becomes one number
 
@@ -74,7 +76,7 @@ def evaluation(path):
     if not found:
         raise ValueError(f"{path.name} must be called NAME-MINUTES-PART-BEAM.json")
     minutes, part, beam = float(found[1]), found[2], int(found[3])
-    numbers = checkpoint.read_json(path)
+    numbers = read_json(path, "evaluation")
     if numbers["beam"] != beam:
         raise ValueError(f"{path.name} was made with a beam of {numbers['beam']}")
     return {"minutes": minutes, "part": part} | numbers
@@ -121,7 +123,7 @@ def translated(folder, given):
 
 def record(given):
     """Everything as one dictionary."""
-    run, config = (checkpoint.read_json(given.run / name) for name in ("run.json", "config.json"))
+    run, config = (read_json(given.run / name, "run") for name in (RUN, CONFIG))
     rows, (begun, ended) = read_metrics(given.run), moments(given.run)
     training, validation, means = curves(rows)
     model, _ = checkpoint.load(given.run)

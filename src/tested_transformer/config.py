@@ -1,7 +1,22 @@
 """The numbers that fix a Transformer's size, and the sizes of the paper."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
+
+from tested_transformer.checks import at_least, positive, share, whole
+
+
+class SpecialIds(NamedTuple):
+    """Ids that are no words: padding, begin and end of a sentence, an unknown word.
+
+    The numbers given here are those of our tokenisers. A model may have others: they
+    stand in its `Config`.
+    """
+
+    pad: int = 0
+    bos: int = 1
+    eos: int = 2
+    unk: int = 3
 
 
 @dataclass(frozen=True)
@@ -22,10 +37,10 @@ class Config:
     d_v: int | None = None
     dropout: float = 0.1
     max_len: int = 1024
-    pad_id: int = 0
-    bos_id: int = 1
-    eos_id: int = 2
-    unk_id: int = 3
+    pad_id: int = SpecialIds().pad
+    bos_id: int = SpecialIds().bos
+    eos_id: int = SpecialIds().eos
+    unk_id: int = SpecialIds().unk
     activation: str = "relu"
     attention_bias: bool = False
     norm_first: bool = False
@@ -35,7 +50,7 @@ class Config:
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "d_model", "d_ff", "n_heads", "n_layers", "max_len"):
-            _require_positive(name, getattr(self, name))
+            _require_size(name, getattr(self, name))
         self._fill_in()
         for name in ("attention_bias", "norm_first", "final_norm", "fused"):
             if not isinstance(getattr(self, name), bool):
@@ -43,13 +58,16 @@ class Config:
                 raise TypeError(f"{name} ({value!r}) must be True or False")
         for name in ("dropout", "norm_eps"):
             _require_number(name, getattr(self, name))
-        rule = f"dropout ({self.dropout}) must be at least 0 and below 1"
-        _require(0 <= self.dropout < 1, rule)
-        rule = f"norm_eps ({self.norm_eps}) must be positive and finite"
-        _require(0 < self.norm_eps < float("inf"), rule)
+        share(dropout=self.dropout)
+        positive(norm_eps=self.norm_eps)
         rule = f"activation ({self.activation!r}) must be 'relu' or 'gelu'"
         _require(self.activation in ("relu", "gelu"), rule)
         self._check_ids()
+
+    @property
+    def special_ids(self) -> SpecialIds:
+        """The four ids that are no words."""
+        return SpecialIds(self.pad_id, self.bos_id, self.eos_id, self.unk_id)
 
     def _fill_in(self) -> None:
         """What follows from other fields where it was not given."""
@@ -58,18 +76,17 @@ class Config:
                 what = f"n_heads ({self.n_heads}) must divide d_model ({self.d_model})"
                 _require(self.d_model % self.n_heads == 0, f"{what}, or give {name}")
                 object.__setattr__(self, name, self.d_model // self.n_heads)
-            _require_positive(name, getattr(self, name))
+            _require_size(name, getattr(self, name))
         if self.final_norm is None:  # only norm-first leaves the last sum bare
             object.__setattr__(self, "final_norm", self.norm_first)
 
     def _check_ids(self) -> None:
-        names = ("pad_id", "bos_id", "eos_id", "unk_id")
-        ids = tuple(getattr(self, name) for name in names)
+        names, ids = ("pad_id", "bos_id", "eos_id", "unk_id"), self.special_ids
         for name, value in zip(names, ids, strict=True):
-            _require_whole(name, value)
+            whole(**{name: value})
             rule = f"must be at least 0 and below vocab_size ({self.vocab_size})"
             _require(0 <= value < self.vocab_size, f"{name} ({value}) {rule}")
-        rule = f"{', '.join(names)} {ids} must differ from each other"
+        rule = f"{', '.join(names)} {tuple(ids)} must differ from each other"
         _require(len(set(ids)) == len(ids), rule)
 
     def replace(self, **changes: Any) -> "Config":
@@ -93,19 +110,14 @@ def _require(holds: bool, rule: str) -> None:
         raise ValueError(rule)
 
 
-def _require_whole(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} ({value!r}) must be a whole number")
-
-
 def _require_number(name: str, value: object) -> None:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise TypeError(f"{name} ({value!r}) must be a number")
 
 
-def _require_positive(name: str, value: Any) -> None:
-    _require_whole(name, value)
-    _require(value >= 1, f"{name} ({value}) must be at least 1")
+def _require_size(name: str, value: Any) -> None:
+    whole(**{name: value})
+    at_least(1, **{name: value})
 
 
 TINY = Config(

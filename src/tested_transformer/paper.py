@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from math import ceil, floor
 from typing import NamedTuple
 
+from tested_transformer.checks import at_least
 from tested_transformer.show import Shown
 
 
@@ -139,9 +140,7 @@ def vocabulary_sizes(published: str, d_model: int, others: int) -> range:
 
     V counts the rows of the embedding table, others all parameters outside it.
     """
-    for name, size in (("d_model", d_model), ("others", others)):
-        if size < 1:
-            raise ValueError(f"{name} ({size}) must be at least 1")
+    at_least(1, d_model=d_model, others=others)
     middle, half = float(published) * 1e6, half_a_step(published) * 1e6
     first = ceil((middle - half - others) / d_model)
     return range(first, floor((middle + half - others) / d_model) + 1)

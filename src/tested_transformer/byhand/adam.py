@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-Params = dict[str, np.ndarray]
+from tested_transformer.params import Params
 
 
 def adam(

@@ -6,12 +6,12 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from tested_transformer.byhand.addnorm import add_norm, add_norm_backward
-from tested_transformer.byhand.encoder import Params, part, whole
 from tested_transformer.byhand.feedforward import feed_forward, feed_forward_backward
 from tested_transformer.byhand.heads import (
     multi_head_attention,
     multi_head_attention_backward,
 )
+from tested_transformer.params import Params, part, whole
 
 
 def decoder_layer(

@@ -1,6 +1,6 @@
 """The encoder: a layer and the stack, forward and backward."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -11,31 +11,7 @@ from tested_transformer.byhand.heads import (
     multi_head_attention,
     multi_head_attention_backward,
 )
-
-Params = dict[str, np.ndarray]
-T = TypeVar("T")
-
-
-def part(params: dict[str, T], name: str) -> dict[str, T]:
-    """The entries of one part, without its name: part "a" has "b" from "a.b"."""
-    head = f"{name}."
-    found = {
-        key.removeprefix(head): value
-        for key, value in params.items()
-        if key.startswith(head)
-    }
-    if not found:
-        raise ValueError(f"no parameter begins with {head!r}: {sorted(params)}")
-    return found
-
-
-def whole(**parts: dict[str, T]) -> dict[str, T]:
-    """The reverse of `part`: the entries of several parts in one dictionary."""
-    return {
-        f"{name}.{key}": value
-        for name, params in parts.items()
-        for key, value in params.items()
-    }
+from tested_transformer.params import Params, part, whole
 
 
 def encoder_layer(

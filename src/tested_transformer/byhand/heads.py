@@ -7,8 +7,7 @@ from jaxtyping import Bool, Float
 
 from tested_transformer.byhand.attention import attention, attention_backward
 from tested_transformer.byhand.linear import linear, linear_backward
-
-Params = dict[str, np.ndarray]
+from tested_transformer.params import Params
 
 
 def split_heads(

@@ -3,11 +3,12 @@
 import numpy as np
 from jaxtyping import Bool, Int
 
+from tested_transformer.checks import at_least
+
 
 def causal_mask(n: int) -> Bool[np.ndarray, "{n} {n}"]:
     """Each of n tokens may look at itself and at those before it (paper, 3.2.3)."""
-    if n < 1:
-        raise ValueError(f"n ({n}) must be at least 1")
+    at_least(1, n=n)
     return np.tril(np.ones((n, n), dtype=bool))
 
 

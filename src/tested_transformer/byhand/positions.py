@@ -3,6 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
+from tested_transformer.checks import at_least
+
 
 def sinusoids(n: int, d_model: int) -> Float[np.ndarray, "{n} {d_model}"]:
     """Row pos holds the sine and the cosine of pos · ω, pair after pair.
@@ -10,8 +12,7 @@ def sinusoids(n: int, d_model: int) -> Float[np.ndarray, "{n} {d_model}"]:
     Pair i, columns 2i and 2i+1, has ω = 10000^(-2i / d_model) (paper, Section 3.5).
     Positions are 0 … n-1. An odd width ends with a lone sine.
     """
-    if n < 1 or d_model < 1:
-        raise ValueError(f"n ({n}) and d_model ({d_model}) must be at least 1")
+    at_least(1, n=n, d_model=d_model)
     column = np.arange(d_model)
     omega = 10000.0 ** (-2 * (column // 2) / d_model)
     angles = np.arange(n)[:, None] * omega  # (n, 1) and (d_model,) -> (n, d_model)
@@ -44,8 +45,7 @@ def add_positions(
     The table is fixed (sinusoids) or learned. It must have a row for every token.
     """
     length = x.shape[-2]
-    if offset < 0:
-        raise ValueError(f"offset ({offset}) must be at least 0")
+    at_least(0, offset=offset)
     if offset + length > len(table):
         raise ValueError(
             f"offset ({offset}) + length ({length}) must not exceed "

@@ -9,18 +9,14 @@ from jaxtyping import Float, Int
 from tested_transformer.byhand.addnorm import layer_norm
 from tested_transformer.byhand.decoder import decoder, decoder_backward
 from tested_transformer.byhand.embedding import embedding, embedding_backward
-from tested_transformer.byhand.encoder import (
-    Params,
-    encoder,
-    encoder_backward,
-    part,
-    whole,
-)
+from tested_transformer.byhand.encoder import encoder, encoder_backward
 from tested_transformer.byhand.linear import linear, linear_backward
 from tested_transformer.byhand.masks import causal_mask, padding_mask
 from tested_transformer.byhand.positions import sinusoids
 from tested_transformer.byhand.softmax import softmax
+from tested_transformer.checks import positive
 from tested_transformer.config import Config
+from tested_transformer.params import Params, part, whole
 
 
 def transformer(
@@ -97,8 +93,7 @@ def create_params(
     Embeddings are normal with spread 1/√d_model, weights uniform within gain times
     Glorot's limits, norms 1 and biases 0.
     """
-    if not gain > 0:
-        raise ValueError(f"gain ({gain}) must be positive")
+    positive(gain=gain)
     params = {}
     for name, shape in shapes(config).items():
         if name == "embedding.weight":

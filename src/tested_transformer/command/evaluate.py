@@ -1,7 +1,6 @@
 """The command `evaluate`: how well a model translates, as BLEU and chrF."""
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from tested_transformer.command import pairs
 from tested_transformer.command.translate import load, searching
 from tested_transformer.data import multi30k, phrasebook
 from tested_transformer.data.parallel import read_parallel
-from tested_transformer.training import checkpoint
+from tested_transformer.files import write_json
 
 
 def arguments(add: argparse.ArgumentParser) -> None:
@@ -42,7 +41,7 @@ def evaluate(given: argparse.Namespace) -> None:
     for key, value in numbers.items():
         print(f"{key:16} {value}")
     if given.out:
-        checkpoint.write(given.out, (json.dumps(numbers, indent=1) + "\n").encode())
+        write_json(given.out, numbers)
 
 
 def read_pairs(given: argparse.Namespace) -> tuple[list[tuple[str, str]], str]:

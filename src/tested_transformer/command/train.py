@@ -1,7 +1,6 @@
 """The command `train`: from sentence pairs to a trained model in a folder."""
 
 import argparse
-import json
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,14 @@ from tested_transformer.config import BASE, BIG, Config
 from tested_transformer.data import multi30k, phrasebook
 from tested_transformer.data.parallel import Encoded, encode_pairs, read_parallel
 from tested_transformer.draw.train import curves
+from tested_transformer.files import read_json, sweep, write, write_json
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
+from tested_transformer.training.folder import CONFIG, CURVES, RUN, STATE, TOKENS
 from tested_transformer.training.options import Options
 from tested_transformer.training.parallel import ranks
-from tested_transformer.training.record import CURVES, Record
+from tested_transformer.training.record import Record
 from tested_transformer.training.train import Trainer
 
 SMALL = BASE.replace(vocab_size=8000, d_model=256, d_ff=1024, n_layers=3)
@@ -55,7 +56,6 @@ HELP = {
 }
 """What the options mean that fields of `Config` and `Options` have names for."""
 
-RUN = "run.json"
 Texts = list[tuple[str, str]]
 
 
@@ -120,7 +120,7 @@ def train(given: argparse.Namespace) -> None:
         folder = given.folder
         if not given.resume and here.rank == 0:
             folder.mkdir(parents=True, exist_ok=True)
-            checkpoint.write(folder / RUN, json.dumps(run, indent=1).encode())
+            write_json(folder / RUN, run)
             checkpoint.save(folder, model, tokens)
         trainer = Trainer(model, options, encoded.pairs, valid.pairs, folder, here)
         if given.resume:
@@ -129,7 +129,7 @@ def train(given: argparse.Namespace) -> None:
             trainer.run()
             trainer.average_kept()
         else:
-            checkpoint.sweep(folder)
+            sweep(folder)
             watch(trainer, encoded, config, folder)
 
 
@@ -146,7 +146,7 @@ def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> N
         trainer.average_kept()
         picture = curves(record.rows)
         if picture:
-            checkpoint.write(folder / CURVES, picture._repr_png_()[0])
+            write(folder / CURVES, picture._repr_png_()[0])
         ended = "stopped" if trainer.asked_to_stop else "finished"
         record.log(
             f"{ended} after step {progress.step}, {progress.seconds / 60:.1f} min"
@@ -159,7 +159,7 @@ def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> N
 
 def begun(given: argparse.Namespace) -> dict[str, Any]:
     """A new run: data, sizes and options from the command line."""
-    for name in (RUN, checkpoint.CONFIG, checkpoint.STATE):
+    for name in (RUN, CONFIG, STATE):
         if (given.folder / name).exists():
             rule = "add --resume to go on with it, or choose another folder"
             raise ValueError(f"{given.folder} already holds a run ({name}): {rule}")
@@ -176,7 +176,7 @@ def begun(given: argparse.Namespace) -> dict[str, Any]:
 
 def resumed(given: argparse.Namespace) -> dict[str, Any]:
     """The run in the folder, with other limits if the command line names some."""
-    run = checkpoint.read_json(given.folder / RUN)
+    run = read_json(given.folder / RUN, "run")
     free = Options.known(run["options"]).limits()
     for field in fields(Options):
         value = getattr(given, field.name)
@@ -228,7 +228,7 @@ def find_tokens(
 ) -> BytePairEncoding:
     """The tokeniser of the run, or a new one for both languages together."""
     if given.resume:
-        return BytePairEncoding.load(given.folder / checkpoint.TOKENS)
+        return BytePairEncoding.load(given.folder / TOKENS)
     both = [text for pair in texts for text in pair]
     return BytePairEncoding.train(both, given.merges)
 

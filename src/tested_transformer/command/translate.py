@@ -8,7 +8,7 @@ from pathlib import Path
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.data.parallel import read_lines
 from tested_transformer.decoding.translator import PHRASEBOOK, Translator
-from tested_transformer.training import checkpoint
+from tested_transformer.files import write
 from tested_transformer.training.parallel import pick
 
 FEW = 20
@@ -56,7 +56,7 @@ def translate(given: argparse.Namespace) -> None:
         if given.attention and source.strip() and len(seen) < FEW:
             seen.append(Seen(*translator.look(source, translation)))
     if given.attention:
-        checkpoint.write(given.attention, attention_page(seen).encode())
+        write(given.attention, attention_page(seen).encode())
 
 
 def lines(given: argparse.Namespace, into: list[str]) -> Iterator[str]:

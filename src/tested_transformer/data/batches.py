@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from tested_transformer.text.tokens import PAD, pad
+from tested_transformer.config import SpecialIds
+from tested_transformer.text.tokens import pad
 
 Pair = tuple[Sequence[int], Sequence[int]]
 """The ids of a source sentence, and those of its target."""
@@ -48,11 +49,13 @@ def batches(
     start: int = 0,
     rank: int = 0,
     world_size: int = 1,
+    pad_id: int = SpecialIds().pad,
 ) -> Iterator[tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]]:
     """The batches of `plan` as padded tensors, source and target, from number start on.
 
     Of several processes, each takes every world_size-th pair of every batch. So all
-    have equally many batches, whose sizes differ by at most one pair.
+    have equally many batches, whose sizes differ by at most one pair. pad_id is that of
+    the model.
     """
     planned = plan(pairs, max_tokens, seed, epoch)
     smallest = min(map(len, planned), default=world_size)
@@ -65,12 +68,18 @@ def batches(
     if not 0 <= start <= len(planned):
         rule = f"at least 0 and at most {len(planned)}, the number of batches"
         raise ValueError(f"start ({start}) must be {rule}")
-    return (_tensors(pairs, ids[rank::world_size]) for ids in planned[start:])
+    return (
+        tensors([pairs[i] for i in ids[rank::world_size]], pad_id)
+        for ids in planned[start:]
+    )
 
 
-def _tensors(pairs: Sequence[Pair], chosen: list[int]) -> tuple[Tensor, Tensor]:
-    source, target = zip(*(pairs[i] for i in chosen), strict=True)
-    return torch.from_numpy(pad(source, PAD)), torch.from_numpy(pad(target, PAD))
+def tensors(
+    pairs: Sequence[Pair], pad_id: int = SpecialIds().pad
+) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]:
+    """These pairs as one batch: sources and targets, filled up with pad_id."""
+    source, target = zip(*pairs, strict=True)
+    return torch.from_numpy(pad(source, pad_id)), torch.from_numpy(pad(target, pad_id))
 
 
 def _lengths(pairs: Sequence[Pair], max_tokens: int) -> Int[np.ndarray, "N 2"]:

@@ -6,11 +6,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Bool, Int
 
-from tested_transformer.config import Config
+from tested_transformer.config import SpecialIds
 
 Text = TypeVar("Text")
-CLS, SEP, PAD = Config.bos_id, Config.eos_id, Config.pad_id
-"""[CLS] stands where <bos> stands, [SEP] where <eos> does."""
 
 
 class Masked(NamedTuple):
@@ -21,16 +19,20 @@ class Masked(NamedTuple):
 
 
 def frame(
-    first: Sequence[int], second: Sequence[int] = ()
+    first: Sequence[int],
+    second: Sequence[int] = (),
+    special_ids: SpecialIds = SpecialIds(),  # noqa: B008
 ) -> tuple[list[int], list[int]]:
     """[CLS] first [SEP], and second [SEP] if there is one: returns (ids, segments).
 
-    Segments are 0 up to the first [SEP] and 1 behind it.
+    [CLS] is the bos of special_ids, [SEP] the eos. Segments are 0 up to the first
+    [SEP] and 1 behind it.
     """
     if not first:
         raise ValueError("the first text is empty; it must have at least one token")
-    ids = [CLS, *first, SEP]
-    tail = [*second, SEP] if second else []
+    _, cls, sep, _ = special_ids
+    ids = [cls, *first, sep]
+    tail = [*second, sep] if second else []
     return ids + tail, [0] * len(ids) + [1] * len(tail)
 
 

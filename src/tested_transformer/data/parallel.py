@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tested_transformer.config import Config
 from tested_transformer.text.tokens import BytePairEncoding
 
 
@@ -49,18 +48,19 @@ class Encoded:
 def encode_pairs(
     pairs: Iterable[tuple[str, str]], tokens: BytePairEncoding, max_len: int
 ) -> Encoded:
-    """Sources end with eos_id; targets begin with bos_id and end with eos_id.
+    """Sources end with eos; targets begin with bos, too. tokens says what they are.
 
     A pair with an empty side, or with a side of more than max_len ids that a model
     would read, is left out whole and counted. Nothing is cut.
     """
     kept, empty, too_long = [], 0, 0
+    _, bos, eos, _ = tokens.special_ids
     for source, target in pairs:
         if not source.strip() or not target.strip():
             empty += 1
             continue
-        read = [*tokens.encode(source.strip()), Config.eos_id]
-        write = [Config.bos_id, *tokens.encode(target.strip()), Config.eos_id]
+        read = [*tokens.encode(source.strip()), eos]
+        write = [bos, *tokens.encode(target.strip()), eos]
         if len(read) > max_len or len(write) - 1 > max_len:
             too_long += 1
         else:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from tested_transformer.checks import at_least
 from tested_transformer.data import _english, _german
 from tested_transformer.data._clauses import Speaker
 from tested_transformer.data._sentences import think
@@ -33,8 +34,7 @@ class Sentence(NamedTuple):
 
 def sentences(n: int, seed: int = 0) -> list[Sentence]:
     """N different sentences. The same seed gives the same ones, on every machine."""
-    if n < 0:
-        raise ValueError(f"n ({n}) must be at least 0")
+    at_least(0, n=n)
     return list(islice(_all(seed), n))
 
 
@@ -59,9 +59,7 @@ def split(
     Each test sentence has a pair of words that is held out; in validation only the
     sentence is new. But every word is trained, and in every role that it has there.
     """
-    for name, n in (("n_train", n_train), ("n_test", n_test)):
-        if n < 1:
-            raise ValueError(f"{name} ({n}) must be at least 1")
+    at_least(1, n_train=n_train, n_test=n_test)
     new = _all(seed)
     train = list(islice((s for s in new if not _is_held_out(s, seed)), n_train))
     trained = {word for sentence in train for word in _words(sentence)}

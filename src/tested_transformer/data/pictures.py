@@ -5,6 +5,8 @@ from itertools import permutations
 import numpy as np
 from jaxtyping import Float, Int
 
+from tested_transformer.checks import at_least
+
 GRID, SIDE = 3, 4
 """Cells in a row of a picture, and pixels in a row of a cell."""
 
@@ -44,8 +46,7 @@ def paint(
     cells: Int[np.ndarray, "N 9"], noise: float, rng: np.random.Generator
 ) -> Float[np.ndarray, "N 1 H W"]:
     """Pictures of one channel, with noise on every pixel."""
-    if noise < 0:
-        raise ValueError(f"noise ({noise}) must be at least 0")
+    at_least(0, noise=noise)
     x = marks()[cells].reshape(-1, GRID, GRID, SIDE, SIDE)
     x = x.swapaxes(2, 3)  # (N, R, K, s, s) -> (N, R, s, K, s)
     x = x.reshape(-1, 1, GRID * SIDE, GRID * SIDE)

@@ -3,10 +3,11 @@
 import numpy as np
 from jaxtyping import Int
 
-from tested_transformer.config import Config
+from tested_transformer.checks import at_least
+from tested_transformer.config import SpecialIds
 
-PAD, BOS, EOS = Config.pad_id, Config.bos_id, Config.eos_id
-FIRST = 1 + max(PAD, BOS, EOS, Config.unk_id)
+PAD, BOS, EOS, _ = SpecialIds()
+FIRST = 1 + max(SpecialIds())
 """The smallest id with no special meaning."""
 
 
@@ -37,9 +38,7 @@ def _sources(
     n: int, length: int, vocab_size: int, seed: int, shortest: int | None
 ) -> np.ndarray:
     shortest = length if shortest is None else shortest
-    for name, value in (("n", n), ("length", length)):
-        if value < 1:
-            raise ValueError(f"{name} ({value}) must be at least 1")
+    at_least(1, n=n, length=length)
     if vocab_size <= FIRST:
         rule = f"must be above {FIRST}, the number of special ids"
         raise ValueError(f"vocab_size ({vocab_size}) {rule}")

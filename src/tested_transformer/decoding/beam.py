@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tested_transformer.decoding.cache import Cache
+from tested_transformer.checks import at_least, whole
+from tested_transformer.decoding.cache import stepper
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
 from tested_transformer.decoding.limits import at_rest, limits, never_written
 from tested_transformer.model.transformer import Transformer
@@ -23,7 +24,8 @@ def beam(
 
     The defaults are those of the paper (Section 6.1); for max_len see `limits`.
     """
-    _check_width(width)
+    whole(width=width)
+    at_least(1, width=width)
     with at_rest(model):
         search = Search(model, source, width, alpha, max_len)
         while search.sentences:
@@ -50,7 +52,7 @@ class Search:
         memory = model.encode(source)
         self.limits = limits(source, max_len, self.config)
         batch, most = len(source), int(self.limits.max())
-        self.cache = Cache(model, memory, source, most, width)
+        self.cache = stepper(model, memory, source, most, width)
         self.sentences = list(range(batch))  # those still being written
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         start = self.config.bos_id
@@ -127,11 +129,3 @@ class Search:
             for name in ("ids", "sees", "log_p", "limits"):
                 setattr(self, name, getattr(self, name)[rows])
             self.cache.keep(rows)
-
-
-def _check_width(width: int) -> None:
-    """Refuse a number of hypotheses that makes no sense."""
-    if not isinstance(width, int) or isinstance(width, bool):
-        raise TypeError(f"width ({width!r}) must be a whole number")
-    if width < 1:
-        raise ValueError(f"width ({width}) must be at least 1")

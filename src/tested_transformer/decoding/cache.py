@@ -3,9 +3,8 @@
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tested_transformer.model.attention import attention, fused_attention
+from tested_transformer.decoding.recompute import Recompute, check_step, passed_by
 from tested_transformer.model.decoder import DecoderLayer
-from tested_transformer.model.heads import MultiHeadAttention, join_heads, split_heads
 from tested_transformer.model.masks import padding_mask
 from tested_transformer.model.transformer import Transformer
 
@@ -26,6 +25,9 @@ class Cache:
         max_len: int,
         width: int = 1,
     ) -> None:
+        if other := passed_by(model):
+            rule = "its class must say cacheable = True; or take `stepper`"
+            raise ValueError(f"{other} may need more than a token: {rule}")
         self.model, self.length = model, 0
         self.source_mask = padding_mask(source, model.config.pad_id)
         self.max_len, self.width, slots = max_len, width, max_len * width
@@ -42,12 +44,14 @@ class Cache:
         They take the next W slots; mask says which of the N slots so far each may see,
         its own included. Without it, all: right where W is 1. A pad_id is not hidden.
         """
-        self._check(tokens)
+        check_step(
+            tokens, (len(self.source_mask), self.width), self.length, self.max_len
+        )
         model = self.model
-        x = model.embedding(tokens).unsqueeze(2)  # (B, W, D) -> (B, W, 1, D)
-        x = model.positions(x, offset=self.length).squeeze(2)
+        x = apart(model.embedding(tokens))  # (B, W, D) -> (B*W, 1, D)
+        x = model.positions(x, offset=self.length).reshape(*tokens.shape, -1)
         for layer in self.layers:
-            x = layer.step(x, mask, self.source_mask)
+            x = layer.step(x, self.length, mask, self.source_mask)
         self.length += 1
         return model.embedding.logits(model.decoder.norm(x))
 
@@ -57,14 +61,6 @@ class Cache:
         for layer in self.layers:
             layer.keep(rows)
 
-    def _check(self, tokens: Tensor) -> None:
-        expected = (len(self.source_mask), self.width)
-        if tokens.shape != expected:
-            rule = f"{expected}: sentences, and tokens side by side"
-            raise ValueError(f"tokens of shape {tuple(tokens.shape)} must be {rule}")
-        if self.length == self.max_len:
-            raise ValueError(f"the cache is full: max_len ({self.max_len}) tokens")
-
 
 class LayerCache:
     """Keys and values of one decoder layer: of the memory, and of tokens so far."""
@@ -72,42 +68,51 @@ class LayerCache:
     def __init__(
         self, layer: DecoderLayer, memory: Float[Tensor, "B S D"], slots: int
     ) -> None:
+        self.layer, self.slots, self.used = layer, slots, 0
         heads = layer.cross_attention
-        self.layer, self.used = layer, 0
-        keys, values = heads.w_k(memory), heads.w_v(memory)
         # Contiguous, because every step reads all of them
-        self.memory_keys = split_heads(keys, heads.n_heads).contiguous()
-        self.memory_values = split_heads(values, heads.n_heads).contiguous()
-        batch, n_heads, _, d_k = self.memory_keys.shape
-        d_v = self.memory_values.size(-1)
-        self.keys = self.memory_keys.new_empty(batch, n_heads, slots, d_k)
-        self.values = self.memory_values.new_empty(batch, n_heads, slots, d_v)
+        self.memory_keys = heads.keys(memory).contiguous()
+        self.memory_values = heads.values(memory).contiguous()
+        self.keys = self.values = memory.new_empty(len(memory), 0, 0, 0)
 
     def step(
-        self, x: Float[Tensor, "B W D"], mask: Tensor | None, source_mask: Tensor
+        self,
+        x: Float[Tensor, "B W D"],
+        place: int,
+        mask: Tensor | None,
+        source_mask: Tensor,
     ) -> Float[Tensor, "B W D"]:
-        """The layer for new tokens only. What they see of the others lies here."""
-        layer = self.layer
-        x = layer.addnorm_1(x, lambda x: self.look_back(x, mask))
-        x = layer.addnorm_2(x, lambda x: self.look_across(x, source_mask))
-        return layer.addnorm_3(x, layer.feed_forward)
+        """The layer for new tokens only, all of them at one place of their sentences."""
+        return self.layer.steps(
+            x,
+            lambda x: self.look_back(x, place, mask),
+            lambda x: self.look_across(x, place, source_mask),
+        )
 
     def look_back(
-        self, x: Float[Tensor, "B W D"], mask: Tensor | None
+        self, x: Float[Tensor, "B W D"], place: int, mask: Tensor | None
     ) -> Float[Tensor, "B W D"]:
         """Self-attention: put the new keys and values into slots, then look at them."""
         heads, start, end = self.layer.self_attention, self.used, self.used + x.size(1)
-        self.keys[:, :, start:end] = split_heads(heads.w_k(x), heads.n_heads)
-        self.values[:, :, start:end] = split_heads(heads.w_v(x), heads.n_heads)
+        alone = apart(x)
+        keys = side_by_side(heads.keys(alone, offset=place), x)
+        values = side_by_side(heads.values(alone), x)
+        if not start:  # the first tokens tell the sizes
+            self.keys, self.values = (_room(new, self.slots) for new in (keys, values))
+        self.keys[:, :, start:end], self.values[:, :, start:end] = keys, values
         self.used = end
-        return attend(heads, x, self.keys[:, :, :end], self.values[:, :, :end], mask)
+        queries = side_by_side(heads.queries(alone, offset=place), x)
+        keys, values = self.keys[:, :, :end], self.values[:, :, :end]
+        return heads.attend(queries, keys, values, mask)[0]
 
     def look_across(
-        self, x: Float[Tensor, "B W D"], source_mask: Tensor
+        self, x: Float[Tensor, "B W D"], place: int, source_mask: Tensor
     ) -> Float[Tensor, "B W D"]:
         """Attention to the memory, whose keys and values never change."""
         heads = self.layer.cross_attention
-        return attend(heads, x, self.memory_keys, self.memory_values, source_mask)
+        queries = side_by_side(heads.queries(apart(x), offset=place), x)
+        keys, values = self.memory_keys, self.memory_values
+        return heads.attend(queries, keys, values, source_mask)[0]
 
     def keep(self, rows: Int[Tensor, "K"]) -> None:
         """Go on with these sentences only; what is not yet written is not copied."""
@@ -118,18 +123,37 @@ class LayerCache:
         )
 
 
-def attend(
-    heads: MultiHeadAttention,
-    x: Float[Tensor, "B W D"],
-    k: Float[Tensor, "B H N Dk"],
-    v: Float[Tensor, "B H N Dv"],
-    mask: Tensor | None,
-) -> Float[Tensor, "B W D"]:
-    """Multi-head attention whose keys and values are split into heads already."""
-    q = split_heads(heads.w_q(x), heads.n_heads)
-    if heads.fused:
-        return heads.w_o(join_heads(fused_attention(q, k, v, mask)))
-    return heads.w_o(join_heads(attention(q, k, v, mask)[0]))
+def stepper(
+    model: Transformer,
+    memory: Float[Tensor, "B S D"],
+    source: Int[Tensor, "B S"],
+    max_len: int,
+    width: int = 1,
+) -> Cache | Recompute:
+    """A `Cache`; or, where a module may need more than a token, a `Recompute`.
+
+    That one calls the model, which makes the memory anew.
+    """
+    if passed_by(model):
+        return Recompute(model, source, max_len, width)
+    return Cache(model, memory, source, max_len, width)
+
+
+def apart(x: Float[Tensor, "B W D"]) -> Float[Tensor, "B*W 1 D"]:
+    """Tokens side by side as sentences of one token: all stand at the same position."""
+    return x.reshape(-1, 1, x.size(-1))
+
+
+def side_by_side(
+    rows: Float[Tensor, "N H 1 Dk"], x: Float[Tensor, "B W D"]
+) -> Float[Tensor, "B H W Dk"]:
+    """Back from `apart`: what the heads made of the tokens of x, by sentence."""
+    (batch, width, _), (_, n_heads, _, d_k) = x.shape, rows.shape
+    return rows.reshape(batch, width, n_heads, d_k).transpose(1, 2)
+
+
+def _room(new: Tensor, slots: int) -> Tensor:
+    return new.new_empty(*new.shape[:2], slots, new.size(-1))
 
 
 def _kept(x: Tensor, rows: Tensor, used: int) -> Tensor:

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from tested_transformer.decoding.cache import Cache
+from tested_transformer.decoding.cache import stepper
 from tested_transformer.decoding.limits import at_rest, limits, never_written
 from tested_transformer.model.transformer import Transformer
 
@@ -21,7 +21,7 @@ def greedy(
     with at_rest(model):
         memory = model.encode(source)
         most = limits(source, max_len, config)
-        cache = Cache(model, memory, source, int(most.max()))
+        cache = stepper(model, memory, source, int(most.max()))
         out = source.new_full((len(source), int(most.max())), config.pad_id)
         rows = torch.arange(len(source), device=source.device)  # still being written
         tokens = torch.full_like(rows, config.bos_id)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from tested_transformer.checks import at_least
+
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -29,8 +31,7 @@ def length_penalty(length: int, alpha: float) -> float:
     length counts the tokens written, eos_id among them, bos_id not. With alpha 0 the
     penalty is 1.
     """
-    if length < 1:
-        raise ValueError(f"length ({length}) must be at least 1")
+    at_least(1, length=length)
     if not 0 <= alpha < float("inf"):
         raise ValueError(f"alpha ({alpha}) must be at least 0 and finite")
     return ((5 + length) / 6) ** alpha

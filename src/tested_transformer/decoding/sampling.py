@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tested_transformer.checks import at_least, whole
 from tested_transformer.decoding.limits import at_rest, never_written
 from tested_transformer.model.gpt import Gpt
 
@@ -13,10 +14,8 @@ def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
 
     A k above V keeps all.
     """
-    if not isinstance(k, int) or isinstance(k, bool):
-        raise TypeError(f"top_k ({k!r}) must be a whole number")
-    if k < 1:
-        raise ValueError(f"top_k ({k}) must be at least 1")
+    whole(top_k=k)
+    at_least(1, top_k=k)
     ranks = logits.argsort(dim=-1, descending=True, stable=True).argsort(-1)
     return logits.masked_fill(ranks >= k, -torch.inf)
 

@@ -12,8 +12,9 @@ from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.looking import attention_weights
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.text.tokens import PAD, BytePairEncoding, pad
+from tested_transformer.text.tokens import BytePairEncoding, pad
 from tested_transformer.training import checkpoint
+from tested_transformer.training.folder import TOKENS
 
 PHRASEBOOK = Path(__file__).parents[1] / "trained" / "phrasebook"
 """A small English-German model that comes with the package."""
@@ -33,6 +34,7 @@ class Translator:
         width: int = 4,
         alpha: float = 0.6,
     ) -> None:
+        checkpoint.check_tokens(tokens, model.config, "the tokeniser")
         self.model, self.tokens, self.width, self.alpha = model, tokens, width, alpha
 
     @classmethod
@@ -46,9 +48,7 @@ class Translator:
         """The model that training left in folder, or the one of this package."""
         model, tokens = checkpoint.load(folder, device)
         if tokens is None:
-            raise ValueError(
-                f"{folder} has no {checkpoint.TOKENS}, so it reads no text"
-            )
+            raise ValueError(f"{folder} has no {TOKENS}, so it reads no text")
         return cls(model, tokens, width, alpha)
 
     def translate(self, texts: Sequence[str], at_once: int = 64) -> list[str]:
@@ -130,4 +130,4 @@ class Translator:
 
     def _batch(self, rows: list[list[int]]) -> Tensor:
         device = self.model.embedding.weight.device
-        return torch.from_numpy(pad(rows, PAD)).to(device)
+        return torch.from_numpy(pad(rows, self.model.config.pad_id)).to(device)

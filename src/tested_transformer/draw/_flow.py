@@ -8,23 +8,15 @@ from matplotlib.colors import Colormap
 from matplotlib.patches import Circle, FancyArrowPatch
 from numpy.typing import ArrayLike
 
-from tested_transformer.draw.picture import (
-    INK,
-    SIGNED,
-    VALUE,
-    WEIGHTS,
-    Picture,
-    picture,
-    tiles,
-)
+from tested_transformer.draw import picture as pic
 
 CELL, LINE = 0.54, 0.27
 """Width and height of a tile, in inches."""
 
 
-def blank(width: float, height: float) -> tuple[Picture, Axes]:
+def blank(width: float, height: float) -> tuple[pic.Picture, Axes]:
     """A picture with one invisible frame over all of it, measured in inches."""
-    figure, ((frame,),) = picture(width, height)
+    figure, ((frame,),) = pic.picture(width, height)
     figure.set_layout_engine("none")
     frame.set_position((0, 0, 1, 1))
     frame.set(xlim=(0, width), ylim=(0, height))
@@ -33,12 +25,12 @@ def blank(width: float, height: float) -> tuple[Picture, Axes]:
 
 
 def box(
-    figure: Picture,
+    figure: pic.Picture,
     x: ArrayLike,
     place: tuple[float, float],
     title: str,
     words: Sequence[str],
-    cmap: Colormap = SIGNED,
+    cmap: Colormap = pic.SIGNED,
 ) -> Axes:
     """A matrix as tiles under its title; place is the middle of its upper edge."""
     rows, columns = np.shape(x)
@@ -46,7 +38,9 @@ def box(
     left, bottom = centre - CELL * columns / 2, top - LINE * rows
     size = (CELL * columns / width, LINE * rows / height)
     axes = figure.add_axes((left / width, bottom / height, *size))
-    tiles(axes, x, cmap, (0, 1.25) if cmap is WEIGHTS else (-3.5, 3.5), decimals=2)
+    pic.tiles(
+        axes, x, cmap, (0, 1.25) if cmap is pic.WEIGHTS else (-3.5, 3.5), decimals=2
+    )
     axes.set_aspect("auto")
     axes.set_xticks([])
     axes.set_yticks(range(rows), words or [""] * rows)
@@ -67,7 +61,10 @@ def above(axes: Axes, across: float = 0.5) -> tuple[float, float]:
 
 
 def arrow(
-    frame: Axes, tail: tuple[float, float], head: tuple[float, float], colour: str = INK
+    frame: Axes,
+    tail: tuple[float, float],
+    head: tuple[float, float],
+    colour: str = pic.INK,
 ) -> None:
     """A straight arrow between two points."""
     style = {"arrowstyle": "-|>", "mutation_scale": 12, "linewidth": 1.4}
@@ -82,9 +79,11 @@ def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -
     y = (low + high) / 2 + 0.03
     (width, height), at = start.figure.get_size_inches(), start.get_position()
     out = at.x1 * width + 0.05, (at.y0 + at.y1) / 2 * height
-    frame.plot([out[0], side, side], [out[1], out[1], y], color=VALUE, linewidth=1.6)
-    arrow(frame, (side, y), (x + 0.12, y), VALUE)
+    frame.plot(
+        [out[0], side, side], [out[1], out[1], y], color=pic.VALUE, linewidth=1.6
+    )
+    arrow(frame, (side, y), (x + 0.12, y), pic.VALUE)
     arrow(frame, (x, low), (x, y + 0.11))
     arrow(frame, (x, y - 0.11), (x, high))
-    frame.add_patch(Circle((x, y), 0.11, fill=False, color=INK, linewidth=1.4))
+    frame.add_patch(Circle((x, y), 0.11, fill=False, color=pic.INK, linewidth=1.4))
     frame.text(x, y - 0.005, "+", ha="center", va="center_baseline")

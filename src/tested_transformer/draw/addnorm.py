@@ -7,35 +7,26 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from tested_transformer.draw.picture import (
-    FAINT,
-    INK,
-    KEY,
-    QUERY,
-    SERIES,
-    Picture,
-    picture,
-    styled,
-)
+from tested_transformer.draw import picture as pic
 
 STYLES = ("-", "--", ":", "-.")
 
 
-@styled
+@pic.styled
 def depth(
     signal: Mapping[str, ArrayLike], gradient: Mapping[str, ArrayLike]
-) -> Picture:
+) -> pic.Picture:
     """Typical sizes along a stack, a curve for each kind of stack.
 
     Left the signal, from the bottom up; right the gradient, which begins at the top.
     """
-    figure, (panels,) = picture(7.0, 4.0, columns=2, sharey=True)
+    figure, (panels,) = pic.picture(7.0, 4.0, columns=2, sharey=True)
     titles = ("signal, left to right", "gradient, right to left")
     for axes, curves, title in zip(panels, (signal, gradient), titles, strict=True):
         for j, (name, sizes) in enumerate(curves.items()):
             boxes = np.arange(len(sizes))
             place = boxes if axes is panels[0] else boxes[::-1]
-            style = {"color": SERIES[j], "linestyle": STYLES[j % 4]}
+            style = {"color": pic.SERIES[j], "linestyle": STYLES[j % 4]}
             axes.plot(place, sizes, label=name, **style)
         axes.set_yscale("log")
         axes.set_xticks(boxes[:: max(1, len(boxes) // 4)])
@@ -47,24 +38,26 @@ def depth(
     return figure
 
 
-@styled
+@pic.styled
 def circle(
     centred: ArrayLike, normed: ArrayLike, words: Sequence[str], radius: float
-) -> Picture:
+) -> pic.Picture:
     """Rows of width three in the plane of mean 0: (words × 2) as centred and normed."""
-    figure, ((axes,),) = picture(5.2, 4.8)
+    figure, ((axes,),) = pic.picture(5.2, 4.8)
     angle = np.linspace(0, 2 * np.pi, 200)
-    axes.plot(radius * np.cos(angle), radius * np.sin(angle), color=FAINT, linewidth=1)
-    axes.plot(0, 0, "o", color=FAINT)
+    axes.plot(
+        radius * np.cos(angle), radius * np.sin(angle), color=pic.FAINT, linewidth=1
+    )
+    axes.plot(0, 0, "o", color=pic.FAINT)
     for j, (word, start, end) in enumerate(zip(words, centred, normed, strict=True)):
-        axes.plot([0, end[0]], [0, end[1]], color=FAINT, linewidth=1, linestyle=":")
-        axes.plot(*start, "o", color=SERIES[j], fillstyle="none", markersize=9)
-        axes.plot(*end, "o", color=SERIES[j], markersize=9)
+        axes.plot([0, end[0]], [0, end[1]], color=pic.FAINT, linewidth=1, linestyle=":")
+        axes.plot(*start, "o", color=pic.SERIES[j], fillstyle="none", markersize=9)
+        axes.plot(*end, "o", color=pic.SERIES[j], markersize=9)
         outer = max(start, end, key=np.linalg.norm)
-        style = {"color": SERIES[j], "ha": "center", "va": "center"}
+        style = {"color": pic.SERIES[j], "ha": "center", "va": "center"}
         axes.annotate(word, 1.17 * np.asarray(outer), **style)
     for fill, name in (("none", "centred"), ("full", "normed")):
-        axes.plot([], [], "o", color=INK, fillstyle=fill, markersize=9, label=name)
+        axes.plot([], [], "o", color=pic.INK, fillstyle=fill, markersize=9, label=name)
     axes.set_aspect("equal")
     axes.margins(0.12)
     axes.set_axis_off()
@@ -72,13 +65,13 @@ def circle(
     return figure
 
 
-@styled
-def groups(lengths: Sequence[int], longest: int, width: int) -> Picture:
+@pic.styled
+def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
     """Which numbers share a mean, in sentences of those lengths, filled up to longest.
 
     Left by row (layer norm), right by column over all sentences (batch norm).
     """
-    figure, (panels,) = picture(
+    figure, (panels,) = pic.picture(
         6.6, 0.9 + 0.36 * (longest + 1) * len(lengths), columns=2
     )
     for axes, title in zip(panels, ("layer norm", "batch norm"), strict=True):
@@ -101,25 +94,33 @@ def groups(lengths: Sequence[int], longest: int, width: int) -> Picture:
 
 def _tile(axes: Axes, x: float, y: float, marked: bool, padding: bool) -> None:
     """One number; a cross if it belongs to padding."""
-    style = {"facecolor": KEY if marked else "white", "edgecolor": INK, "linewidth": 1}
+    style = {
+        "facecolor": pic.KEY if marked else "white",
+        "edgecolor": pic.INK,
+        "linewidth": 1,
+    }
     axes.add_patch(Rectangle((x, y), 0.94, 0.94, **style))
     if padding:
-        style = {"color": "white" if marked else INK, "ha": "center", "va": "center"}
+        style = {
+            "color": "white" if marked else pic.INK,
+            "ha": "center",
+            "va": "center",
+        }
         axes.text(x + 0.47, y + 0.47, "×", **style)
 
 
-@styled
-def layers(gradients: Mapping[int, Mapping[str, ArrayLike]]) -> Picture:
+@pic.styled
+def layers(gradients: Mapping[int, Mapping[str, ArrayLike]]) -> pic.Picture:
     """Gradient sizes by layer, a panel for each depth and a curve for each order.
 
     Each curve holds (seeds × layers): every seed is drawn thin, their geometric mean
     thick.
     """
-    figure, (panels,) = picture(7.2, 3.7, columns=len(gradients), sharey=True)
+    figure, (panels,) = pic.picture(7.2, 3.7, columns=len(gradients), sharey=True)
     for axes, (n, orders) in zip(panels, gradients.items(), strict=True):
         x = np.arange(1, n + 1)
         for j, (name, sizes) in enumerate(orders.items()):
-            colour = (KEY, QUERY)[j]
+            colour = (pic.KEY, pic.QUERY)[j]
             axes.plot(x, np.transpose(sizes), color=colour, linewidth=0.5, alpha=0.25)
             style = {"color": colour, "linestyle": STYLES[j]}
             middle = np.exp(np.mean(np.log(sizes), axis=0))

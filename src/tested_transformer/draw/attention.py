@@ -7,40 +7,27 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw import picture as pic
 from tested_transformer.draw.interactive import Interactive
-from tested_transformer.draw.picture import (
-    FAINT,
-    INK,
-    KEY,
-    OUT,
-    QUERY,
-    SERIES,
-    VALUE,
-    WEIGHTS,
-    Picture,
-    picture,
-    styled,
-    tiles,
-)
 
 
-@styled
-def weights(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> Picture:
+@pic.styled
+def weights(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Picture:
     """Attention weights (Tq, Tk) as tiles: a row for each query, a column for each key."""
     rows, columns = np.shape(a)
-    figure, ((axes,),) = picture(1.4 + 0.9 * columns, 1.0 + 0.8 * rows)
-    tiles(axes, a, WEIGHTS, (0, 1), decimals=4)
+    figure, ((axes,),) = pic.picture(1.4 + 0.9 * columns, 1.0 + 0.8 * rows)
+    pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4)
     axes.set_xticks(range(columns), keys)
     axes.set_yticks(range(rows), queries)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel("takes from (keys)", color=KEY)
-    axes.set_ylabel("this word (queries)", color=QUERY)
+    axes.set_xlabel("takes from (keys)", color=pic.KEY)
+    axes.set_ylabel("this word (queries)", color=pic.QUERY)
     return figure
 
 
-@styled
-def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
+@pic.styled
+def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     """The whole computation as matrices and arrows; `steps` names them: X, Q, K, V, scores, weights, out."""
     places = {
         "X": (0, 2),
@@ -51,7 +38,7 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
         "weights": (3, 1.5),
         "out": (4, 2.4),
     }
-    colours = {"Q": QUERY, "K": KEY, "V": VALUE, "out": OUT}
+    colours = {"Q": pic.QUERY, "K": pic.KEY, "V": pic.VALUE, "out": pic.OUT}
     formulas = {
         "X": "$X$",
         "Q": "$Q = X\\,W^Q$",
@@ -61,7 +48,7 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
         "weights": "softmax of each row",
         "out": "weights $\\cdot\\ V$",
     }
-    figure, ((frame,),) = picture(7.2, 9.0)
+    figure, ((frame,),) = pic.picture(7.2, 9.0)
     figure.set_layout_engine("none")
     frame.remove()
     boxes = {}
@@ -70,16 +57,16 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
         boxes[name] = figure.add_axes((left, bottom, 0.26, 0.125))
         decimals = 0 if name in "XQKV" else 2
         low = min(0, np.min(steps[name]))
-        tiles(
+        pic.tiles(
             boxes[name],
             steps[name],
-            WEIGHTS,
+            pic.WEIGHTS,
             (low, max(1, 1.25 * np.max(steps[name]))),
             decimals,
         )
         boxes[name].set_aspect("auto")
         boxes[name].set_title(
-            formulas[name], color=colours.get(name, INK), loc="center"
+            formulas[name], color=colours.get(name, pic.INK), loc="center"
         )
         boxes[name].set_xticks([])
         boxes[name].set_yticks(
@@ -96,11 +83,11 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
         ("weights", "out"),
         ("V", "out"),
     ):
-        _arrow(figure, boxes[start], boxes[end], colours.get(start, FAINT))
+        _arrow(figure, boxes[start], boxes[end], colours.get(start, pic.FAINT))
     return figure
 
 
-def _arrow(figure: Picture, start: Axes, end: Axes, colour: str) -> None:
+def _arrow(figure: pic.Picture, start: Axes, end: Axes, colour: str) -> None:
     """An arrow from below one box to above the title of another."""
     a, b = start.get_position(), end.get_position()
     tail, head = ((a.x0 + a.x1) / 2, a.y0 - 0.008), ((b.x0 + b.x1) / 2, b.y1 + 0.032)
@@ -116,11 +103,11 @@ def _arrow(figure: Picture, start: Axes, end: Axes, colour: str) -> None:
     )
 
 
-@styled
-def mixture(shares: ArrayLike, words: Sequence[str]) -> Picture:
+@pic.styled
+def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
     """What the outputs are made of. shares[i, j, c] is what query word i takes from word j for component c."""
     shares = np.asarray(shares)
-    figure, (panels,) = picture(6.4, 3.0, columns=len(words), sharey=True)
+    figure, (panels,) = pic.picture(6.4, 3.0, columns=len(words), sharey=True)
     for i, axes in enumerate(panels):
         base = np.zeros(shares.shape[2])
         for j, word in enumerate(words):
@@ -128,7 +115,7 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> Picture:
                 range(1, shares.shape[2] + 1),
                 shares[i, j],
                 bottom=base,
-                color=SERIES[j],
+                color=pic.SERIES[j],
                 label=word,
                 width=0.7,
             )
@@ -148,27 +135,27 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> Picture:
     return figure
 
 
-@styled
+@pic.styled
 def temperature(
     temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str], marked: float
-) -> Picture:
+) -> pic.Picture:
     """Softmax weights, one curve for each word (curves: temperatures × words), and a mark at one temperature."""
-    figure, ((axes,),) = picture(6, 3.4)
+    figure, ((axes,),) = pic.picture(6, 3.4)
     for j, word in enumerate(words):
         axes.plot(
             temperatures,
             np.asarray(curves)[:, j],
-            color=SERIES[j],
+            color=pic.SERIES[j],
             linestyle=("-", "--", ":")[j % 3],
         )
         near = np.argmin(np.abs(np.log(np.asarray(temperatures) / marked)))
         place = {"xytext": (10, 6 if j == 0 else -14), "textcoords": "offset points"}
         axes.annotate(
-            word, (temperatures[near], curves[near][j]), color=SERIES[j], **place
+            word, (temperatures[near], curves[near][j]), color=pic.SERIES[j], **place
         )
-    axes.axvline(marked, color=FAINT, linewidth=1)
+    axes.axvline(marked, color=pic.FAINT, linewidth=1)
     axes.annotate(r"$\sqrt{d_k}$", (marked, 1.02), ha="center", va="bottom")
-    axes.axhline(1 / len(words), color=FAINT, linewidth=1, linestyle=":")
+    axes.axhline(1 / len(words), color=pic.FAINT, linewidth=1, linestyle=":")
     axes.set_xscale("log")
     axes.set_ylim(-0.09, 1.02)
     axes.set_xlabel("temperature: the scores are divided by it")
@@ -176,20 +163,20 @@ def temperature(
     return figure
 
 
-@styled
+@pic.styled
 def widths(
     d_k: ArrayLike, spread: ArrayLike, raw: ArrayLike, scaled: ArrayLike
-) -> Picture:
+) -> pic.Picture:
     """Against the key width: the spread of the scores, and the size of the softmax gradient, raw and scaled."""
-    figure, ((left, right),) = picture(6.8, 3.4, columns=2)
-    left.plot(d_k, np.sqrt(d_k), color=FAINT, linewidth=5, label=r"$\sqrt{d_k}$")
-    left.plot(d_k, spread, "o", color=QUERY, label="measured")
+    figure, ((left, right),) = pic.picture(6.8, 3.4, columns=2)
+    left.plot(d_k, np.sqrt(d_k), color=pic.FAINT, linewidth=5, label=r"$\sqrt{d_k}$")
+    left.plot(d_k, spread, "o", color=pic.QUERY, label="measured")
     left.set_yscale("log", base=2)
     left.set_yticks(np.sqrt(d_k), [f"{root:g}" for root in np.sqrt(d_k)])
     left.minorticks_off()
     left.set_title("standard deviation of $q\\cdot k$")
-    right.plot(d_k, scaled, "o-", color=VALUE, label=r"divided by $\sqrt{d_k}$")
-    right.plot(d_k, raw, "s--", color=KEY, label="as they are")
+    right.plot(d_k, scaled, "o-", color=pic.VALUE, label=r"divided by $\sqrt{d_k}$")
+    right.plot(d_k, raw, "s--", color=pic.KEY, label="as they are")
     right.set_ylim(0, None)
     right.set_title("size of the softmax gradient")
     for axes in (left, right):

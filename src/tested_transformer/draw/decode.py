@@ -7,28 +7,18 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw import picture as pic
 from tested_transformer.draw.interactive import Interactive, written
-from tested_transformer.draw.picture import (
-    FAINT,
-    INK,
-    KEY,
-    QUERY,
-    SERIES,
-    WEIGHTS,
-    Picture,
-    picture,
-    styled,
-)
 
 Words = tuple[str, ...]
 Following = Mapping[Words, Mapping[str, float]]
 """After each beginning the tokens that may follow, with their log-probabilities."""
 
 
-@styled
+@pic.styled
 def tree(
     paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]]
-) -> Picture:
+) -> pic.Picture:
     """Beginnings of sentences as a tree from left to right, each with its probability.
 
     marked has names, and the beginnings that stand in the colour of each; of two names
@@ -36,23 +26,23 @@ def tree(
     """
     leaves = [p for p in paths if not any(q[:-1] == p for q in paths)]
     depth = max(map(len, paths))
-    figure, ((axes,),) = picture(6.2, 0.7 + 0.46 * len(leaves))
+    figure, ((axes,),) = pic.picture(6.2, 0.7 + 0.46 * len(leaves))
     height = {leaf: float(-i) for i, leaf in enumerate(leaves)}
     for path in sorted((p for p in paths if p not in height), key=len, reverse=True):
         below = [height[p] for p in paths if p[:-1] == path]
         height[path] = (max(below) + min(below)) / 2
     height[()] = float(np.mean([height[p] for p in paths if len(p) == 1]))
     axes.text(0, height[()], "<bos>", ha="center", va="center")
-    looks = dict(zip(marked, ((KEY, "-"), (QUERY, "--")), strict=False))
+    looks = dict(zip(marked, ((pic.KEY, "-"), (pic.QUERY, "--")), strict=False))
     for path, p in paths.items():
         name = next((name for name, some in marked.items() if path in some), None)
-        colour, line = looks.get(name, (FAINT, ":"))
+        colour, line = looks.get(name, (pic.FAINT, ":"))
         ends = [
             (len(path) - 1 + 0.32, len(path) - 0.34),
             (height[path[:-1]], height[path]),
         ]
         axes.plot(*ends, color=colour, linestyle=line)
-        ink = colour if name else INK
+        ink = colour if name else pic.INK
         label = f"{path[-1]}\n{p:.3f}"
         axes.text(len(path), height[path], label, ha="center", va="center", color=ink)
     for name, (colour, line) in looks.items():
@@ -68,7 +58,7 @@ def searches(
     most: int,
     first: tuple[int, float],
     found: Mapping[str, tuple[str, float, float]],
-    plain: Picture,
+    plain: pic.Picture,
     languages: Mapping[str, str] | None = None,
 ) -> Interactive:
     """Greedy, beam and exhaustive search on some tables, with width and alpha to change.
@@ -109,12 +99,14 @@ def _numbered(text: str, table: Following, most: int) -> dict[str, Any]:
     return {"text": text, "tokens": list(ids), "end": end, "most": most, "rows": rows}
 
 
-@styled
-def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> Picture:
+@pic.styled
+def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Picture:
     """Length penalties against the length, one curve for each alpha."""
-    figure, ((axes,),) = picture(6.0, 3.4)
+    figure, ((axes,),) = pic.picture(6.0, 3.4)
     lines = ("-", "--", ":", "-.")
-    for (name, curve), colour, line in zip(curves.items(), SERIES, lines, strict=False):
+    for (name, curve), colour, line in zip(
+        curves.items(), pic.SERIES, lines, strict=False
+    ):
         axes.plot(lengths, curve, color=colour, linestyle=line)
         end = (np.asarray(lengths)[-1], np.asarray(curve)[-1])
         place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
@@ -126,18 +118,21 @@ def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> Picture:
     return figure
 
 
-@styled
+@pic.styled
 def ancestors(
     sees: ArrayLike, rows: Sequence[str], columns: Sequence[str], width: int
-) -> Picture:
+) -> pic.Picture:
     """Which slots each hypothesis sees: filled where it may look; a line after a step."""
     sees = np.asarray(sees)
-    figure, ((axes,),) = picture(5.8, 0.7 + 0.5 * len(rows))
+    figure, ((axes,),) = pic.picture(5.8, 0.7 + 0.5 * len(rows))
     for (i, j), may in np.ndenumerate(sees):
-        look = {"facecolor": WEIGHTS(0.6) if may else "white", "edgecolor": FAINT}
+        look = {
+            "facecolor": pic.WEIGHTS(0.6) if may else "white",
+            "edgecolor": pic.FAINT,
+        }
         axes.add_patch(Rectangle((j - 0.45, i - 0.42), 0.9, 0.84, **look))
     for step in range(1, sees.shape[1] // width):
-        axes.axvline(step * width - 0.5, color=INK, linewidth=1)
+        axes.axvline(step * width - 0.5, color=pic.INK, linewidth=1)
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     axes.set_xticks(range(len(columns)), columns)
     axes.xaxis.tick_top()
@@ -147,12 +142,12 @@ def ancestors(
     return figure
 
 
-@styled
-def work(steps: ArrayLike, rows: Mapping[str, ArrayLike]) -> Picture:
+@pic.styled
+def work(steps: ArrayLike, rows: Mapping[str, ArrayLike]) -> pic.Picture:
     """Rows calculated until each step, one curve for each way."""
-    figure, ((axes,),) = picture(6.0, 3.2)
+    figure, ((axes,),) = pic.picture(6.0, 3.2)
     for (name, curve), colour, line in zip(
-        rows.items(), (KEY, QUERY), ("--", "-"), strict=True
+        rows.items(), (pic.KEY, pic.QUERY), ("--", "-"), strict=True
     ):
         axes.plot(steps, curve, color=colour, linestyle=line, label=name)
     axes.set_xlabel("tokens written")

@@ -5,22 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw import picture as pic
 from tested_transformer.draw._flow import above, arrow, below, blank, box, residual
-from tested_transformer.draw.picture import (
-    KEY,
-    SIGNED,
-    WEIGHTS,
-    Picture,
-    picture,
-    styled,
-    tiles,
-)
 
 
-@styled
+@pic.styled
 def layer(
     steps: Mapping[str, ArrayLike], target: Sequence[str], source: Sequence[str]
-) -> Picture:
+) -> pic.Picture:
     """One decoder layer from top to bottom, with its numbers.
 
     `steps` names them: y, self (weights), normed 1, memory, cross (weights), normed 2, hidden, out.
@@ -38,7 +30,7 @@ def layer(
         ("out", 3.75, 1.13, "add & norm: the output"),
     ):
         words = source if name == "memory" else target
-        whole = WEIGHTS if name in ("self", "cross") else SIGNED
+        whole = pic.WEIGHTS if name in ("self", "cross") else pic.SIGNED
         boxes[name] = box(figure, steps[name], (centre, top), title, words, whole)
     for start, end in (("y", "self"), ("normed 1", "cross"), ("normed 2", "hidden")):
         arrow(frame, below(boxes[start]), above(boxes[end]))
@@ -50,27 +42,27 @@ def layer(
         residual(frame, boxes[start], boxes[before], boxes[after], 5.65)
     middle = boxes["cross"].get_position()
     y = (middle.y0 + middle.y1) / 2 * figure.get_figheight()
-    arrow(frame, (2.2, y), (2.4, y), KEY)
+    arrow(frame, (2.2, y), (2.4, y), pic.KEY)
     return figure
 
 
-@styled
+@pic.styled
 def reach(
     words: ArrayLike, memory: ArrayLike, target: Sequence[str], source: Sequence[str]
-) -> Picture:
+) -> pic.Picture:
     """How far each output row moves with each row that goes in: of the target (T, T), of the memory (T, S)."""
-    figure, panels = picture(4.4, 5.0, rows=2)
+    figure, panels = pic.picture(4.4, 5.0, rows=2)
     top = 0.3 * max(np.max(words), np.max(memory))  # what is larger has the last colour
     for axes, x, names, title in (
         (panels[0, 0], words, target, "words so far"),
         (panels[1, 0], memory, source, "memory"),
     ):
-        tiles(axes, x, WEIGHTS, (0, top), decimals=2)
+        pic.tiles(axes, x, pic.WEIGHTS, (0, top), decimals=2)
         axes.set_aspect("auto")
         axes.set_xticks(range(len(names)), names)
         axes.set_yticks(range(len(target)), target)
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
-        axes.set_xlabel(title, color=KEY)
+        axes.set_xlabel(title, color=pic.KEY)
         axes.set_ylabel("output row")
     return figure

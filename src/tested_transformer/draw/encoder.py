@@ -5,24 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw import picture as pic
 from tested_transformer.draw._flow import above, arrow, below, blank, box, residual
-from tested_transformer.draw.picture import (
-    FAINT,
-    INK,
-    OUT,
-    QUERY,
-    SERIES,
-    SIGNED,
-    WEIGHTS,
-    Picture,
-    picture,
-    styled,
-    tiles,
-)
 
 
-@styled
-def layer(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
+@pic.styled
+def layer(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     """One encoder layer from top to bottom, with its numbers.
 
     `steps` names them: x, head 1, head 2 (weights), attended, normed, hidden, fed, out.
@@ -40,7 +28,7 @@ def layer(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
         ("out", 2.5, 0.87, "add & norm: the output"),
     ):
         labels = () if name == "head 2" else words
-        whole = WEIGHTS if name.startswith("head") else SIGNED
+        whole = pic.WEIGHTS if name.startswith("head") else pic.SIGNED
         boxes[name] = box(figure, steps[name], (centre, top), title, labels, whole)
     for start, end in (
         ("x", "head 1"),
@@ -56,8 +44,8 @@ def layer(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
     return figure
 
 
-@styled
-def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> Picture:
+@pic.styled
+def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> pic.Picture:
     """What each word knows after each layer, from bottom to top; an arrow where one looks at another.
 
     looks (words, words) holds the attention weights; knows has a list of labels for each layer.
@@ -68,22 +56,22 @@ def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> Picture:
     places, heights = (1.55, 3.0, 4.85), [0.35 + 1.15 * n for n in range(levels)]
     edge = {"boxstyle": "round,pad=0.35", "facecolor": "white"}
     for y, name, labels in zip(heights, names, knows, strict=True):
-        frame.text(0.05, y, name, color=INK, va="center", style="italic")
+        frame.text(0.05, y, name, color=pic.INK, va="center", style="italic")
         for x, label in zip(places, labels, strict=True):
-            bbox = edge | {"edgecolor": OUT if label == knows[-1][-1] else INK}
+            bbox = edge | {"edgecolor": pic.OUT if label == knows[-1][-1] else pic.INK}
             frame.text(x, y, label, ha="center", va="center", bbox=bbox)
     for y in heights[:-1]:
         for i, j in np.argwhere(looks > 0.5):
-            arrow(frame, (places[j], y + 0.22), (places[i], y + 0.92), QUERY)
+            arrow(frame, (places[j], y + 0.22), (places[i], y + 0.92), pic.QUERY)
     return figure
 
 
-@styled
-def orders(panels: Mapping[str, tuple[Sequence[str], ArrayLike]]) -> Picture:
+@pic.styled
+def orders(panels: Mapping[str, tuple[Sequence[str], ArrayLike]]) -> pic.Picture:
     """Outputs for two orders of the same words, with and without positions: title -> (words, output)."""
-    figure, grid = picture(5.6, 3.9, rows=2, columns=2)
+    figure, grid = pic.picture(5.6, 3.9, rows=2, columns=2)
     for axes, (title, (words, out)) in zip(grid.flat, panels.items(), strict=True):
-        tiles(axes, out, SIGNED, (-2, 2), decimals=2)
+        pic.tiles(axes, out, pic.SIGNED, (-2, 2), decimals=2)
         axes.set_aspect("auto")
         axes.set_title(title, loc="center")
         axes.set_xticks([])
@@ -91,18 +79,18 @@ def orders(panels: Mapping[str, tuple[Sequence[str], ArrayLike]]) -> Picture:
     return figure
 
 
-@styled
-def alike(curves: Mapping[str, ArrayLike]) -> Picture:
+@pic.styled
+def alike(curves: Mapping[str, ArrayLike]) -> pic.Picture:
     """How alike the rows are after each layer (from 0, the input): a curve for each kind of layer."""
-    figure, ((axes,),) = picture(6, 3.4)
-    styles = zip(SERIES, ("-", "--", ":", "-."), ("o", "s", "^", "d"), strict=False)
+    figure, ((axes,),) = pic.picture(6, 3.4)
+    styles = zip(pic.SERIES, ("-", "--", ":", "-."), ("o", "s", "^", "d"), strict=False)
     for (name, curve), (colour, line, marker) in zip(
         curves.items(), styles, strict=False
     ):
         axes.plot(
             range(len(curve)), curve, line, marker=marker, color=colour, label=name
         )
-    axes.axhline(1, color=FAINT, linewidth=1)
+    axes.axhline(1, color=pic.FAINT, linewidth=1)
     axes.set_ylim(-0.1, 1.05)
     axes.set_xticks(range(len(curve)))
     axes.set_xlabel("layers passed")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tested_transformer.draw.picture import Picture
+from tested_transformer.draw import picture as pic
 from tested_transformer.show import matrix
 
 Table = tuple[Sequence[str], Sequence[str], ArrayLike]
@@ -31,7 +31,7 @@ class Interactive:
         name: str,
         data: Mapping[str, Any],
         tables: Mapping[str, Table],
-        picture: Picture | None = None,
+        picture: pic.Picture | None = None,
         decimals: int = 4,
         words: Mapping[str, Words] | None = None,
     ) -> None:

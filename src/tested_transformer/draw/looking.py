@@ -7,18 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw import picture as pic
 from tested_transformer.draw.interactive import Interactive
-from tested_transformer.draw.picture import (
-    FAINT,
-    INK,
-    QUERY,
-    SERIES,
-    WEIGHTS,
-    Picture,
-    picture,
-    styled,
-    tiles,
-)
 
 Panels = Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]
 """For each kind of attention the weights, and the words that read and are read."""
@@ -27,53 +17,53 @@ MARKS = "os^Dv*"
 """Shapes of points, so that a group is told by more than its colour."""
 
 
-@styled
-def kinds(panels: Panels) -> Picture:
+@pic.styled
+def kinds(panels: Panels) -> pic.Picture:
     """Small pictures of weights one below the other, each with the words of its sides."""
     sizes = [np.shape(a)[0] for a, _, _ in panels.values()]
     height = 1.0 * len(sizes) + 0.26 * sum(sizes)
-    figure, grid = picture(4.4, height, len(sizes), height_ratios=sizes)
+    figure, grid = pic.picture(4.4, height, len(sizes), height_ratios=sizes)
     figure.get_layout_engine().set(h_pad=0.15)
     for (axes,), (title, (a, queries, keys)) in zip(grid, panels.items(), strict=True):
-        axes.imshow(a, cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
+        axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=1, aspect="auto")
         _named(axes, queries, keys)
         axes.set_title(title, loc="center")
         axes.spines[:].set_visible(True)
-        axes.spines[:].set_color(FAINT)
+        axes.spines[:].set_color(pic.FAINT)
     return figure
 
 
-@styled
-def heads(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> Picture:
+@pic.styled
+def heads(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Picture:
     """Weights (layers, heads, Tq, Tk): a row of pictures for each layer."""
     a = np.asarray(a)
     layers, n_heads, rows, _ = a.shape
     height = 0.3 + layers * (0.55 + 0.26 * rows)
-    figure, grid = picture(7.2, height, layers, n_heads, sharex=True, sharey=True)
+    figure, grid = pic.picture(7.2, height, layers, n_heads, sharex=True, sharey=True)
     for (layer, head), axes in np.ndenumerate(grid):
-        axes.imshow(a[layer, head], cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
+        axes.imshow(a[layer, head], cmap=pic.WEIGHTS, vmin=0, vmax=1, aspect="auto")
         axes.set_title(f"layer {layer + 1}, head {head + 1}", loc="center")
         axes.set_yticks(range(rows), queries)
         axes.set_xticks(range(len(keys)), keys, rotation=90)
         axes.tick_params(length=0, labelbottom=layer == layers - 1)
         axes.spines[:].set_visible(True)
-        axes.spines[:].set_color(FAINT)
+        axes.spines[:].set_color(pic.FAINT)
     return figure
 
 
-@styled
-def links(source: Sequence[str], target: Sequence[str], a: ArrayLike) -> Picture:
+@pic.styled
+def links(source: Sequence[str], target: Sequence[str], a: ArrayLike) -> pic.Picture:
     """Source above, target below, and a line from each target token to what it looked at.
 
     a has a row for each target token. The widest line of each is the largest weight,
     and in colour; others above a tenth are faint.
     """
     a = np.asarray(a)
-    figure, ((axes,),) = picture(7.2, 2.6)
+    figure, ((axes,),) = pic.picture(7.2, 2.6)
     above, below = (np.linspace(0, 1, len(side)) for side in (source, target))
     for (i, j), weight in np.ndenumerate(a):
         best = j == a[i].argmax()
-        look = {"linewidth": 3.5 * weight, "color": QUERY if best else FAINT}
+        look = {"linewidth": 3.5 * weight, "color": pic.QUERY if best else pic.FAINT}
         if best or weight > 0.1:
             axes.plot([above[j], below[i]], [1, 0], zorder=2 if best else 1, **look)
     for x, y, words in ((above, 1.06, source), (below, -0.06, target)):
@@ -144,28 +134,28 @@ def _strongest(
     return [(row, columns[j], f"{weight:.3f}") for row, j, weight in most]
 
 
-@styled
+@pic.styled
 def traces(
     panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], depths: Sequence[str]
-) -> Picture:
+) -> pic.Picture:
     """For each panel probabilities (depths, tokens): what changing one vector does."""
-    figure, grid = picture(5.6, 2.15 * len(panels), len(panels))
+    figure, grid = pic.picture(5.6, 2.15 * len(panels), len(panels))
     figure.get_layout_engine().set(h_pad=0.12)
     for (axes,), (title, (a, words)) in zip(grid, panels.items(), strict=True):
-        tiles(axes, a, WEIGHTS, (0, 1), decimals=2)
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
         _named(axes, depths, words)
         axes.set_aspect("auto")
         axes.set_title(title, loc="center")
     return figure
 
 
-@styled
+@pic.styled
 def points(
     groups: Mapping[str, ArrayLike], labels: Sequence[str] = ("", "")
-) -> Picture:
+) -> pic.Picture:
     """Groups of points (n, 2), each with its colour, its mark and its name."""
-    figure, ((axes,),) = picture(5.6, 4.2)
-    looks = zip(groups.items(), SERIES, MARKS, strict=False)
+    figure, ((axes,),) = pic.picture(5.6, 4.2)
+    looks = zip(groups.items(), pic.SERIES, MARKS, strict=False)
     for (name, places), colour, mark in looks:
         x, y = np.transpose(places)
         axes.scatter(x, y, color=colour, marker=mark, label=name, s=34, alpha=0.8)
@@ -174,12 +164,12 @@ def points(
     return figure
 
 
-@styled
-def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> Picture:
+@pic.styled
+def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> pic.Picture:
     """For each range of weights the share of cases that had an effect, for each kind."""
-    figure, ((axes,),) = picture(6.2, 3.4)
+    figure, ((axes,),) = pic.picture(6.2, 3.4)
     places, width = np.arange(len(edges) - 1), 0.8 / len(shares)
-    looks = zip(shares.items(), SERIES, ("", "///"), strict=False)
+    looks = zip(shares.items(), pic.SERIES, ("", "///"), strict=False)
     for n, ((name, share), colour, hatch) in enumerate(looks):
         look = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": name}
         axes.bar(places + (n - (len(shares) - 1) / 2) * width, share, width, **look)
@@ -192,14 +182,16 @@ def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> Picture:
     return figure
 
 
-@styled
-def removed(right: Mapping[str, ArrayLike], whole: float) -> Picture:
+@pic.styled
+def removed(right: Mapping[str, ArrayLike], whole: float) -> pic.Picture:
     """The share of right sentences without each head; a line marks the whole model."""
-    figure, grid = picture(6.4, 4.2, 2, (len(right) + 1) // 2, sharey=True, sharex=True)
+    figure, grid = pic.picture(
+        6.4, 4.2, 2, (len(right) + 1) // 2, sharey=True, sharex=True
+    )
     for axes, (name, shares) in zip(grid.flat, right.items(), strict=True):
         heads_ = np.arange(1, len(np.asarray(shares)) + 1)
-        axes.bar(heads_, shares, color=QUERY, width=0.7)
-        axes.axhline(whole, color=INK, linewidth=1, linestyle="--")
+        axes.bar(heads_, shares, color=pic.QUERY, width=0.7)
+        axes.axhline(whole, color=pic.INK, linewidth=1, linestyle="--")
         axes.set_title(name, loc="center")
         axes.set_xticks(heads_)
         axes.set_ylim(0, 1.05)

@@ -5,32 +5,24 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tested_transformer.draw.picture import (
-    FAINT,
-    KEY,
-    QUERY,
-    SERIES,
-    Picture,
-    picture,
-    styled,
-)
+from tested_transformer.draw import picture as pic
 
 MARKERS = "os^Dv"
 
 
-@styled
+@pic.styled
 def operations(
     n: ArrayLike,
     counts: Mapping[str, ArrayLike],
     d: int,
     lines: Mapping[str, ArrayLike],
-) -> Picture:
+) -> pic.Picture:
     """Counted multiplications as points over n, formulas as lines, n = d dotted."""
-    figure, ((axes,),) = picture(5.8, 4.2)
-    axes.axvline(d, color=FAINT, linestyle=":")
+    figure, ((axes,),) = pic.picture(5.8, 4.2)
+    axes.axvline(d, color=pic.FAINT, linestyle=":")
     for i, (name, values) in enumerate(counts.items()):
-        axes.plot(n, lines[name], color=SERIES[i])
-        axes.plot(n, values, MARKERS[i], color=SERIES[i], label=name)
+        axes.plot(n, lines[name], color=pic.SERIES[i])
+        axes.plot(n, values, MARKERS[i], color=pic.SERIES[i], label=name)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(n, [f"{x:,}" for x in n])
@@ -40,12 +32,12 @@ def operations(
     return figure
 
 
-@styled
-def paths(n: Sequence[int], lengths: Mapping[str, ArrayLike]) -> Picture:
+@pic.styled
+def paths(n: Sequence[int], lengths: Mapping[str, ArrayLike]) -> pic.Picture:
     """How many steps lie between the first word and the last, a line for each layer."""
-    figure, ((axes,),) = picture(5.8, 3.8)
+    figure, ((axes,),) = pic.picture(5.8, 3.8)
     for i, (name, values) in enumerate(lengths.items()):
-        axes.plot(n, values, MARKERS[i] + "-", color=SERIES[i], label=name)
+        axes.plot(n, values, MARKERS[i] + "-", color=pic.SERIES[i], label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(n, n)
@@ -57,16 +49,16 @@ def paths(n: Sequence[int], lengths: Mapping[str, ArrayLike]) -> Picture:
     return figure
 
 
-@styled
+@pic.styled
 def shares(
     n: ArrayLike, parts: Mapping[str, ArrayLike], marks: Mapping[str, float]
-) -> Picture:
+) -> pic.Picture:
     """Shares of one whole, stacked, against a length; `marks` are lengths with a name."""
-    figure, ((axes,),) = picture(5.8, 3.8)
+    figure, ((axes,),) = pic.picture(5.8, 3.8)
     bottom = np.zeros(len(np.asarray(n)))
     for i, (name, values) in enumerate(parts.items()):
         top = bottom + values
-        axes.fill_between(n, bottom, top, color=SERIES[i], label=name, linewidth=0)
+        axes.fill_between(n, bottom, top, color=pic.SERIES[i], label=name, linewidth=0)
         bottom = top
     for name, length in marks.items():
         axes.axvline(length, color="white", linestyle="--")
@@ -82,11 +74,11 @@ def shares(
     return figure
 
 
-@styled
-def boxes(counts: Mapping[str, float]) -> Picture:
+@pic.styled
+def boxes(counts: Mapping[str, float]) -> pic.Picture:
     """A bar for each part of a model, its million parameters beside it."""
-    figure, ((axes,),) = picture(6.2, 0.8 + 0.42 * len(counts))
-    bars = axes.barh(list(counts), list(counts.values()), color=QUERY, height=0.7)
+    figure, ((axes,),) = pic.picture(6.2, 0.8 + 0.42 * len(counts))
+    bars = axes.barh(list(counts), list(counts.values()), color=pic.QUERY, height=0.7)
     axes.bar_label(bars, fmt="{:.2f}", padding=4)
     axes.invert_yaxis()
     axes.set_xlim(0, 1.18 * max(counts.values()))
@@ -94,18 +86,18 @@ def boxes(counts: Mapping[str, float]) -> Picture:
     return figure
 
 
-@styled
+@pic.styled
 def intervals(
     sizes: Mapping[str, range], common: Sequence[int], marked: int
-) -> Picture:
+) -> pic.Picture:
     """Vocabulary sizes as bars, those in common as a band, one size as a line."""
-    figure, ((axes,),) = picture(6.4, 1.2 + 0.36 * len(sizes))
-    axes.axvspan(common[0], common[-1], color=FAINT, alpha=0.6, linewidth=0)
-    axes.axvline(marked, color=KEY, linestyle="--")
-    axes.annotate(f"{marked:,} stated", (marked, 1.01), color=KEY, ha="center",
+    figure, ((axes,),) = pic.picture(6.4, 1.2 + 0.36 * len(sizes))
+    axes.axvspan(common[0], common[-1], color=pic.FAINT, alpha=0.6, linewidth=0)
+    axes.axvline(marked, color=pic.KEY, linestyle="--")
+    axes.annotate(f"{marked:,} stated", (marked, 1.01), color=pic.KEY, ha="center",
         xycoords=("data", "axes fraction"), annotation_clip=False)  # fmt: skip
     for name, bar in sizes.items():
-        axes.barh(name, len(bar), left=bar[0], color=QUERY, height=0.6)
+        axes.barh(name, len(bar), left=bar[0], color=pic.QUERY, height=0.6)
     axes.invert_yaxis()
     axes.use_sticky_edges = False
     axes.autoscale_view(scaley=False)

@@ -5,28 +5,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw import picture as pic
 from tested_transformer.draw.interactive import Interactive
-from tested_transformer.draw.picture import (
-    FAINT,
-    INK,
-    KEY,
-    QUERY,
-    SERIES,
-    SIGNED,
-    WEIGHTS,
-    Picture,
-    picture,
-    styled,
-)
 
 
-@styled
-def heat(table: ArrayLike, name: str = "column") -> Picture:
+@pic.styled
+def heat(table: ArrayLike, name: str = "column") -> pic.Picture:
     """A table of positions as colours from -1 through 0 to 1, one row for each."""
     rows, columns = np.shape(table)
-    figure, ((axes,),) = picture(5.4, 1.0 + 4.3 * rows / columns)
+    figure, ((axes,),) = pic.picture(5.4, 1.0 + 4.3 * rows / columns)
     image = axes.imshow(
-        table, cmap=SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest"
+        table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest"
     )
     axes.set_xlabel(name)
     axes.set_ylabel("position")
@@ -34,15 +23,17 @@ def heat(table: ArrayLike, name: str = "column") -> Picture:
     return figure
 
 
-@styled
-def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> Picture:
+@pic.styled
+def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> pic.Picture:
     """Sine and cosine of some pairs, a panel for each (arrays: positions × pairs)."""
     sines, cosines = np.asarray(sines), np.asarray(cosines)
-    figure, panels = picture(5.4, 1.2 + 1.2 * len(names), rows=len(names), sharex=True)
+    figure, panels = pic.picture(
+        5.4, 1.2 + 1.2 * len(names), rows=len(names), sharex=True
+    )
     for i, (axes, name) in enumerate(zip(panels[:, 0], names, strict=True)):
-        axes.axhline(0, color=FAINT, linewidth=1)
-        axes.plot(sines[:, i], color=QUERY, label="sine")
-        axes.plot(cosines[:, i], color=KEY, linestyle="--", label="cosine")
+        axes.axhline(0, color=pic.FAINT, linewidth=1)
+        axes.plot(sines[:, i], color=pic.QUERY, label="sine")
+        axes.plot(cosines[:, i], color=pic.KEY, linestyle="--", label="cosine")
         axes.set_ylim(-1.15, 1.15)
         axes.set_yticks([-1, 0, 1])
         axes.set_title(name)
@@ -53,20 +44,20 @@ def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> Pictur
     return figure
 
 
-@styled
-def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> Picture:
+@pic.styled
+def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> pic.Picture:
     """Some pairs as hands of a clock, with arrows to position start and to start + k.
 
     Each pair is an array (positions × 2): the sine goes across, the cosine up.
     """
-    figure, (panels,) = picture(5.8, 3.2, columns=len(pairs))
+    figure, (panels,) = pic.picture(5.8, 3.2, columns=len(pairs))
     circle = np.linspace(0, 2 * np.pi, 200)
     for axes, (name, points) in zip(panels, pairs.items(), strict=True):
         points = np.asarray(points)
-        axes.plot(np.sin(circle), np.cos(circle), color=FAINT, linewidth=1)
+        axes.plot(np.sin(circle), np.cos(circle), color=pic.FAINT, linewidth=1)
         for position, (x, y) in enumerate(points):
             ends = position in (start, start + k)
-            colour = {start: QUERY, start + k: KEY}.get(position, INK)
+            colour = {start: pic.QUERY, start + k: pic.KEY}.get(position, pic.INK)
             if ends:
                 arrow = {
                     "arrowstyle": "-|>",
@@ -95,23 +86,23 @@ def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> Picture:
     return figure
 
 
-@styled
-def wavelengths(lengths: ArrayLike, limit: float) -> Picture:
+@pic.styled
+def wavelengths(lengths: ArrayLike, limit: float) -> pic.Picture:
     """The wavelength of each pair, with a line at a length of text."""
     lengths = np.asarray(lengths)
-    figure, ((axes,),) = picture(5.4, 3.4)
-    axes.plot(lengths, color=QUERY)
-    axes.axhline(limit, color=KEY, linestyle="--")
+    figure, ((axes,),) = pic.picture(5.4, 3.4)
+    axes.plot(lengths, color=pic.QUERY)
+    axes.axhline(limit, color=pic.KEY, linestyle="--")
     axes.annotate(
         f"{limit:g} positions",
         (0, limit),
         xytext=(0, 5),
         textcoords="offset points",
-        color=KEY,
+        color=pic.KEY,
     )
     ends = ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right"))
     for i, form, place, side in ends:
-        axes.plot(i, lengths[i], "o", color=QUERY)
+        axes.plot(i, lengths[i], "o", color=pic.QUERY)
         axes.annotate(
             f"{lengths[i]:{form}}",
             (i, lengths[i]),
@@ -126,24 +117,28 @@ def wavelengths(lengths: ArrayLike, limit: float) -> Picture:
     return figure
 
 
-@styled
-def offsets(dots: ArrayLike, reach: int) -> Picture:
+@pic.styled
+def offsets(dots: ArrayLike, reach: int) -> pic.Picture:
     """Dot products of one position with those up to `reach` before and after it."""
-    figure, ((axes,),) = picture(5.4, 3.1)
-    axes.plot(np.arange(-reach, reach + 1), dots, color=QUERY)
+    figure, ((axes,),) = pic.picture(5.4, 3.1)
+    axes.plot(np.arange(-reach, reach + 1), dots, color=pic.QUERY)
     axes.set_ylim(0, None)
     axes.set_xlabel("offset between the two positions")
     axes.set_ylabel("dot product")
     return figure
 
 
-@styled
-def lengths(squared: Mapping[str, ArrayLike]) -> Picture:
+@pic.styled
+def lengths(squared: Mapping[str, ArrayLike]) -> pic.Picture:
     """The squared length of every row, one curve for each table; the first on top."""
-    figure, ((axes,),) = picture(5.4, 3.1)
+    figure, ((axes,),) = pic.picture(5.4, 3.1)
     for i, (name, values) in enumerate(squared.items()):
         axes.plot(
-            values, color=SERIES[i], label=name, linewidth=1 if i else 3, zorder=3 - i
+            values,
+            color=pic.SERIES[i],
+            label=name,
+            linewidth=1 if i else 3,
+            zorder=3 - i,
         )
     axes.set_xlabel("position")
     axes.set_ylabel("squared length of the row")
@@ -151,11 +146,11 @@ def lengths(squared: Mapping[str, ArrayLike]) -> Picture:
     return figure
 
 
-@styled
-def shares(a: ArrayLike) -> Picture:
+@pic.styled
+def shares(a: ArrayLike) -> pic.Picture:
     """Attention weights between positions (queries × keys) as colours from 0 to 1."""
-    figure, ((axes,),) = picture(4.6, 3.9)
-    image = axes.imshow(a, cmap=WEIGHTS, vmin=0, vmax=1, interpolation="nearest")
+    figure, ((axes,),) = pic.picture(4.6, 3.9)
+    image = axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=1, interpolation="nearest")
     axes.set_xlabel("takes from position")
     axes.set_ylabel("position")
     ticks = range(0, len(np.asarray(a)), 4)

@@ -7,24 +7,16 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from tested_transformer.draw.picture import (
-    FAINT,
-    INK,
-    SERIES,
-    WEIGHTS,
-    Picture,
-    picture,
-    styled,
-)
+from tested_transformer.draw import picture as pic
 
 
-@styled
-def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> Picture:
+@pic.styled
+def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
     """One word in ever fewer pieces: a row for each step, a box for each piece.
 
     A box is as wide as its piece has characters.
     """
-    figure, ((axes,),) = picture(6.2, 0.5 + 0.5 * len(steps))
+    figure, ((axes,),) = pic.picture(6.2, 0.5 + 0.5 * len(steps))
     width = sum(map(len, steps[0]))
     for y, pieces in enumerate(steps):
         x = 0
@@ -37,7 +29,7 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> Picture:
                 len(piece) - 0.08,
                 0.8,
                 piece,
-                WEIGHTS(0.45 if new else 0.08),
+                pic.WEIGHTS(0.45 if new else 0.08),
             )
             x += len(piece)
     _bare(axes, width, len(steps))
@@ -45,21 +37,21 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> Picture:
     return figure
 
 
-@styled
+@pic.styled
 def lengths(
     n_merges: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mapping[str, float]
-) -> Picture:
+) -> pic.Picture:
     """Tokens to a word against the number of merges, one curve for each text.
 
     There are dotted lines at the named levels.
     """
-    figure, ((axes,),) = picture(6.2, 3.6)
+    figure, ((axes,),) = pic.picture(6.2, 3.6)
     for (name, curve), colour, style in zip(
-        curves.items(), SERIES, ("-", "--", "-."), strict=False
+        curves.items(), pic.SERIES, ("-", "--", "-."), strict=False
     ):
         axes.plot(n_merges, curve, color=colour, linestyle=style, label=name)
     for name, level in levels.items():
-        axes.axhline(level, color=FAINT, linewidth=1.5, linestyle=":")
+        axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
         axes.annotate(
             name,
             (np.max(n_merges), level),
@@ -78,13 +70,13 @@ def lengths(
     return figure
 
 
-@styled
-def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> Picture:
+@pic.styled
+def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> pic.Picture:
     """A batch as a grid of tokens, one row a sentence; hatched where not `real`."""
     real = np.asarray(real)
-    figure, ((axes,),) = picture(7.2, 0.5 + 0.6 * len(rows))
+    figure, ((axes,),) = pic.picture(7.2, 0.5 + 0.6 * len(rows))
     for (y, x), is_real in np.ndenumerate(real):
-        face, hatch = (WEIGHTS(0.2), "") if is_real else ("white", "////")
+        face, hatch = (pic.WEIGHTS(0.2), "") if is_real else ("white", "////")
         _box(
             axes,
             x + 0.04,
@@ -118,12 +110,14 @@ def _box(
             width,
             height,
             facecolor=face,
-            edgecolor=FAINT,
+            edgecolor=pic.FAINT,
             hatch=hatch,
             linewidth=1,
         )
     )
-    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", color=INK)
+    axes.text(
+        x + width / 2, y + height / 2, text, ha="center", va="center", color=pic.INK
+    )
 
 
 def _bare(axes: Axes, width: float, height: float) -> None:

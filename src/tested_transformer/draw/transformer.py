@@ -8,42 +8,34 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from numpy.typing import ArrayLike
 
+from tested_transformer.draw import picture as pic
 from tested_transformer.draw._walk import AXES, CHAPTERS, Step, Table, steps
 from tested_transformer.draw.interactive import Interactive, written
-from tested_transformer.draw.picture import (
-    FAINT,
-    INK,
-    KEY,
-    OUT,
-    QUERY,
-    SIGNED,
-    VALUE,
-    WEIGHTS,
-    Picture,
-    picture,
-    styled,
-    tiles,
-)
 
 STEP, TILE = 1.05, (0.2, 0.16)
 """Inches from one stop to the next, and of one number."""
 
-KINDS = {"table": OUT, "attention": QUERY, "feed-forward": VALUE, "norms": KEY}
+KINDS = {
+    "table": pic.OUT,
+    "attention": pic.QUERY,
+    "feed-forward": pic.VALUE,
+    "norms": pic.KEY,
+}
 """Colours of the kinds of boxes."""
 
 
-@styled
+@pic.styled
 def journey(
     source: Mapping[str, ArrayLike],
     target: Mapping[str, ArrayLike],
     across: str,
     words: Sequence[Sequence[str]],
-) -> Picture:
+) -> pic.Picture:
     """Tensors (length, width) on their way through the model, from the bottom up.
 
     The last of the source's column enters the target's at the stop named `across`.
     """
-    figure = Picture(figsize=(5.3, STEP * len(target) + 0.1))
+    figure = pic.Picture(figsize=(5.3, STEP * len(target) + 0.1))
     columns = [
         [_stop(figure, *stop, x, level) for level, stop in enumerate(stops.items())]
         for stops, x in ((source, 0.55), (target, 3.15))
@@ -53,7 +45,7 @@ def journey(
         for start, end in pairwise(stops):
             low, high = start.get_position(), end.get_position()
             middle = low.x0 + 0.1
-            _line(figure, (middle, low.y1 + title), (middle, high.y0), "-|>", INK)
+            _line(figure, (middle, low.y1 + title), (middle, high.y0), "-|>", pic.INK)
     for stops, sentence in zip(columns, words, strict=True):
         stops[0].set_yticks(range(len(sentence)), sentence)
         stops[0].tick_params(length=0, pad=2)
@@ -61,29 +53,31 @@ def journey(
     start, end = memory.get_position(), goal.get_position()
     level, aim = (start.y0 + start.y1) / 2, (end.y0 + end.y1) / 2
     bend = (start.x1 + end.x0) / 2
-    _line(figure, (start.x1, level), (bend, level), "-", KEY)
-    _line(figure, (bend, level), (bend, aim), "-", KEY)
-    _line(figure, (bend, aim), (end.x0, aim), "-|>", KEY)
+    _line(figure, (start.x1, level), (bend, level), "-", pic.KEY)
+    _line(figure, (bend, level), (bend, aim), "-", pic.KEY)
+    _line(figure, (bend, aim), (end.x0, aim), "-|>", pic.KEY)
     return figure
 
 
-def _stop(figure: Picture, name: str, values: ArrayLike, x: float, level: int) -> Axes:
+def _stop(
+    figure: pic.Picture, name: str, values: ArrayLike, x: float, level: int
+) -> Axes:
     """One tensor as coloured tiles, its name and shape above."""
     rows, columns = np.shape(values)
     wide, high = figure.get_size_inches()
     size = TILE[0] * columns / wide, TILE[1] * rows / high
     axes = figure.add_axes((x / wide, (0.1 + STEP * level) / high, *size))
     largest = np.abs(values).max()
-    axes.imshow(values, cmap=SIGNED, vmin=-largest, vmax=largest, aspect="auto")
+    axes.imshow(values, cmap=pic.SIGNED, vmin=-largest, vmax=largest, aspect="auto")
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.spines[:].set(visible=True, color=FAINT)
+    axes.spines[:].set(visible=True, color=pic.FAINT)
     axes.set_title(f"{name}  {rows} × {columns}", pad=3)
     return axes
 
 
 def _line(
-    figure: Picture,
+    figure: pic.Picture,
     start: tuple[float, float],
     end: tuple[float, float],
     style: str,
@@ -95,13 +89,13 @@ def _line(
     figure.add_artist(line)
 
 
-@styled
-def areas(parts: Mapping[str, Mapping[str, int]]) -> Picture:
+@pic.styled
+def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
     """Numbers of parameters as areas: a column for each part, cut into its boxes.
 
     The whole rectangle is the whole model.
     """
-    figure, ((axes,),) = picture(5.6, 4.2)
+    figure, ((axes,),) = pic.picture(5.6, 4.2)
     whole = sum(sum(boxes.values()) for boxes in parts.values())
     left = 0.0
     for part, boxes in parts.items():
@@ -123,12 +117,12 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> Picture:
     return figure
 
 
-@styled
-def uses(parts: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
+@pic.styled
+def uses(parts: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     """How much each use adds to each row of the table: a bar for a use and a word."""
-    figure, ((axes,),) = picture(5.6, 3.4)
+    figure, ((axes,),) = pic.picture(5.6, 3.4)
     places, thick = np.arange(len(words)), 0.8 / len(parts)
-    colours = (QUERY, KEY, VALUE)
+    colours = (pic.QUERY, pic.KEY, pic.VALUE)
     for i, (use, sizes) in enumerate(parts.items()):
         look = {"height": thick, "color": colours[i], "label": use}
         axes.barh(places + (i - (len(parts) - 1) / 2) * thick, sizes, **look)
@@ -139,13 +133,13 @@ def uses(parts: Mapping[str, ArrayLike], words: Sequence[str]) -> Picture:
     return figure
 
 
-@styled
+@pic.styled
 def guesses(
     percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]
-) -> Picture:
+) -> pic.Picture:
     """Probabilities in percent (length, vocabulary) of the next token, as tiles."""
-    figure, ((axes,),) = picture(5.2, 0.9 + 0.45 * len(read))
-    tiles(axes, np.round(percent), WEIGHTS, (0, 100), decimals=0)
+    figure, ((axes,),) = pic.picture(5.2, 0.9 + 0.45 * len(read))
+    pic.tiles(axes, np.round(percent), pic.WEIGHTS, (0, 100), decimals=0)
     axes.set_aspect("auto")
     axes.set_xticks(range(len(candidates)), candidates, rotation=45, ha="left")
     axes.set_yticks(range(len(read)), read)

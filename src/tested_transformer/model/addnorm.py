@@ -7,6 +7,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tested_transformer.checks import at_least, positive, share
+
 
 def layer_norm(
     x: Float[Tensor, "*B D"],
@@ -31,10 +33,8 @@ class LayerNorm(nn.Module):
 
     def __init__(self, d_model: int, eps: float = 1e-5, fused: bool = True) -> None:
         super().__init__()
-        if d_model < 1:
-            raise ValueError(f"d_model ({d_model}) must be at least 1")
-        if not eps > 0:
-            raise ValueError(f"eps ({eps}) must be positive")
+        at_least(1, d_model=d_model)
+        positive(eps=eps)
         self.weight = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps, self.fused = eps, fused
@@ -66,8 +66,7 @@ class AddNorm(nn.Module):
         fused: bool = True,
     ) -> None:
         super().__init__()
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout ({dropout}) must be at least 0 and below 1")
+        share(dropout=dropout)
         self.norm = LayerNorm(d_model, eps, fused)
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
@@ -87,7 +86,7 @@ def _run(sublayer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     y = sublayer(x)
     if not isinstance(y, Tensor):
         raise TypeError(f"sublayer must return a tensor, not a {type(y).__name__}")
-    if y.shape != x.shape:  # it would be broadcast without a word
+    if y.shape != x.shape:  # it would be broadcast silently
         shapes = f"{tuple(y.shape)} and {tuple(x.shape)}"
         raise ValueError(f"what sublayer returns must have the shape of x: {shapes}")
     return y

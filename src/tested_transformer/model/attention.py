@@ -7,6 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from tested_transformer.checks import share
+
 
 def attention(
     q: Float[Tensor, "*B Tq Dk"],
@@ -48,21 +50,11 @@ def fused_attention(
 def _check(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float
 ) -> None:
-    for name, x in (("q", q), ("k", k), ("v", v)):
-        if x.dim() < 2:
-            raise ValueError(
-                f"{name} of shape {tuple(x.shape)} must be (..., length, width)"
-            )
-    if q.size(-1) != k.size(-1):
-        raise ValueError(
-            f"queries and keys must have the same width: {q.size(-1)} and {k.size(-1)}"
-        )
-    if k.size(-2) != v.size(-2):
-        raise ValueError(
-            f"there must be one value for each key: {k.size(-2)} keys and {v.size(-2)} values"
-        )
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout ({dropout}) must be at least 0 and below 1")
+    """What PyTorch, or one of its kernels, would take silently."""
+    share(dropout=dropout)
+    if k.shape[-2:-1] != v.shape[-2:-1]:
+        found = f"keys {tuple(k.shape)}, values {tuple(v.shape)}"
+        raise ValueError(f"there must be one value for each key: {found}")
     if mask is None:
         return
     if mask.dtype != torch.bool:
@@ -70,6 +62,5 @@ def _check(
     scores = (*q.shape[:-1], k.size(-2))
     sizes = zip(reversed(mask.shape), reversed(scores), strict=False)
     if mask.dim() > len(scores) or any(m not in (1, s) for m, s in sizes):
-        raise ValueError(
-            f"mask of shape {tuple(mask.shape)} does not broadcast to the scores {scores}"
-        )
+        found = f"mask of shape {tuple(mask.shape)}"
+        raise ValueError(f"{found} does not broadcast to the scores {scores}")

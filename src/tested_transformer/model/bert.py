@@ -5,9 +5,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tested_transformer.checks import at_least
 from tested_transformer.config import Config
 from tested_transformer.model.addnorm import LayerNorm
-from tested_transformer.model.embedding import create_embedding_layer
+from tested_transformer.model.embedding import create_embedding_layer, look_up
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.feedforward import ACTIVATIONS
 from tested_transformer.model.linear import create_linear_layer
@@ -27,12 +28,11 @@ class Bert(nn.Module):
     ) -> None:
         super().__init__()
         c = self.config = config
-        if n_segments < 1:
-            raise ValueError(f"n_segments ({n_segments}) must be at least 1")
+        at_least(1, n_segments=n_segments)
         if not 0 <= first_position < c.max_len:
             rule = f"must be at least 0 and below max_len ({c.max_len})"
             raise ValueError(f"first_position ({first_position}) {rule}")
-        self.first_position = first_position
+        self.first_position, self.n_segments = first_position, n_segments
         self.tokens = create_embedding_layer(c.vocab_size, c.d_model)
         self.positions = LearnedPositions(c.max_len, c.d_model)
         self.segments = create_embedding_layer(n_segments, c.d_model)
@@ -60,8 +60,9 @@ class Bert(nn.Module):
         if segments.shape != ids.shape:
             shapes = f"{tuple(segments.shape)} and {tuple(ids.shape)}"
             raise ValueError(f"segments must have the shape of ids: {shapes}")
-        x = look_up(self.tokens, ids, "id") + look_up(
-            self.segments, segments, "segment"
+        x = look_up(self.tokens, ids, self.config.vocab_size, "id", "vocab_size")
+        x = x + look_up(
+            self.segments, segments, self.n_segments, "segment", "n_segments"
         )
         return self.dropout(self.norm(self.positions(x, self.first_position)))
 
@@ -123,8 +124,7 @@ class Classifier(nn.Module):
 
     def __init__(self, bert: Bert, n_classes: int) -> None:
         super().__init__()
-        if n_classes < 2:
-            raise ValueError(f"n_classes ({n_classes}) must be at least 2")
+        at_least(2, n_classes=n_classes)
         self.bert = bert
         like = bert.pooler.weight
         self.head = nn.Linear(bert.config.d_model, n_classes).to(like)
@@ -136,20 +136,6 @@ class Classifier(nn.Module):
     ) -> Float[Tensor, "B C"]:
         """A logit for each class."""
         return self.head(self.bert.pool(self.bert(ids, segments)))
-
-
-def look_up(
-    table: nn.Embedding, ids: Int[Tensor, "*B"], name: str
-) -> Float[Tensor, "*B D"]:
-    """The rows of a table, as they are; name says in errors what was looked up."""
-    if ids.dtype not in (torch.int64, torch.int32):
-        raise TypeError(f"{name}s must be int64 or int32, not {ids.dtype}")
-    try:
-        return table(ids)
-    except IndexError:  # looked for only now, so that good ids cost nothing
-        wrong = ids[(ids < 0) | (ids >= table.num_embeddings)][0].item()
-        rule = f"must be at least 0 and below {table.num_embeddings}"
-        raise IndexError(f"{name} ({wrong}) {rule}") from None
 
 
 BERT_BASE = Config(

@@ -1,5 +1,7 @@
 """The decoder in PyTorch: a layer and the stack."""
 
+from collections.abc import Callable
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -39,10 +41,24 @@ class DecoderLayer(nn.Module):
         self_mask hides the future, memory_mask the padding of the source.
         """
         _check_batch(x, memory)
-        x = self.addnorm_1(x, lambda x: self.self_attention(x, x, x, self_mask)[0])
-        x = self.addnorm_2(
-            x, lambda x: self.cross_attention(x, memory, memory, memory_mask)[0]
+        return self.steps(
+            x,
+            lambda x: self.self_attention(x, x, x, self_mask)[0],
+            lambda x: self.cross_attention(x, memory, memory, memory_mask)[0],
         )
+
+    def steps(
+        self,
+        x: Float[Tensor, "B T D"],
+        look_back: Callable[[Tensor], Tensor],
+        look_across: Callable[[Tensor], Tensor],
+    ) -> Float[Tensor, "B T D"]:
+        """The three sub-layers: where keys and values come from, the two looks know.
+
+        In `forward` they are calculated, in decoding they come out of a cache.
+        """
+        x = self.addnorm_1(x, look_back)
+        x = self.addnorm_2(x, look_across)
         return self.addnorm_3(x, self.feed_forward)
 
 
@@ -73,10 +89,8 @@ class Decoder(nn.Module):
 
 
 def _check_batch(x: Tensor, memory: Tensor) -> None:
-    if x.size(0) != memory.size(
-        0
-    ):  # one memory for several sentences would be repeated
-        raise ValueError(
-            "x and memory must be equally many sentences:"
-            f" {x.size(0)} and {memory.size(0)}"
-        )
+    """One memory for several sentences would be repeated silently."""
+    batch, sources = x.size(0), memory.size(0)
+    if batch != sources:
+        rule = "must be equally many sentences"
+        raise ValueError(f"x and memory {rule}: {batch} and {sources}")

@@ -1,11 +1,14 @@
 """Token embeddings in PyTorch, for the input and for the output."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from tested_transformer.checks import at_least, ids_within
 
 
 def create_embedding_layer(vocab_size: int, d_model: int) -> nn.Embedding:
@@ -14,9 +17,7 @@ def create_embedding_layer(vocab_size: int, d_model: int) -> nn.Embedding:
     They are drawn around 0 with standard deviation 1/√d_model, so that a row
     has a length of about 1, whatever its width.
     """
-    for name, size in (("vocab_size", vocab_size), ("d_model", d_model)):
-        if size < 1:
-            raise ValueError(f"{name} ({size}) must be at least 1")
+    at_least(1, vocab_size=vocab_size, d_model=d_model)
     layer = nn.Embedding(vocab_size, d_model)
     nn.init.normal_(layer.weight, mean=0.0, std=1 / math.sqrt(d_model))
     return layer
@@ -26,7 +27,7 @@ class Embedding(nn.Module):
     """One table for both ends of the model (paper, Section 3.4).
 
     Called with ids it gives their rows times √d_model; `logits` compares vectors
-    with all rows. Ids are int64 or int32; one outside the table is an IndexError.
+    with all rows. Ids are int64 or int32; on the CPU one outside is an IndexError.
     """
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
@@ -36,15 +37,12 @@ class Embedding(nn.Module):
     def forward(self, ids: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
         """For each id its row, times √d_model."""
         vocab_size, d_model = self.weight.shape
-        if ids.dtype not in (torch.int64, torch.int32):
-            raise TypeError(f"ids must be int64 or int32, not {ids.dtype}")
-        try:
-            rows = F.embedding(ids, self.weight)  # (*B, T) -> (*B, T, D)
-        except IndexError:  # looked for only now, so that good ids cost nothing
-            wrong = ids[(ids < 0) | (ids >= vocab_size)][0].item()
-            rule = f"must be at least 0 and below vocab_size ({vocab_size})"
-            raise IndexError(f"id ({wrong}) {rule}") from None
+        rows = look_up(self.rows, ids, vocab_size, "id", "vocab_size")
         return rows * math.sqrt(d_model)
+
+    def rows(self, ids: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
+        """The rows as they stand in the table."""
+        return F.embedding(ids, self.weight)
 
     def logits(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B V"]:
         """How well each vector fits each row of the table, unscaled: x Eᵀ."""
@@ -53,3 +51,20 @@ class Embedding(nn.Module):
     def extra_repr(self) -> str:
         """Both sizes, for `print(model)`."""
         return "{}, {}".format(*self.weight.shape)
+
+
+def look_up(
+    table: Callable[[Tensor], Tensor],
+    ids: Int[Tensor, "*B"],
+    size: int,
+    name: str,
+    what: str,
+) -> Float[Tensor, "*B D"]:
+    """The rows that table gives for ids, which are called name in errors, size what."""
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"{name}s must be int64 or int32, not {ids.dtype}")
+    try:
+        return table(ids)
+    except IndexError:
+        ids_within(ids, size, name, what)
+        raise

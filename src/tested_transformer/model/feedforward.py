@@ -3,6 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tested_transformer.checks import at_least
 from tested_transformer.model.linear import create_linear_layer
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
@@ -17,9 +18,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, activation: str = "relu") -> None:
         super().__init__()
-        for name, size in (("d_model", d_model), ("d_ff", d_ff)):
-            if size < 1:
-                raise ValueError(f"{name} ({size}) must be at least 1")
+        at_least(1, d_model=d_model, d_ff=d_ff)
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation ({activation!r}) must be 'relu' or 'gelu'")
         self.w_1 = create_linear_layer(d_model, d_ff)
@@ -28,7 +27,4 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Widen, activate, narrow."""
-        width, d_model = x.size(-1), self.w_1.in_features
-        if width != d_model:
-            raise ValueError(f"the width of x ({width}) must be d_model ({d_model})")
         return self.w_2(self.activation(self.w_1(x)))  # (*B, D) -> (*B, F) -> (*B, D)

@@ -5,8 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tested_transformer.config import Config
-from tested_transformer.model.bert import look_up
-from tested_transformer.model.embedding import create_embedding_layer
+from tested_transformer.model.embedding import create_embedding_layer, look_up
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.positions import LearnedPositions
@@ -31,7 +30,9 @@ class Gpt(nn.Module):
 
         Padding stands on the right, where no token looks, so it needs no mask.
         """
-        x = self.positions(look_up(self.tokens, ids, "id"))
+        x = self.positions(
+            look_up(self.tokens, ids, self.config.vocab_size, "id", "vocab_size")
+        )
         x = self.decoder(x, causal_mask(ids.size(1), ids.device))
         return F.linear(x, self.tokens.weight)
 

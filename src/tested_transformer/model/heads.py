@@ -3,6 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tested_transformer.checks import at_least, share
 from tested_transformer.model.attention import attention, fused_attention
 from tested_transformer.model.linear import create_linear_layer
 
@@ -46,37 +47,45 @@ class MultiHeadAttention(nn.Module):
 
         mask is (Tq, Tk), or has four axes that broadcast to (B, H, Tq, Tk).
         """
-        self._check_inputs(query, key, value, mask)
-        q, k, v = (
-            split_heads(project(x), self.n_heads)
-            for project, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
-        )
+        _check_batch(query, key, value, mask)
+        q, k, v = self.queries(query), self.keys(key), self.values(value)
+        return self.attend(q, k, v, mask, need_weights)
+
+    def queries(
+        self, x: Float[Tensor, "B T D"], offset: int = 0
+    ) -> Float[Tensor, "B H T Dk"]:
+        """What each row asks for, in every head.
+
+        Rows stand at the positions offset, offset + 1 …; offset is above 0 where
+        earlier tokens are cached. Here it changes nothing; in a subclass it may.
+        """
+        return split_heads(self.w_q(x), self.n_heads)
+
+    def keys(
+        self, x: Float[Tensor, "B T D"], offset: int = 0
+    ) -> Float[Tensor, "B H T Dk"]:
+        """What each row is found by, in every head; offset as in `queries`."""
+        return split_heads(self.w_k(x), self.n_heads)
+
+    def values(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T Dv"]:
+        """What each row hands over where it is looked at, in every head."""
+        return split_heads(self.w_v(x), self.n_heads)
+
+    def attend(
+        self,
+        q: Float[Tensor, "B H Tq Dk"],
+        k: Float[Tensor, "B H Tk Dk"],
+        v: Float[Tensor, "B H Tk Dv"],
+        mask: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Float[Tensor, "B Tq D"], Float[Tensor, "B H Tq Tk"] | None]:
+        """Attention in every head, then join and project: returns (out, weights)."""
         dropout = self.dropout if self.training else 0.0
         if need_weights or not self.fused:
             out, weights = attention(q, k, v, mask, dropout)
         else:
             out, weights = fused_attention(q, k, v, mask, dropout), None
         return self.w_o(join_heads(out)), weights if need_weights else None
-
-    def _check_inputs(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-    ) -> None:
-        d_model = self.w_q.in_features
-        for name, x in (("query", query), ("key", key), ("value", value)):
-            if x.dim() != 3 or x.size(-1) != d_model:
-                shape = tuple(x.shape)
-                rule = f"must be (batch, length, {d_model})"
-                raise ValueError(f"{name} of shape {shape} {rule}")
-        sizes = [x.size(0) for x in (query, key, value)]
-        if any(size != sizes[0] for size in sizes):
-            raise ValueError(
-                f"query, key and value must have the same batch size, not {sizes}"
-            )
-        if mask is not None and mask.dim() not in (2, 4):
-            raise ValueError(
-                f"mask of shape {tuple(mask.shape)} must have two axes (queries, keys)"
-                " or four (batch, heads, queries, keys)"
-            )
 
 
 def split_heads(x: Float[Tensor, "B T W"], n_heads: int) -> Float[Tensor, "B H T W/H"]:
@@ -96,11 +105,25 @@ def _check_sizes(
     d_model: int, n_heads: int, d_k: int | None, d_v: int | None, dropout: float
 ) -> None:
     sizes = {"d_model": d_model, "n_heads": n_heads, "d_k": d_k, "d_v": d_v}
-    for name, size in sizes.items():
-        if size is not None and size < 1:
-            raise ValueError(f"{name} ({size}) must be at least 1")
+    at_least(1, **{name: size for name, size in sizes.items() if size is not None})
+    share(dropout=dropout)
     if (d_k is None or d_v is None) and d_model % n_heads:
         rule = f"n_heads ({n_heads}) must divide d_model ({d_model})"
         raise ValueError(f"{rule}, or give d_k and d_v")
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout ({dropout}) must be at least 0 and below 1")
+
+
+def _check_batch(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> None:
+    """What PyTorch would broadcast silently."""
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if x.dim() != 3:
+            rule = "must have three axes (batch, length, width)"
+            raise ValueError(f"{name} of shape {tuple(x.shape)} {rule}")
+    sizes = [x.size(0) for x in (query, key, value)]
+    if any(size != sizes[0] for size in sizes):
+        rule = "query, key and value must have the same batch size"
+        raise ValueError(f"{rule}, not {sizes}")
+    if mask is not None and mask.dim() not in (2, 4):
+        rule = "two axes (queries, keys) or four (batch, heads, queries, keys)"
+        raise ValueError(f"mask of shape {tuple(mask.shape)} must have {rule}")

@@ -4,13 +4,14 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from tested_transformer.checks import at_least
+
 
 def causal_mask(
     n: int, device: torch.device | str | None = None
 ) -> Bool[Tensor, "{n} {n}"]:
     """Each of n tokens may look at itself and at those before it (paper, 3.2.3)."""
-    if n < 1:
-        raise ValueError(f"n ({n}) must be at least 1")
+    at_least(1, n=n)
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tested_transformer.checks import at_least
 from tested_transformer.config import Config
 from tested_transformer.model.bert import BERT_BASE
 from tested_transformer.model.encoder import Encoder
@@ -40,11 +41,8 @@ class VisionTransformer(nn.Module):
         self, config: Config, size: int, n_classes: int, channels: int = 3
     ) -> None:
         super().__init__()
-        for name, value in (("size", size), ("channels", channels)):
-            if value < 1:
-                raise ValueError(f"{name} ({value}) must be at least 1")
-        if n_classes < 2:
-            raise ValueError(f"n_classes ({n_classes}) must be at least 2")
+        at_least(1, size=size, channels=channels)
+        at_least(2, n_classes=n_classes)
         c, self.size = config, size
         self.embedding = create_linear_layer(channels * size * size, c.d_model)
         self.class_token = nn.Parameter(torch.zeros(c.d_model))

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tested_transformer.checks import at_least, share
+
 
 def sinusoids(
     n: int, d_model: int, dtype: torch.dtype | None = None
@@ -16,8 +18,7 @@ def sinusoids(
     Positions are 0 … n-1. An odd width ends with a lone sine.
     Calculated in float64, then rounded once to dtype (PyTorch's default if not given).
     """
-    if n < 1 or d_model < 1:
-        raise ValueError(f"n ({n}) and d_model ({d_model}) must be at least 1")
+    at_least(1, n=n, d_model=d_model)
     position = torch.arange(n, dtype=torch.float64, device="cpu")
     column = torch.arange(d_model, dtype=torch.float64, device="cpu")
     omega = 10000.0 ** (-2 * (column // 2) / d_model)
@@ -62,10 +63,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_len: int, d_model: int, dropout: float = 0.0) -> None:
         super().__init__()
-        if max_len < 1 or d_model < 1:
-            raise ValueError(
-                f"max_len ({max_len}) and d_model ({d_model}) must be at least 1"
-            )
+        at_least(1, max_len=max_len, d_model=d_model)
         self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
         self.dropout = _dropout(dropout)
 
@@ -84,8 +82,7 @@ def _rows(table: Tensor, x: Tensor, offset: int) -> Tensor:
     (max_len, d_model), (length, width) = table.shape, x.shape[-2:]
     if width != d_model:
         raise ValueError(f"the width of x ({width}) must be d_model ({d_model})")
-    if offset < 0:
-        raise ValueError(f"offset ({offset}) must be at least 0")
+    at_least(0, offset=offset)
     if offset + length > max_len:
         raise ValueError(
             f"offset ({offset}) + length ({length}) must not exceed max_len ({max_len})"
@@ -94,6 +91,5 @@ def _rows(table: Tensor, x: Tensor, offset: int) -> Tensor:
 
 
 def _dropout(p: float) -> nn.Dropout:
-    if not 0 <= p < 1:
-        raise ValueError(f"dropout ({p}) must be at least 0 and below 1")
+    share(dropout=p)
     return nn.Dropout(p)

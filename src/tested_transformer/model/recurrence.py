@@ -6,7 +6,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tested_transformer.config import Config
+from tested_transformer.checks import at_least
+from tested_transformer.config import SpecialIds
+
+PAD, BOS = SpecialIds().pad, SpecialIds().bos
 
 
 class Recurrence(nn.Module):
@@ -18,9 +21,7 @@ class Recurrence(nn.Module):
 
     def __init__(self, d_in: int, d_model: int) -> None:
         super().__init__()
-        for name, size in (("d_in", d_in), ("d_model", d_model)):
-            if size < 1:
-                raise ValueError(f"{name} ({size}) must be at least 1")
+        at_least(1, d_in=d_in, d_model=d_model)
         self.input = nn.Linear(d_in, d_model)
         self.hidden = nn.Linear(d_model, d_model, bias=False)
 
@@ -50,8 +51,7 @@ class EncoderDecoder(nn.Module):
         look: Callable[[Tensor, Tensor], Tensor] | None = None,
     ) -> None:
         super().__init__()
-        if vocab_size < 1:
-            raise ValueError(f"vocab_size ({vocab_size}) must be at least 1")
+        at_least(1, vocab_size=vocab_size)
         self.encoder = Recurrence(d_model, d_model)
         self.decoder = Recurrence(d_model, d_model)
         self.embedding = nn.Embedding(vocab_size, d_model)
@@ -60,11 +60,9 @@ class EncoderDecoder(nn.Module):
 
     def encode(self, source: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
         """The encoder's state after each token. Sources have no padding."""
-        if (source == Config.pad_id).any():
+        if (source == PAD).any():
             rule = "the last state would be that after the padding"
-            raise ValueError(
-                f"source must not contain pad_id ({Config.pad_id}): {rule}"
-            )
+            raise ValueError(f"source must not contain pad_id ({PAD}): {rule}")
         x = self.embedding(source)
         return self.encoder(x, torch.zeros_like(x[:, 0]))
 
@@ -97,11 +95,10 @@ class EncoderDecoder(nn.Module):
 
         What comes after a first EOS means nothing.
         """
-        if length < 1:
-            raise ValueError(f"length ({length}) must be at least 1")
+        at_least(1, length=length)
         memory = self.encode(source)
         state = memory[:, -1]
-        tokens = [source.new_full((len(source), 1), Config.bos_id)]
+        tokens = [source.new_full((len(source), 1), BOS)]
         for _ in range(length):
             logits, state = self.decode(tokens[-1], state, memory)
             tokens.append(logits.argmax(-1))

@@ -1,28 +1,18 @@
-"""JSON files: written whole or not at all, and refused in words if they are wrong."""
+"""Files of tokenisers: JSON that says what kind of tokeniser it is."""
 
 import json
 import os
-from pathlib import Path
 from typing import Any
+
+from tested_transformer import files
 
 VERSION = 1
 
 
 def write(path: str | os.PathLike[str], kind: str, name: str, content: Any) -> None:
-    """Write one named content beside its kind.
-
-    The file appears under its name only when it is complete.
-    """
-    path = Path(path)
-    text = json.dumps(
-        {"kind": kind, "version": VERSION, name: content}, ensure_ascii=False
-    )
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    """Write one named content beside its kind."""
+    saved = {"kind": kind, "version": VERSION, name: content}
+    files.write(path, json.dumps(saved, ensure_ascii=False).encode())
 
 
 def read(path: str | os.PathLike[str], kind: str, name: str) -> list[Any]:
@@ -30,12 +20,9 @@ def read(path: str | os.PathLike[str], kind: str, name: str) -> list[Any]:
 
     A ValueError says what else the file is.
     """
-    try:
-        saved = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no saved {kind}: not JSON ({error})") from None
-    if not isinstance(saved, dict) or saved.get("kind") != kind:
-        found = saved.get("kind") if isinstance(saved, dict) else type(saved).__name__
+    saved = files.read_json(path, f"saved {kind}")
+    if saved.get("kind") != kind:
+        found = saved.get("kind")
         raise ValueError(f"{path} is no saved {kind}: its kind is {found!r}")
     if saved.get("version") != VERSION:
         found = f"has version {saved.get('version')!r}"

@@ -13,12 +13,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 from jaxtyping import Int
 
-from tested_transformer.config import Config
+from tested_transformer.checks import at_least
+from tested_transformer.config import SpecialIds
 from tested_transformer.text import _files
 from tested_transformer.text._checks import checked, in_range, require_many
 from tested_transformer.text.pairs import Pairs, merge
 
-PAD, BOS, EOS, UNK = Config.pad_id, Config.bos_id, Config.eos_id, Config.unk_id
+PAD, BOS, EOS, UNK = SpecialIds()
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 """Special tokens at their ids. Text is never looked up here: nobody can type one."""
 
@@ -51,6 +52,8 @@ class Vocabulary:
 
     The first four positions are the special tokens.
     """
+
+    special_ids = SpecialIds()
 
     def __init__(self, tokens: Iterable[str]) -> None:
         self.tokens = [*SPECIALS, *tokens]
@@ -117,6 +120,8 @@ class BytePairEncoding:
     pair of ids to the id 260 + k.
     """
 
+    special_ids = SpecialIds()
+
     def __init__(self, merges: Iterable[tuple[int, int]]) -> None:
         self.tokens = [b""] * len(SPECIALS) + [bytes([byte]) for byte in BYTES]
         self._joined: dict[tuple[int, int], int] = {}
@@ -147,8 +152,7 @@ class BytePairEncoding:
         than `n_merges` if no pair is left.
         """
         require_many(texts, "texts")
-        if n_merges < 0:
-            raise ValueError(f"n_merges ({n_merges}) must be at least 0")
+        at_least(0, n_merges=n_merges)
         counts = Counter(piece for text in texts for piece in split(text))
         pairs = Pairs({_byte_ids(piece): n for piece, n in counts.items()})
         queue = [(-n, pair) for pair, n in pairs.counts.items()]
@@ -221,6 +225,8 @@ class WordPiece:
     A word that cannot be cut into known pieces becomes `<unk>` as a whole, and white
     space is lost.
     """
+
+    special_ids = SpecialIds()
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -313,8 +319,7 @@ def truncate(ids: Iterable[int], max_len: int, eos_id: int = EOS) -> list[int]:
 
     One token more of the text goes to make room for it.
     """
-    if max_len < 1:
-        raise ValueError(f"max_len ({max_len}) must be at least 1")
+    at_least(1, max_len=max_len)
     ids = list(ids)
     if len(ids) > max_len and ids[-1] == eos_id:
         return [*ids[: max_len - 1], eos_id]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
+from tested_transformer.checks import at_least
 from tested_transformer.text._checks import require_many
 
 
@@ -68,8 +69,7 @@ def neighbours(
 
     Each pair comes in both directions: centres, and their neighbours.
     """
-    if window < 1:
-        raise ValueError(f"window ({window}) must be at least 1")
+    at_least(1, window=window)
     places = np.arange(length)
     distance = abs(places[:, None] - places)
     return np.nonzero((distance > 0) & (distance <= window))
@@ -207,8 +207,7 @@ def _require(
     **least: tuple[int, int],
 ) -> None:
     for name, (value, allowed) in least.items():
-        if value < allowed:
-            raise ValueError(f"{name} ({value}) must be at least {allowed}")
+        at_least(allowed, **{name: value})
     if not len(texts) or min(map(len, texts)) == 0:
         raise ValueError(f"{len(texts)} texts, and none may be empty: nothing to learn")
     lowest, highest = min(map(min, texts)), max(map(max, texts))

@@ -1,8 +1,4 @@
-"""Models on disk: safetensors for the weights, JSON for the rest, nothing that runs.
-
-A file appears under its name only when it is complete, and survives a power cut: it is
-written beside itself, synced, and renamed.
-"""
+"""Models on disk: safetensors for the weights, JSON for the rest, nothing that runs."""
 
 import json
 import os
@@ -17,15 +13,10 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from tested_transformer.config import Config
+from tested_transformer.files import read_json, write, write_json
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text.tokens import BytePairEncoding
-
-CONFIG, TOKENS, MODEL, STATE = (
-    "config.json",
-    "tokens.json",
-    "model.safetensors",
-    "last.safetensors",
-)
+from tested_transformer.training.folder import CONFIG, MODEL, TOKENS
 
 
 def save(
@@ -39,9 +30,10 @@ def save(
     weights, under the model's own names, are written in place of its own (an average).
     """
     folder = Path(folder)
+    if tokens is not None:
+        check_tokens(tokens, model.config, folder / TOKENS)
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(asdict(model.config), indent=1)
-    write(folder / CONFIG, text.encode())
+    write_json(folder / CONFIG, asdict(model.config))
     if tokens is not None:
         tokens.save(folder / TOKENS)
     write_tensors(folder / MODEL, weights or model.state_dict(), {})
@@ -59,15 +51,25 @@ def load(
     load_weights(model, tensors, folder / MODEL)
     tokens = folder / TOKENS
     loaded = BytePairEncoding.load(tokens) if tokens.exists() else None
-    if loaded is not None and loaded.vocab_size > model.config.vocab_size:
-        sizes = f"{loaded.vocab_size} tokens, the model {model.config.vocab_size}"
-        raise ValueError(f"{tokens} does not belong to the model: it has {sizes}")
+    if loaded is not None:
+        check_tokens(loaded, model.config, tokens)
     return model.eval(), loaded
+
+
+def check_tokens(tokens: BytePairEncoding, config: Config, name: object) -> None:
+    """A tokeniser and a model must mean the same by an id."""
+    rule = f"{name} does not belong to the model: it has"
+    if tokens.vocab_size > config.vocab_size:
+        sizes = f"{tokens.vocab_size} tokens, the model {config.vocab_size}"
+        raise ValueError(f"{rule} {sizes}")
+    if tokens.special_ids != config.special_ids:
+        ids = f"{tokens.special_ids}, the model {config.special_ids}"
+        raise ValueError(f"{rule} {ids}")
 
 
 def load_config(path: Path) -> Config:
     """The Config in a JSON file. A ValueError says what is wrong with the file."""
-    saved = read_json(path)
+    saved = read_json(path, "checkpoint")
     unknown = sorted(set(saved) - {field.name for field in fields(Config)})
     if unknown:
         raise ValueError(f"{path} has fields that no Config has: {', '.join(unknown)}")
@@ -93,33 +95,6 @@ def load_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Path) 
     model.load_state_dict(dict(tensors))
 
 
-def write(path: Path, content: bytes) -> None:
-    """Put content under that name: whole, or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(unfinished, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    if os.name == "posix":  # the new name, too, must survive a power cut
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def sweep(folder: Path) -> list[Path]:
-    """Remove the unfinished files that a killed run left behind, and return them."""
-    stale = sorted(folder.glob(".*.tmp"))
-    for path in stale:
-        path.unlink(missing_ok=True)
-    return stale
-
-
 def write_tensors(
     path: Path, tensors: Mapping[str, Tensor], state: Mapping[str, Any]
 ) -> None:
@@ -133,24 +108,10 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """What `write_tensors` wrote. A damaged or foreign file raises a ValueError."""
     try:
         with safe_open(path, "pt") as file:
-            state = (file.metadata() or {}).get("state", "{}")
-            return {name: file.get_tensor(name) for name in file.keys()}, json.loads(  # noqa: SIM118
-                state
-            )
+            state = json.loads((file.metadata() or {}).get("state", "{}"))
+            names = file.keys()
+            return {name: file.get_tensor(name) for name in names}, state
     except FileNotFoundError:
         raise FileNotFoundError(f"no such checkpoint: {path}") from None
     except (SafetensorError, ValueError) as error:
         raise ValueError(f"{path} is damaged or no safetensors file: {error}") from None
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """An object from a JSON file. A ValueError names a file that is something else."""
-    try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"no such checkpoint: {path}") from None
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged or not JSON: {error}") from None
-    if not isinstance(saved, dict):
-        raise ValueError(f"{path} must hold one object, not {type(saved).__name__}")
-    return saved

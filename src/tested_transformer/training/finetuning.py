@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from tested_transformer.model.bert import Classifier
 from tested_transformer.training.adam import create_adam
+from tested_transformer.training.schedule import ramp
 
 
 def fine_tune(
@@ -28,8 +29,8 @@ def fine_tune(
     adam, losses = create_adam(model.parameters()), []
     rng = np.random.default_rng(seed)
     for step in range(1, steps + 1):
-        rise, fall = step / (0.1 * steps), (steps - step + 1) / (0.9 * steps)
-        adam.param_groups[0]["lr"] = lr * min(rise, fall, 1.0)
+        share = ramp(step, steps, 0.1 * steps, 0.9 * steps)
+        adam.param_groups[0]["lr"] = lr * share
         batch = rng.choice(len(texts), size, replace=False)
         loss = F.cross_entropy(model(texts[batch]), labels[batch])
         adam.zero_grad()

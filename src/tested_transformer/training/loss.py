@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tested_transformer.checks import ids_within, share
+
 
 def smoothed_loss(
     logits: Float[Tensor, "*B V"],
@@ -17,38 +19,37 @@ def smoothed_loss(
     reduction is "mean" or "sum"; targets that are pad_id do not count. Where batches
     or processes share a step, divide the sum by the tokens of all of them.
     """
-    _check(logits, targets, smoothing, reduction)
+    _check(targets, pad_id, smoothing, reduction)
     real = targets != pad_id
-    if not real.all():  # a row of padding would cost as much as any other
-        logits, targets = logits[real], targets[real]  # (*B, V) -> (N, V)
-    if reduction == "mean" and not len(logits):
-        raise ValueError(f"all targets are pad_id ({pad_id}): no token has a loss")
     dtype = torch.promote_types(logits.dtype, torch.float32)  # no half precision
     log_p = logits.log_softmax(-1, dtype=dtype)
-    losses = -(1 - smoothing) * _pick(log_p, targets) - smoothing * log_p.mean(-1)
+    right = _pick(log_p, targets.masked_fill(~real, 0))
+    losses = -(1 - smoothing) * right - smoothing * log_p.mean(-1)
+    if not losses[~real].isfinite().all():  # so that no NaN comes back from padding
+        return smoothed_loss(logits[real], targets[real], pad_id, smoothing, reduction)
+    losses = losses[real]  # (*B) -> (N)
     return losses.mean() if reduction == "mean" else losses.sum()
 
 
-def _pick(log_p: Tensor, targets: Tensor) -> Tensor:
+def _pick(
+    log_p: Float[Tensor, "*B V"], targets: Int[Tensor, "*B"]
+) -> Float[Tensor, "*B"]:
+    """The log-probability of each target."""
+    if log_p.shape[:-1] != targets.shape:  # gather takes a part of the rows silently
+        shapes = f"targets {tuple(targets.shape)}, logits {tuple(log_p.shape)}"
+        raise ValueError(f"there must be a target for each row of logits: {shapes}")
     try:
         return log_p.gather(-1, targets.long().unsqueeze(-1)).squeeze(-1)
-    except (IndexError, RuntimeError):  # looked for only now: good ids cost nothing
-        wrong = targets[(targets < 0) | (targets >= log_p.size(-1))]
-        if not len(wrong):
-            raise
-        rule = f"must be at least 0 and below the size of the logits ({log_p.size(-1)})"
-        raise IndexError(f"target ({wrong[0].item()}) {rule}") from None
+    except (IndexError, RuntimeError):
+        ids_within(targets, log_p.size(-1), "target", "the size of the logits")
+        raise
 
 
-def _check(logits: Tensor, targets: Tensor, smoothing: float, reduction: str) -> None:
-    if logits.shape[:-1] != targets.shape:
-        raise ValueError(
-            f"there must be a target for each row of logits: targets "
-            f"{tuple(targets.shape)}, logits {tuple(logits.shape)}"
-        )
+def _check(targets: Tensor, pad_id: int, smoothing: float, reduction: str) -> None:
     if targets.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"targets must be int64 or int32, not {targets.dtype}")
-    if not 0 <= smoothing < 1:
-        raise ValueError(f"smoothing ({smoothing}) must be at least 0 and below 1")
+    share(smoothing=smoothing)
     if reduction not in ("mean", "sum"):
         raise ValueError(f"reduction ({reduction!r}) must be 'mean' or 'sum'")
+    if reduction == "mean" and (targets == pad_id).all():
+        raise ValueError(f"all targets are pad_id ({pad_id}): no token has a loss")

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tested_transformer.checks import at_least, positive, share, whole
+from tested_transformer.training.schedule import ramp
+
 
 @dataclass(frozen=True)
 class Options:
@@ -12,6 +15,7 @@ class Options:
     make one step. The learning rate is rate_scale times the paper's (Section 5.3); in
     the last cooldown of `steps` it is taken to zero in a line, for which the paper has
     no counterpart.
+
     average is the decay of the exponential average of the weights, 0 for none; keep
     the number of epoch ends whose plain mean is tried at the end. Training stops after
     steps, epochs or minutes, or when patience validations brought nothing better.
@@ -41,21 +45,15 @@ class Options:
             value = getattr(self, name)
             if value is None and name in ("steps", "epochs", "patience"):
                 continue
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"{name} ({value!r}) must be a whole number")
-            if value < least:
-                raise ValueError(f"{name} ({value}) must be at least {least}")
+            whole(**{name: value})
+            at_least(least, **{name: value})
         if self.cooldown > (self.steps or 0):
             rule = f"needs at least as many steps, not {self.steps}"
             raise ValueError(f"cooldown ({self.cooldown}) {rule}")
-        for name in ("minutes", "rate_scale"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} ({value}) must be positive")
-        for name in ("smoothing", "average"):
-            value = getattr(self, name)
-            if not 0 <= value < 1:
-                raise ValueError(f"{name} ({value}) must be at least 0 and below 1")
+        positive(rate_scale=self.rate_scale)
+        if self.minutes is not None:
+            positive(minutes=self.minutes)
+        share(smoothing=self.smoothing, average=self.average)
         if self.precision not in ("float32", "bfloat16"):
             rule = "must be 'float32' or 'bfloat16'"
             raise ValueError(f"precision ({self.precision!r}) {rule}")
@@ -69,8 +67,8 @@ class Options:
         """What the rate of this step is multiplied by: scale and cooldown."""
         if not self.cooldown:
             return self.rate_scale
-        left = (self.steps - step + 1) / (self.cooldown + 1)
-        return self.rate_scale * min(1.0, max(left, 0.0))
+        left = ramp(step, self.steps, rise=0, fall=self.cooldown + 1)
+        return self.rate_scale * max(left, 0.0)
 
     @classmethod
     def known(cls, saved: dict[str, Any]) -> "Options":

@@ -14,6 +14,7 @@ from tested_transformer.data.masking import frame, mask, swap_seconds
 from tested_transformer.model.bert import Pretraining
 from tested_transformer.text.tokens import pad
 from tested_transformer.training.adam import create_adam
+from tested_transformer.training.schedule import ramp
 
 Text = tuple[Sequence[int], Sequence[int]]
 """The ids of a first text and of a second, which may be empty."""
@@ -27,13 +28,14 @@ class Prepared(NamedTuple):
     wanted: Tensor
     segments: Tensor
     swapped: Tensor | None  # None where nobody asks whether the second text follows
+    lengths: Tensor  # tokens of each row, padding not counted
 
     def part(self, rows: Sequence[int] | np.ndarray) -> "Prepared":
         """Some of the rows, no wider than the longest of them."""
-        width = int((self.wanted[rows] != Config.pad_id).sum(1).max())
-        *wide, swapped = self
-        narrow = [x[rows, :width] for x in wide]
-        return Prepared(*narrow, None if swapped is None else swapped[rows])
+        *wide, swapped, lengths = self
+        narrow = [x[rows, : int(lengths[rows].max())] for x in wide]
+        chosen = None if swapped is None else swapped[rows]
+        return Prepared(*narrow, chosen, lengths[rows])
 
 
 def prepare(
@@ -48,20 +50,22 @@ def prepare(
     if next_sentence:
         texts, labels = swap_seconds(texts, rng)
         swapped = torch.from_numpy(labels)
-    framed, segments = zip(*(frame(*text) for text in texts), strict=True)
-    c, wanted = config, pad(framed, config.pad_id)
-    special = (c.pad_id, c.bos_id, c.eos_id, c.unk_id)
-    ids, chosen = mask(wanted, mask_id, special, c.vocab_size, rng)
+    special = config.special_ids
+    framed, segments = zip(
+        *(frame(one, two, special) for one, two in texts), strict=True
+    )
+    wanted = pad(framed, special.pad)
+    ids, chosen = mask(wanted, mask_id, special, config.vocab_size, rng)
     belongs = np.maximum(pad(segments, -1), 0)  # padding is of the first text
-    arrays = (ids, chosen, wanted, belongs)
-    return Prepared(*map(torch.from_numpy, arrays), swapped)
+    arrays = map(torch.from_numpy, (ids, chosen, wanted, belongs))
+    return Prepared(*arrays, swapped, torch.tensor([len(ids) for ids in framed]))
 
 
 def shuffled(
     prepared: Prepared, size: int, rng: np.random.Generator
 ) -> Iterator[Prepared]:
     """Batches of rows of similar length, in random order."""
-    lengths = (prepared.wanted != Config.pad_id).sum(1).numpy()
+    lengths = prepared.lengths.numpy()
     order = np.argsort(lengths + rng.random(len(lengths)))
     groups = np.split(order, range(size, len(order), size))
     for i in rng.permutation(len(groups)):
@@ -100,8 +104,8 @@ def pretrain(
         order = np.random.default_rng([seed, reading, 1])
         for batch in shuffled(prepared, size, order):
             step = len(losses) + 1
-            rise, fall = step / (0.1 * steps), (steps - step + 1) / (0.4 * steps)
-            adam.param_groups[0]["lr"] = lr * min(rise, fall, 1.0)
+            share = ramp(step, steps, 0.1 * steps, 0.4 * steps)
+            adam.param_groups[0]["lr"] = lr * share
             loss = objective(model, batch)
             adam.zero_grad()
             loss.backward()

@@ -1,7 +1,6 @@
 """What a run tells about itself: a progress bar, a log, numbers, curves."""
 
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-METRICS, LOG, CURVES = "metrics.jsonl", "log.txt", "curves.png"
+from tested_transformer.files import write
+from tested_transformer.training.folder import LOG, METRICS
 
 
 class Record:
@@ -26,9 +26,7 @@ class Record:
         self.folder, self.every = folder, every
         self.rows = [row for row in read_metrics(folder) if row["step"] <= step]
         lines = "".join(json.dumps(row) + "\n" for row in self.rows)
-        unfinished = folder / f".{METRICS}.{os.getpid()}.tmp"
-        unfinished.write_text(lines, encoding="utf-8")
-        unfinished.replace(folder / METRICS)
+        write(folder / METRICS, lines.encode())
         self.bar = tqdm(
             total=steps, initial=step, unit=" steps", dynamic_ncols=True,
             disable=None, file=sys.stderr,

@@ -1,7 +1,9 @@
-"""The learning rate of the paper: up in a line, down with the root of the step."""
+"""Learning rates: the paper's, and ramps for runs whose end is known."""
 
 from torch import optim
 from torch.optim.lr_scheduler import LambdaLR
+
+from tested_transformer.checks import at_least, positive
 
 
 def rate(step: int, d_model: int, warmup: int = 4000, factor: float = 1.0) -> float:
@@ -9,12 +11,17 @@ def rate(step: int, d_model: int, warmup: int = 4000, factor: float = 1.0) -> fl
 
     It rises in a line for `warmup` steps, then falls with 1/√step. step counts from 1.
     """
-    for name, number in (("step", step), ("d_model", d_model), ("warmup", warmup)):
-        if number < 1:
-            raise ValueError(f"{name} ({number}) must be at least 1")
-    if factor <= 0:
-        raise ValueError(f"factor ({factor}) must be positive")
+    at_least(1, step=step, d_model=d_model, warmup=warmup)
+    positive(factor=factor)
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+def ramp(step: int, steps: int, rise: float, fall: float) -> float:
+    """A share of the rate: up in a line for rise steps, down in the last fall steps.
+
+    In between it is 1. step counts from 1 to steps.
+    """
+    return min(step / rise if rise else 1.0, (steps - step + 1) / fall, 1.0)
 
 
 def create_schedule(

@@ -17,21 +17,25 @@ from torch.nn.parallel import DistributedDataParallel
 
 from tested_transformer.data.batches import Pair, batches
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.params import part
 from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam
 from tested_transformer.training.average import ExponentialAverage, mean
+from tested_transformer.training.folder import STATE, epoch_end
 from tested_transformer.training.loss import smoothed_loss
 from tested_transformer.training.options import Options
-from tested_transformer.training.packed import decode_packed
 from tested_transformer.training.parallel import Ranks
 from tested_transformer.training.schedule import rate
+
+ADAM = ("step", "exp_avg", "exp_avg_sq")
+"""What PyTorch's Adam keeps of each parameter."""
 
 
 class NextToken(nn.Module):
     """What training makes small: the loss of every next token, summed.
 
     Target sentences run from bos_id to eos_id. The model reads all but the last token
-    and is asked for all but the first. Padding is neither asked for nor calculated.
+    and is asked for all but the first, but not for padding.
     """
 
     def __init__(self, model: Transformer, smoothing: float) -> None:
@@ -40,14 +44,11 @@ class NextToken(nn.Module):
 
     def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """The summed loss and the number of tokens that the model would have chosen."""
-        pad = self.model.config.pad_id
-        wanted = target[:, 1:]
-        real = wanted != pad
-        seen, wanted = target[:, :-1].masked_fill(~real, pad), wanted[real]
-        logits = self.model.embedding.logits(decode_packed(self.model, source, seen))
+        pad, wanted = self.model.config.pad_id, target[:, 1:]
+        logits = self.model(source, target[:, :-1])
         smoothing = self.smoothing if self.training else 0.0
         loss = smoothed_loss(logits, wanted, pad, smoothing, "sum")
-        return loss, (logits.argmax(-1) == wanted).sum()
+        return loss, ((logits.argmax(-1) == wanted) & (wanted != pad)).sum()
 
 
 @dataclass
@@ -117,10 +118,8 @@ class Trainer:
 
     def _groups(self) -> Iterator[list[tuple[Tensor, Tensor]]]:
         """What this process has to do in each step that the epoch still has."""
-        o, p, r = self.options, self.progress, self.ranks
-        rest = batches(
-            self.train, o.batch_tokens, o.seed, p.epoch, p.batch, r.rank, r.count
-        )
+        o, p = self.options, self.progress
+        rest = self._batches(self.train, o.seed, p.epoch, p.batch)
         while group := list(islice(rest, o.accumulate)):
             yield group
 
@@ -187,10 +186,7 @@ class Trainer:
         named = {f"model.{name}": tensor for name, tensor in weights.items()}
         self.model.eval()
         loss = right = wanted = 0.0
-        r = self.ranks
-        for batch in batches(
-            self.valid, self.options.batch_tokens, 0, 0, 0, r.rank, r.count
-        ):
+        for batch in self._batches(self.valid, 0, 0, 0):
             with self._precision():
                 inputs = self._move(batch)
                 summed, hits = torch.func.functional_call(module, named, inputs)
@@ -228,30 +224,40 @@ class Trainer:
                 tensors[f"adam.{key}.{name}"] = value
         state = {"progress": asdict(self.progress), "options": asdict(self.options)}
         state |= {"pairs": fingerprint(self.train)}
-        checkpoint.write_tensors(self.folder / checkpoint.STATE, tensors, state)
+        checkpoint.write_tensors(self.folder / STATE, tensors, state)
 
     def resume(self) -> None:
         """Go on from last.safetensors, as if the run had never stopped."""
-        path = self.folder / checkpoint.STATE
+        path = self.folder / STATE
         tensors, state = checkpoint.read_tensors(path)
-        self._check_state(path, state)
+        self._check_state(path, state, tensors)
         self.progress = Progress(**state["progress"])
-        checkpoint.load_weights(self.model, under("model", tensors), path)
+        checkpoint.load_weights(self.model, part(tensors, "model"), path)
         if self.follower:
-            for name, tensor in under("average", tensors).items():
+            for name, tensor in part(tensors, "average").items():
                 self.follower.weights[name].copy_(tensor)
         for name, parameter in self.model.named_parameters():
-            kept = {
-                k: tensors.get(f"adam.{k}.{name}")
-                for k in ("step", "exp_avg", "exp_avg_sq")
-            }
-            if self.progress.step:
-                self.adam.state[parameter] = {
-                    k: t.to(parameter.device) for k, t in kept.items()
-                }
+            if f"adam.step.{name}" in tensors:  # no entry for what has not been trained
+                entries = {key: tensors[f"adam.{key}.{name}"] for key in ADAM}
+                on_device = {k: t.to(parameter.device) for k, t in entries.items()}
+                self.adam.state[parameter] = on_device
 
-    def _check_state(self, path: Path, state: Mapping[str, Any]) -> None:
-        """A run only goes on with what it began with."""
+    def _check_state(
+        self, path: Path, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
+    ) -> None:
+        """A run only goes on with what it began with, and with all of it."""
+        needed = {f"model.{name}" for name in self.model.state_dict()}
+        if self.follower:
+            needed |= {f"average.{name}" for name in self.follower.weights}
+        for name, _ in self.model.named_parameters():
+            entries = {f"adam.{key}.{name}" for key in ADAM}
+            needed |= entries if entries & tensors.keys() else set()
+        if state["progress"]["step"] and not any(
+            n.startswith("adam.") for n in tensors
+        ):
+            raise ValueError(f"{path} lacks everything that Adam remembers")
+        if lacking := sorted(needed - tensors.keys()):
+            raise ValueError(f"{path} lacks {lacking[0]} and {len(lacking) - 1} more")
         if state.get("pairs") != (now := fingerprint(self.train)):
             found = f"{state.get('pairs')}, now {now}"
             raise ValueError(f"{path} was trained with other pairs: {found}")
@@ -264,7 +270,7 @@ class Trainer:
     def _keep(self) -> None:
         """Remember the weights of this epoch's end, and forget the oldest."""
         p = self.progress
-        p.kept.append(f"epoch-{p.epoch:04d}.safetensors")
+        p.kept.append(epoch_end(p.epoch))
         gone, p.kept = p.kept[: -self.options.keep], p.kept[-self.options.keep :]
         if self.ranks.rank == 0:
             weights = self.model.state_dict()
@@ -283,6 +289,14 @@ class Trainer:
             or (o.epochs is not None and p.epoch >= o.epochs)
             or (o.patience is not None and p.waited >= o.patience)
         )
+
+    def _batches(
+        self, pairs: Sequence[Pair], seed: int, epoch: int, start: int
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """The share of this process in the batches of an epoch, from start on."""
+        o, r, pad_id = self.options, self.ranks, self.model.config.pad_id
+        cut = (o.batch_tokens, seed, epoch, start, r.rank, r.count, pad_id)
+        return batches(pairs, *cut)
 
     def _move(self, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         source, target = batch
@@ -320,12 +334,6 @@ def stopping(trainer: Trainer) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def under(head: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors whose names begin with head and a point, without it."""
-    head = f"{head}."
-    return {n.removeprefix(head): t for n, t in tensors.items() if n.startswith(head)}
 
 
 def seed_of(*numbers: int) -> int:

@@ -1,0 +1,97 @@
+"""Decoding without a cache, for models that a cached step might not honour."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from tested_transformer.model.addnorm import AddNorm, LayerNorm
+from tested_transformer.model.decoder import Decoder, DecoderLayer
+from tested_transformer.model.embedding import Embedding
+from tested_transformer.model.feedforward import FeedForward
+from tested_transformer.model.heads import MultiHeadAttention
+from tested_transformer.model.positions import LearnedPositions, SinusoidalPositions
+from tested_transformer.model.transformer import Transformer
+
+OWN = (
+    *(Transformer, Embedding, SinusoidalPositions, LearnedPositions, Decoder),
+    *(DecoderLayer, MultiHeadAttention, AddNorm, LayerNorm, FeedForward),
+    *(nn.ModuleList, nn.Linear, nn.Dropout, nn.Identity, nn.ReLU, nn.GELU),
+)
+"""Classes of which a cached step knows that one token at a time is enough."""
+METHODS = {kind: {n: f for n, f in vars(kind).items() if callable(f)} for kind in OWN}
+
+
+class Recompute:
+    """A decoder at work without a cache: each step runs the model over all tokens.
+
+    It has the methods of `Cache` and gives the same, slowly, for any model whose call
+    gives logits: modules may be replaced, wrapped, or listened to with hooks.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        source: Int[Tensor, "B S"],
+        max_len: int,
+        width: int = 1,
+    ) -> None:
+        self.model, self.source, self.length = model, source, 0
+        self.max_len, self.width = max_len, width
+        self.slots = source.new_empty(len(source), 0)
+
+    def step(
+        self,
+        tokens: Int[Tensor, "B W"],
+        mask: Bool[Tensor, "B 1 W N"] | None = None,
+    ) -> Float[Tensor, "B W V"]:
+        """As `Cache.step`. Of each position, mask shows one slot to each token."""
+        check_step(tokens, (len(self.source), self.width), self.length, self.max_len)
+        self.slots = torch.cat([self.slots, tokens.to(self.slots.dtype)], 1)
+        self.length += 1
+        seen = self.slots.unsqueeze(1).expand(-1, self.width, -1)  # (B, W, N)
+        if mask is not None:
+            seen = seen[mask.squeeze(1)]
+        beginnings = seen.reshape(-1, self.length)  # (B*W, T)
+        sources = self.source.repeat_interleave(self.width, 0)
+        logits = self.model(sources, beginnings)[:, -1]
+        return logits.unflatten(0, tokens.shape)
+
+    def keep(self, rows: Int[Tensor, "K"]) -> None:
+        """As `Cache.keep`."""
+        self.source, self.slots = self.source[rows], self.slots[rows]
+
+
+def passed_by(model: nn.Module) -> str | None:
+    """The first module that a cached step might pass by; None if there is none.
+
+    A step calls parts of the decoder, for one token at a time. This is right for the
+    classes in `OWN`, as they are and without hooks, and for a class that says
+    `cacheable = True`: it treats each row by itself, or learns from `offset` where
+    the row stands. The encoder is always called whole.
+    """
+    for name, module in model.named_modules():
+        if name.split(".")[0] != "encoder" and not _known(module):
+            return f"{name or 'the model'} ({type(module).__name__})"
+    return None
+
+
+def _known(module: nn.Module) -> bool:
+    kind = type(module)
+    if module._forward_hooks or module._forward_pre_hooks:
+        return False
+    if any(callable(getattr(kind, name, None)) for name in vars(module)):
+        return False  # a method of this instance alone
+    methods = METHODS.get(kind)
+    as_it_was = methods and all(vars(kind).get(n) is f for n, f in methods.items())
+    return bool(as_it_was or vars(kind).get("cacheable"))
+
+
+def check_step(
+    tokens: Tensor, expected: tuple[int, int], length: int, most: int
+) -> None:
+    """Refuse tokens for other sentences, and a step beyond the last."""
+    if tokens.shape != expected:
+        rule = f"{expected}: sentences, and tokens side by side"
+        raise ValueError(f"tokens of shape {tuple(tokens.shape)} must be {rule}")
+    if length == most:
+        raise ValueError(f"the cache is full: max_len ({most}) tokens")
