@@ -25,7 +25,7 @@ from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.positions import SinusoidalPositions
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training.adam import create_adam
-from tested_transformer.training.train import NextToken
+from tested_transformer.training.objective import NextToken
 
 SIZES = {
     "small": BASE.replace(vocab_size=8000, d_model=256, d_ff=1024, n_heads=8, n_layers=3),

@@ -10,8 +10,8 @@ from decimal import Decimal
 import build
 import yaml
 
-from tested_transformer import paper
-from tested_transformer.show import show
+from tested_transformer.book import paper
+from tested_transformer.book.show import show
 
 ROOT = pathlib.Path(__file__).parents[1]
 BOOK = ROOT / "book"
@@ -19,7 +19,7 @@ TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 ORDER = [pathlib.Path(name).name for part in TOC["parts"] for name in build.named(part["chapters"])]
 
 # Figures that others published, quoted with their source in the sentence: the only numbers that no cell has printed.
-# Those of the paper stand in tested_transformer/paper.py.
+# Those of the paper stand in tested_transformer/book/paper.py.
 PUBLISHED: dict[str, str] = {
     figure.digits: f"{name}, {figure.where}, vaswani2017" for name, figure in paper.GIVEN.items()
 }

@@ -10,7 +10,7 @@ from helpers import arrays, assert_near, normal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer import draw
+from tested_transformer.book import draw
 from tested_transformer.byhand.adam import adam, create_state, update
 from tested_transformer.training.adam import create_adam
 

@@ -11,7 +11,7 @@ from helpers import arrays, assert_gradients, assert_near, normal, tensors, unch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer import draw
+from tested_transformer.book import draw
 from tested_transformer.byhand.addnorm import add_norm, add_norm_backward, layer_norm, layer_norm_backward
 from tested_transformer.model.addnorm import AddNorm, LayerNorm
 from tested_transformer.model.addnorm import layer_norm as torch_layer_norm

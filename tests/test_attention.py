@@ -9,8 +9,8 @@ from helpers import arrays, assert_gradients, assert_near, lengths, normal, tens
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tested_transformer.book.example import W_K, W_Q, W_V, P, X
 from tested_transformer.byhand.attention import attention, attention_backward
-from tested_transformer.example import W_K, W_Q, W_V, P, X
 from tested_transformer.model.attention import attention as torch_attention
 from tested_transformer.model.attention import fused_attention
 

@@ -61,7 +61,9 @@ def test_every_page_is_in_the_table_of_contents_and_the_other_way_round():
 def test_a_chapter_installs_the_package_where_it_is_missing(path):
     url = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"]
     first = next(cell for cell in guards.cells(path) if cell["cell_type"] == "code")
-    assert f"%pip install --quiet git+{url}" in first["source"]
+    assert f'    home = "git+{url}"\n' in first["source"]
+    assert '    %pip install --quiet "tested-transformer[chapters] @ {home}"' in first["source"]
+    assert sum("pip install" in cell["source"] for cell in guards.cells(path) if cell["cell_type"] == "code") == 1
     assert first["metadata"]["tags"] == ["remove-cell"]
 
 
@@ -108,9 +110,10 @@ def test_a_class_is_shown_whole_or_by_all_its_public_methods():
 
 def test_every_drawing_and_helper_is_used_in_a_chapter():
     code = "\n".join(cell["source"] for path in CHAPTERS for cell in guards.cells(path) if cell["cell_type"] == "code")
-    wanted = [n for n in public(tested_transformer) if n.split(".")[1] in ("draw", "show", "exercises")]
-    wanted = [n for n in wanted if ".interactive." not in n]  # the figures of the chapters are made of it
-    helpers = {"Shown", "Report", "Picture", "picture", "styled", "tiles"}  # what the others are made of
+    wanted = [n for n in public(tested_transformer) if n.split(".")[1] == "book"]
+    made_of = (".interactive.", ".draw.picture.", ".draw.flow.", ".book.walk.")  # what figures of chapters are made of
+    wanted = [n for n in wanted if not any(part in n for part in made_of)]
+    helpers = {"Shown", "Report", "Printed"}  # what others return
     assert [
         name for name in wanted if (last := name.rpartition(".")[2]) not in helpers and f"{last}(" not in code
     ] == []

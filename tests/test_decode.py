@@ -15,10 +15,11 @@ from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.exhaustive import exhaustive
 from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
-from tested_transformer.decoding.limits import at_rest, limits
+from tested_transformer.decoding.inference import inference
+from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training.adam import create_adam
-from tested_transformer.training.train import NextToken
+from tested_transformer.training.objective import NextToken
 
 SEEDS = range(5)
 ALPHAS = (0.0, 0.6, 1.0)
@@ -360,7 +361,7 @@ def test_a_model_in_training_mode_is_put_at_rest_and_back(search):
 
 def test_at_rest_means_no_gradients_either():
     model = lively(dropout=0.5).train()
-    with at_rest(model):
+    with inference(model):
         assert not model.training
         assert not torch.is_grad_enabled()
     assert model.training
@@ -403,10 +404,10 @@ def test_all_searches_work_in_lower_precision(dtype):
 
 def test_limits_are_fifty_more_than_the_source_or_what_was_asked_for():
     source = torch.tensor([[4, 5, 6], [4, 0, 0], [0, 0, 0]])
-    assert limits(source, None, TINY.replace(max_len=100)).tolist() == [53, 51, 50]
-    assert limits(source, None, TINY.replace(max_len=52)).tolist() == [52, 51, 50]
-    assert limits(source, 7, TINY).tolist() == [7, 7, 7]
-    assert limits(source, TINY.max_len, TINY).tolist() == [32] * 3
+    assert max_lengths(source, None, TINY.replace(max_len=100)).tolist() == [53, 51, 50]
+    assert max_lengths(source, None, TINY.replace(max_len=52)).tolist() == [52, 51, 50]
+    assert max_lengths(source, 7, TINY).tolist() == [7, 7, 7]
+    assert max_lengths(source, TINY.max_len, TINY).tolist() == [32] * 3
 
 
 NOTHING = torch.zeros(2, 0, dtype=torch.int64)

@@ -8,10 +8,7 @@ import torch
 from helpers import assert_gradients, assert_near, central_difference, normal, tensors, unchecked
 from models import filled
 
-from tested_transformer.byhand.decoder import decoder, decoder_backward, decoder_layer, decoder_layer_backward
-from tested_transformer.byhand.encoder import encoder, encoder_layer, part, whole
-from tested_transformer.config import BASE, Config
-from tested_transformer.example import (
+from tested_transformer.book.example import (
     B_1,
     B_2,
     C_K,
@@ -31,6 +28,9 @@ from tested_transformer.example import (
     X,
     Y,
 )  # fmt: skip
+from tested_transformer.byhand.decoder import decoder, decoder_backward, decoder_layer, decoder_layer_backward
+from tested_transformer.byhand.encoder import encoder, encoder_layer, part, whole
+from tested_transformer.config import BASE, Config
 from tested_transformer.model.decoder import Decoder, DecoderLayer
 
 CONFIG = Config(vocab_size=4, d_model=4, d_ff=6, n_heads=2, n_layers=2, dropout=0.0)

@@ -13,9 +13,8 @@ from helpers import normal
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 
-from tested_transformer import draw
-from tested_transformer.byhand.attention import attention
-from tested_transformer.draw.picture import (
+from tested_transformer.book import draw
+from tested_transformer.book.draw.picture import (
     FAINT,
     INK,
     KEY,
@@ -29,7 +28,8 @@ from tested_transformer.draw.picture import (
     picture,
     tiles,
 )
-from tested_transformer.example import W_K, W_Q, W_V, WORDS, X
+from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
+from tested_transformer.byhand.attention import attention
 
 Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 A_OUT, A = attention(Q, K, V)

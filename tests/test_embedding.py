@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from tested_transformer.book.example import X
 from tested_transformer.byhand.embedding import embedding, embedding_backward
-from tested_transformer.example import X
 from tested_transformer.model.embedding import Embedding, create_embedding_layer
 
 seeds = st.integers(0, 2**32 - 1)

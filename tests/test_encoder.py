@@ -6,6 +6,7 @@ import torch
 from helpers import assert_gradients, assert_near, central_difference, normal, tensors
 from models import filled
 
+from tested_transformer.book.example import B_1, B_2, W_1, W_2, W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, X
 from tested_transformer.byhand.encoder import (
     encoder,
     encoder_backward,
@@ -15,7 +16,6 @@ from tested_transformer.byhand.encoder import (
     whole,
 )
 from tested_transformer.config import BASE, Config
-from tested_transformer.example import B_1, B_2, W_1, W_2, W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, X
 from tested_transformer.model.encoder import Encoder, EncoderLayer
 
 CONFIG = Config(vocab_size=4, d_model=4, d_ff=6, n_heads=2, n_layers=2, dropout=0.0)

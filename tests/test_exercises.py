@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.exercises import Report, check, check_test
+from tested_transformer.book.exercises import Report, check, check_test
 
 CASES = [(np.array([1.0, 2.0, 4.0]),), (np.array([[3.0, 5.0]]),)]
 

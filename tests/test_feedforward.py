@@ -10,9 +10,9 @@ from helpers import arrays, assert_gradients, assert_near, lengths, normal, tens
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book.example import B_1, B_2, W_1, W_2
 from tested_transformer.byhand.feedforward import feed_forward, feed_forward_backward, relu, relu_backward
-from tested_transformer.example import B_1, B_2, W_1, W_2
 from tested_transformer.model.feedforward import FeedForward
 
 Z = np.array([[0.5, -1.5, 1.0], [-1.5, 1.0, 0.5], [1.0, 0.5, -1.5]])

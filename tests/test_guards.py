@@ -17,9 +17,9 @@ import pytest
 from guards import ROOT
 from helpers import normal, unchecked
 
+from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.book.show import matrix, show
 from tested_transformer.byhand.linear import linear
-from tested_transformer.draw.interactive import Interactive
-from tested_transformer.show import matrix, show
 
 
 def markdown(*lines):

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgba
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book.draw.picture import SERIES
+from tested_transformer.book.example import W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, WORDS, X
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.heads import join_heads, multi_head_attention, multi_head_attention_backward, split_heads
 from tested_transformer.byhand.linear import linear
-from tested_transformer.draw.picture import SERIES
-from tested_transformer.example import W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, WORDS, X
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.heads import join_heads as torch_join_heads
 from tested_transformer.model.heads import split_heads as torch_split_heads

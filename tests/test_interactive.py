@@ -11,13 +11,14 @@ from guards import BOOK, SCRIPTS
 from matplotlib.colors import to_hex
 from walking import walk, walked
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book import walk as words
+from tested_transformer.book.draw import picture
+from tested_transformer.book.draw.interactive import Interactive, places_of, written
+from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.positions import sinusoids
 from tested_transformer.decoding.translator import Translator
-from tested_transformer.draw import _walk, picture
-from tested_transformer.draw.interactive import Interactive, places_of, written
-from tested_transformer.example import W_K, W_Q, W_V, WORDS, P, X
 
 CSS = (BOOK / "_static" / "book.css").read_text(encoding="utf-8")
 FILES = sorted(SCRIPTS.glob("*"))
@@ -230,14 +231,14 @@ def test_the_letters_of_a_shape_count_what_they_say():
 
 
 def test_a_step_leads_to_a_chapter_by_its_name():
-    for name, title in _walk.CHAPTERS.items():
+    for name, title in words.CHAPTERS.items():
         assert guards.cells(BOOK / f"{name}.ipynb")[0]["source"].startswith(f"# {title}\n")
     html = walk({"one": walked()})._repr_html_()
-    steps = list(_walk.steps(1))
+    steps = list(words.steps(1))
     found = re.findall(r'<a href="(\w+)\.ipynb#([\w-]+)">([^<]*)</a>', html)
     assert [f"{page}#{anchor}" for page, anchor, _ in found] == [step.place for step in steps]
     for page, anchor, title in found:
-        assert title.replace("&amp;", "&") == _walk.CHAPTERS[page]
+        assert title.replace("&amp;", "&") == words.CHAPTERS[page]
         slugs = {re.sub("-+", "-", slug) for slug in guards.slugs(BOOK / f"{page}.ipynb")}
         assert anchor in slugs
 
@@ -246,11 +247,11 @@ def test_the_list_of_steps_says_where_what_and_which_shape():
     html = walk({"one": walked(0, 2)})._repr_html_()
     rows = re.findall(r'<tr><th scope="row">(\d+)</th><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>', html)
     assert [int(row[0]) for row in rows] == list(range(1, 42))
-    assert rows[0][1:] == ("encoder, Tokens", _walk.ABOUT["source"], "ids (S) = (3)")
+    assert rows[0][1:] == ("encoder, Tokens", words.ABOUT["source"], "ids (S) = (3)")
     assert rows[17][1] == "decoder, Positions"
     assert rows[23][1:] == (
         "decoder layer 1, Cross-attention: weights",
-        _walk.ABOUT["cross weights"],
+        words.ABOUT["cross weights"],
         "scores Q K^T / √d_k (H, T, S) = (2, 4, 3); weights A (H, T, S) = (2, 4, 3)",
     )
     memory = [row[1] for row in rows if "This is the memory" in row[2]]

@@ -5,8 +5,8 @@ import pytest
 import torch
 from helpers import assert_gradients, assert_near, normal, tensors
 
+from tested_transformer.book.example import W_Q, X
 from tested_transformer.byhand.linear import linear, linear_backward
-from tested_transformer.example import W_Q, X
 
 
 def test_a_small_map_by_hand():

@@ -9,7 +9,7 @@ from helpers import arrays, assert_gradients, assert_near, lengths, normal, tens
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer import draw
+from tested_transformer.book import draw
 from tested_transformer.byhand.loss import (
     cross_entropy,
     cross_entropy_backward,

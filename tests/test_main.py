@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -11,8 +12,9 @@ import pytest
 import torch
 
 from tested_transformer.__main__ import main
-from tested_transformer.data import phrasebook
+from tested_transformer.phrasebook import corpus
 from tested_transformer.training import checkpoint
+from tested_transformer.training.events import Step
 from tested_transformer.training.record import read_metrics
 
 SIZES = ["--d-model", "16", "--d-ff", "32", "--n-heads", "2", "--n-layers", "1"]
@@ -36,14 +38,29 @@ def test_training_leaves_a_model_its_numbers_and_a_picture(tmp_path, files, caps
     model, tokens = checkpoint.load(folder)
     assert model.config.d_model == 16
     assert model.config.vocab_size == tokens.vocab_size == 280
-    rows = read_metrics(folder)
-    assert [row["step"] for row in rows if "loss" in row] == [10]
-    assert rows[-1]["best"]
+    events = read_metrics(folder)
+    assert [event.step for event in events if isinstance(event, Step)] == [10]
+    assert events[-1].best
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
     told = capsys.readouterr().err
     assert "58 pairs; left out: 0 with an empty side, 0 of more than 1024 tokens" in told
     assert f"go on with: python -m tested_transformer train {folder} --resume" in told
     assert told.splitlines()[-1] in (folder / "log.txt").read_text()
+
+
+def test_without_matplotlib_a_run_lacks_nothing_but_its_picture_and_says_so(tmp_path, files, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["train", str(tmp_path / "run"), *files, *SIZES, "--steps", "2"]) == 0
+    assert not (tmp_path / "run" / "curves.png").exists()
+    assert re.search("no curves.png: .*matplotlib", capsys.readouterr().err)
+
+
+def test_translating_loads_no_drawing_and_nothing_of_the_book():
+    code = "import sys; from tested_transformer.__main__ import main; status = main(['translate'])\n"
+    code += "print(status, sorted(m for m in sys.modules if m in ('matplotlib', 'tested_transformer.book')))"
+    said = subprocess.run([sys.executable, "-c", code], input="I see.\n", capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == "0 []"
 
 
 def test_going_on_needs_only_the_folder(tmp_path, files):
@@ -56,8 +73,8 @@ def test_going_on_needs_only_the_folder(tmp_path, files):
 
 
 def test_the_phrasebook_can_be_trained_on_with_as_many_pairs_as_one_likes(tmp_path, capsys, monkeypatch):
-    whole = phrasebook.split
-    monkeypatch.setattr(phrasebook, "split", lambda n_train: whole(n_train, 20))
+    whole = corpus.split
+    monkeypatch.setattr(corpus, "split", lambda n_train: whole(n_train, 20))
     assert main(["train", str(tmp_path / "run"), "--phrasebook", "200", *SIZES, "--steps", "2"]) == 0
     assert "200 pairs" in capsys.readouterr().err
 
@@ -133,7 +150,7 @@ def test_two_processes_learn_what_one_learns(tmp_path, files):
     first, second = (checkpoint.read_tensors(tmp_path / name / "last.safetensors")[0] for name in ("one", "two"))
     for name, tensor in first.items():
         torch.testing.assert_close(second[name], tensor, rtol=1e-4, atol=1e-6)
-    losses = [[row["loss"] for row in read_metrics(tmp_path / name) if "loss" in row] for name in ("one", "two")]
+    losses = [[event.loss for event in read_metrics(tmp_path / name)] for name in ("one", "two")]
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
 
 
@@ -153,7 +170,7 @@ def test_a_killed_run_can_always_be_read_and_ends_as_if_it_had_lived(tmp_path, f
         run.wait(60)
         _, state = checkpoint.read_tensors(last)
         checkpoint.load(folder)
-        reached = max([row["step"] for row in read_metrics(folder)], default=0)
+        reached = max([event.step for event in read_metrics(folder)], default=0)
         assert reached <= state["progress"]["step"] + 3
     assert command(folder, "--resume").wait(300) == 0
     assert not list(folder.glob(".*.tmp"))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from matplotlib.colors import to_rgba
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book.draw.picture import WEIGHTS
+from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
 from tested_transformer.byhand.attention import attention, attention_backward
 from tested_transformer.byhand.masks import causal_mask, padding_mask
-from tested_transformer.draw.picture import WEIGHTS
-from tested_transformer.example import W_K, W_Q, W_V, WORDS, X
 from tested_transformer.model.attention import attention as torch_attention
 from tested_transformer.model.attention import fused_attention
 from tested_transformer.model.masks import causal_mask as torch_causal_mask

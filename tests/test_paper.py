@@ -14,12 +14,12 @@ from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book.draw.picture import KEY
+from tested_transformer.book.paper import GIVEN, PUBLISHED, half_a_step, ledger, printed, verdict, vocabulary_sizes
 from tested_transformer.byhand.transformer import shapes
 from tested_transformer.config import BASE, BIG, TABLE_3
-from tested_transformer.draw.picture import KEY
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.paper import GIVEN, PUBLISHED, half_a_step, ledger, printed, verdict, vocabulary_sizes
 
 CHAPTER = BOOK / "paper.ipynb"
 FIELDS = {"h": "n_heads", "d_k": "d_k", "N": "n_layers", "d_model": "d_model", "d_ff": "d_ff", "dropout": "dropout"}

@@ -10,10 +10,10 @@ from matplotlib.colors import to_rgba
 from models import randomised
 from torch.nn import functional as F
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book.draw.picture import QUERY
 from tested_transformer.config import Config
 from tested_transformer.data.pictures import GRID, SIDE, marks, paint, scenes
-from tested_transformer.draw.picture import QUERY
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.patches import VIT_BASE, VisionTransformer, patches
 

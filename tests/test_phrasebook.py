@@ -10,12 +10,14 @@ from itertools import pairwise, product
 import pytest
 from helpers import unchecked
 
-from tested_transformer.data import _english, _german, _words
-from tested_transformer.data._clauses import Speaker
-from tested_transformer.data._sentences import think
-from tested_transformer.data._tags import ROLES, name
-from tested_transformer.data._words import Clause, Phrase
-from tested_transformer.data.phrasebook import held_out, sentences, split
+from tested_transformer.phrasebook import words as lexicon
+from tested_transformer.phrasebook.clauses import Speaker
+from tested_transformer.phrasebook.corpus import held_out, sentences, split
+from tested_transformer.phrasebook.english import sentence as in_english
+from tested_transformer.phrasebook.german import sentence as in_german
+from tested_transformer.phrasebook.sentences import think
+from tested_transformer.phrasebook.tags import ROLES, name
+from tested_transformer.phrasebook.words import Clause, Phrase
 
 WORDS = re.compile(r"\w+")
 # German, once more: nominative singular, gender, other singular cases where they differ, plural, dative plural
@@ -298,11 +300,11 @@ def check_german(text):
 
 def noun(text):
     """A phrase from its English words: "my old dogs"; a pronoun or a name stands for itself."""
-    if text in _words.PRONOUNS:
+    if text in lexicon.PRONOUNS:
         return Phrase(pronoun=text)
     *before, last = text.split()
-    found = next(n for n in _words.NOUNS if last in (n.english, n.plural))
-    adjectives = [a for a in _words.ADJECTIVES if a.english in before]
+    found = next(n for n in lexicon.NOUNS if last in (n.english, n.plural))
+    adjectives = [a for a in lexicon.ADJECTIVES if a.english in before]
     determiner = next((word for word in before if word not in [a.english for a in adjectives]), "")
     determiner = {"an": "a", "these": "this"}.get(determiner, determiner)
     return Phrase(found, determiner, last == found.plural, adjectives[0] if adjectives else None)
@@ -312,13 +314,13 @@ def say(subject, verb, tense, rest):
     """What both languages make of a clause, given as "acc: a good book; first: time; not; ?"."""
     given = dict(part.split(": ") if ": " in part else (part, True) for part in rest.split("; ") if part)
     front, negated, question = given.pop("first", "subject"), given.pop("not", False), given.pop("?", False)
-    words = {a.english: a for group in _words.ADVERBS.values() for a in group}
-    words |= {a.english: a for a in _words.ADJECTIVES}
+    words = {a.english: a for group in lexicon.ADVERBS.values() for a in group}
+    words |= {a.english: a for a in lexicon.ADJECTIVES}
     parts = {}
     for slot, text in given.items():
-        asked = _words.ASKING.get(slot)
+        asked = lexicon.ASKING.get(slot)
         parts[slot] = asked if asked and asked.english == text else words.get(text) or noun(text)
-    verbs = [v for v in [*_words.VERBS, *_words.WEATHER, _words.BE] if name(v) == verb]
+    verbs = [v for v in [*lexicon.VERBS, *lexicon.WEATHER, lexicon.BE] if name(v) == verb]
     doer = noun(subject)
     kind = doer.noun.kind if doer.noun else "adult"
     verb = next(v for v in verbs if not v.subjects or (kind in v.subjects and v.objects.keys() <= parts.keys()))
@@ -433,22 +435,20 @@ BY_HAND = [tuple(pair.splitlines()) for pair in re.findall(r".*\|.*\n    .*", BY
 @pytest.mark.parametrize(("clause", "wanted"), BY_HAND, ids=[wanted.strip() for _, wanted in BY_HAND])
 def test_a_clause_is_said_as_in_a_grammar_book(clause, wanted):
     meaning = [("", say(*(part.strip() for part in clause.split("|"))))]
-    assert f"{_english.sentence(meaning)} {_german.sentence(meaning)}" == wanted.strip()
+    assert f"{in_english(meaning)} {in_german(meaning)}" == wanted.strip()
 
 
 def test_in_a_subordinate_clause_the_verb_stands_last_and_takes_its_prefix_back():
     main, sub = say("I", "stay", "now", "in: at home"), say("he", "get up", "habit", "not")
-    assert _english.sentence([("", main), ("because", sub)]) == "I am staying at home because he does not get up."
-    assert _german.sentence([("", main), ("because", sub)]) == "Ich bleibe zu Hause, weil er nicht aufsteht."
+    assert in_english([("", main), ("because", sub)]) == "I am staying at home because he does not get up."
+    assert in_german([("", main), ("because", sub)]) == "Ich bleibe zu Hause, weil er nicht aufsteht."
     behind = main._replace(front="")
-    assert _english.sentence([("if", sub), ("", behind)]) == "If he does not get up, I am staying at home."
-    assert _german.sentence([("if", sub), ("", behind)]) == "Wenn er nicht aufsteht, bleibe ich zu Hause."
+    assert in_english([("if", sub), ("", behind)]) == "If he does not get up, I am staying at home."
+    assert in_german([("if", sub), ("", behind)]) == "Wenn er nicht aufsteht, bleibe ich zu Hause."
     past = sub._replace(tense="past")
-    assert (
-        _german.sentence([("", main), ("although", past)]) == "Ich bleibe zu Hause, obwohl er nicht aufgestanden ist."
-    )
+    assert in_german([("", main), ("although", past)]) == "Ich bleibe zu Hause, obwohl er nicht aufgestanden ist."
     modal = sub._replace(tense="want")
-    assert _german.sentence([("", main), ("because", modal)]) == "Ich bleibe zu Hause, weil er nicht aufstehen will."
+    assert in_german([("", main), ("because", modal)]) == "Ich bleibe zu Hause, weil er nicht aufstehen will."
 
 
 # German and English
@@ -565,13 +565,13 @@ def test_each_english_sentence_has_one_german_translation():
         for speaker in (Speaker(0), Speaker(1)):
             for _ in range(4000):
                 meaning = think(speaker)
-                found[_english.sentence(meaning)].add(_german.sentence(meaning))
+                found[in_english(meaning)].add(in_german(meaning))
     assert [german for german in found.values() if len(german) > 1] == []
 
 
 @pytest.mark.slow
 def test_no_name_stands_where_it_would_be_taken_for_that_of_a_person_named_before(some):
-    person = "|".join(n.german for n in _words.NOUNS if n.kind in _words.PEOPLE)
+    person = "|".join(n.german for n in lexicon.NOUNS if n.kind in lexicon.PEOPLE)
     assert not [s.german for s in some if re.search(rf"\b({person}) (Anna|Paul)\b", s.german)]
 
 
@@ -587,15 +587,15 @@ def test_there_are_more_than_a_hundred_thousand_sentences_and_each_has_one_trans
         speaker, found = Speaker(0), {}
         while len(found) <= 100_000:
             meaning = think(speaker)
-            german = _german.sentence(meaning)
-            assert found.setdefault(_english.sentence(meaning), german) == german
+            german = in_german(meaning)
+            assert found.setdefault(in_english(meaning), german) == german
 
 
 def test_it_stands_for_the_only_thing_or_animal_that_was_named(some):
     """So the gender of er, sie or es can be known."""
-    things = {n.english for n in _words.NOUNS if n.kind not in _words.PEOPLE}
-    singular = {n.german: n.gender for n in _words.NOUNS if n.english in things}
-    forms = {n.german_plural: n.gender for n in _words.NOUNS if n.weak and n.english in things} | singular
+    things = {n.english for n in lexicon.NOUNS if n.kind not in lexicon.PEOPLE}
+    singular = {n.german: n.gender for n in lexicon.NOUNS if n.english in things}
+    forms = {n.german_plural: n.gender for n in lexicon.NOUNS if n.weak and n.english in things} | singular
     seen = set()
     for sentence in some:
         assert "it" not in sentence.phenomena or re.search(r"\b[Ii]t\b", sentence.english)
@@ -633,11 +633,11 @@ def test_every_word_of_the_tables_is_used():
     with unchecked():
         many = sentences(8000)
     words = {word for s in many for word in re.findall(r"\w+", f"{s.english} {s.german}")}
-    for n in _words.NOUNS:
+    for n in lexicon.NOUNS:
         assert {n.english, n.german} <= words
         assert not n.plural or {n.plural, n.german_plural} <= words
-    assert {a.english for a in _words.ADJECTIVES} <= words
-    assert {v.english[0] for v in _words.VERBS} <= words
+    assert {a.english for a in lexicon.ADJECTIVES} <= words
+    assert {v.english[0] for v in lexicon.VERBS} <= words
 
 
 def test_phenomena_are_those_that_the_german_sentence_has(some):
@@ -670,7 +670,7 @@ def test_phenomena_are_those_that_the_german_sentence_has(some):
 
 # What is held out
 
-SINGULAR = {form: n.english for n in _words.NOUNS for form in (n.english, n.plural) if form}
+SINGULAR = {form: n.english for n in lexicon.NOUNS for form in (n.english, n.plural) if form}
 
 
 @pytest.fixture(scope="module", params=[0, 5])

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tested_transformer.book.example import P, X
 from tested_transformer.byhand import positions as byhand
-from tested_transformer.example import P, X
 from tested_transformer.model import positions as model
 from tested_transformer.model.positions import LearnedPositions, SinusoidalPositions
 

@@ -10,20 +10,20 @@ from helpers import unchecked
 from sacrebleu.metrics import BLEU
 
 from tested_transformer.__main__ import main
-from tested_transformer.data import phrasebook
+from tested_transformer.phrasebook import corpus
 
 SIZES = ["--d-model", "16", "--d-ff", "32", "--n-heads", "2", "--n-layers", "1", "--merges", "20"]
 TOLD = ["--command", "train it", "--machine", "two cores", "--commit", "abc"]
 
 
-SPLIT = phrasebook.split
+SPLIT = corpus.split
 
 
 @contextlib.contextmanager
 def few():
     """A phrasebook of 200 sentences to train on, which is quickly made."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(phrasebook, "split", lambda n_train=200, n_test=20: SPLIT(200, n_test))
+        patch.setattr(corpus, "split", lambda n_train=200, n_test=20: SPLIT(200, n_test))
         yield
 
 
@@ -66,14 +66,14 @@ def test_what_was_asked_for_and_what_came_out_is_told(run):
 def test_losses_are_means_over_fifty_steps_and_every_validation_is_there(run):
     _, told = recorded(run)
     rows = [json.loads(line) for line in (run / "run" / "metrics.jsonl").read_text().splitlines()]
-    steps = {row["step"]: row["loss"] for row in rows if "loss" in row}
+    steps = {row["step"]: row["loss"] for row in rows if row["event"] == "step"}
     assert [row["step"] for row in told["training"]] == [50, 100, 120]
     assert told["training"][1]["loss"] == pytest.approx(np.mean([steps[s] for s in (60, 70, 80, 90, 100)]), abs=1e-4)
-    valid = [row["valid_loss"] for row in rows if "valid_loss" in row and "epoch" in row]
+    valid = [row["loss"] for row in rows if row["event"] == "validation"]
     assert [row["loss"] for row in told["validation"]] == pytest.approx(valid, abs=1e-4)
     (mean,) = told["means"]
     assert (mean["step"], mean["epochs"]) == (120, 1)
-    assert mean["loss"] == pytest.approx(rows[-1]["valid_loss"], abs=1e-4)
+    assert mean["loss"] == pytest.approx(rows[-1]["loss"], abs=1e-4)
 
 
 def test_the_counts_of_the_sentences_give_the_score_and_no_sentence_is_kept(run):

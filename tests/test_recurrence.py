@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book.example import WORDS, X
 from tested_transformer.byhand.recurrence import recurrence, recurrence_backward
 from tested_transformer.data.tasks import reverse
-from tested_transformer.example import WORDS, X
 from tested_transformer.model.recurrence import EncoderDecoder, Recurrence
 
 W_X, W_H = np.array([[0.5, 0], [0, 0.5], [0.5, -0.5]]), np.array([[0.5, 0.5], [-0.5, 0.5]])

@@ -1,14 +1,19 @@
 """What stands around the book: the README does what it says, and what is said twice agrees."""
 
+import ast
+import importlib.metadata
 import importlib.resources
 import re
 import subprocess
+import sys
 import tomllib
 
 import pytest
 import readme
 import yaml
-from guards import ROOT
+from guards import ROOT, cells
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -136,7 +141,7 @@ def test_the_pinned_versions_lie_in_the_ranges():
     pins = dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.M))
     pins = {name.lower().replace("_", "-"): version for name, version in pins.items()}
     extras = PROJECT["optional-dependencies"]
-    for wanted in [*PROJECT["dependencies"], *extras["book"], *extras["dev"]]:
+    for wanted in [*PROJECT["dependencies"], *(each for extra in extras.values() for each in extra)]:
         name, lowest = re.match(r"([\w.-]+)>=([\d.]+)", wanted).groups()
         assert numbers(pins[name]) >= numbers(lowest), wanted
 
@@ -209,6 +214,86 @@ def test_nothing_is_released_that_was_not_tested():
 def test_the_lowest_versions_are_those_of_the_package():
     ranges = yaml.safe_load((WORKFLOWS[0].parent / "test.yml").read_text(encoding="utf-8"))["jobs"]["ranges"]
     (lowest,) = ranges["strategy"]["matrix"]["include"]
-    assert lowest["lowest"].split() == [wanted.replace(">=", "==") + ".0" for wanted in PROJECT["dependencies"]]
+    ours = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["chapters"]
+    assert lowest["lowest"].split() == [wanted.replace(">=", "==") + ".0" for wanted in ours]
     assert PROJECT["requires-python"] == f">={lowest['python']}"
     assert lowest["python"] == ranges["strategy"]["matrix"]["python"][0]
+
+
+# What an installation brings
+
+
+def brought(*wanted):
+    """The distributions that pip installs for these requirements, on this machine; by what is installed here."""
+    found, waiting = {}, [Requirement(line) for line in wanted]
+    while waiting:
+        one = waiting.pop()
+        name, extras = canonicalize_name(one.name), found.setdefault(canonicalize_name(one.name), set())
+        new = {"", *one.extras} - extras
+        extras |= new
+        try:
+            needs = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:  # asked for on other systems
+            continue
+        for need in map(Requirement, needs):
+            if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in new):
+                waiting.append(need)
+    return found.keys()
+
+
+def asked(*extras):
+    """The requirements of our package with these extras."""
+    return PROJECT["dependencies"] + [line for extra in extras for line in PROJECT["optional-dependencies"][extra]]
+
+
+def imported(*paths):
+    """The top names of what files import, at the top or inside a function, if it is not in Python or ours."""
+    ours = {path.stem for folder in ("tests", "tools", "book/_ext") for path in (ROOT / folder).rglob("*.py")}
+    nodes = (node for path in paths for node in ast.walk(ast.parse(code_of(path))))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    nodes = (node for path in paths for node in ast.walk(ast.parse(code_of(path))))
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - ours - {"tested_transformer"}
+
+
+def code_of(path):
+    if path.suffix == ".py":
+        return path.read_text(encoding="utf-8")
+    return "\n".join(c["source"] for c in cells(path) if c["cell_type"] == "code" and "%" not in c["source"][:400])
+
+
+def lacking(names, distributions):
+    """Which of these names no distribution has."""
+    where = importlib.metadata.packages_distributions()
+    return {name for name in names if not {canonicalize_name(d) for d in where.get(name, [])} & distributions}
+
+
+@workflows
+def test_a_job_that_installs_the_package_by_its_extras_has_what_the_tests_import(path):
+    tests = [p for p in (ROOT / "tests").rglob("*.py") if "browser" not in p.parts]
+    helpers = [*(ROOT / "tools").glob("*.py"), *(ROOT / "book" / "_ext").glob("*.py"), ROOT / "conftest.py"]
+    helpers = [p for p in helpers if p.stem != "pdf"]  # which says itself what it needs
+    for extras in re.findall(r'pip install "\.\[([\w,]+)\]"', path.read_text(encoding="utf-8")):
+        assert lacking(imported(*tests, *helpers), brought(*asked(*extras.split(",")))) == set()
+
+
+def test_the_chapters_and_their_room_need_the_extra_named_after_them_and_the_library_nothing_of_it():
+    package = ROOT / "src" / "tested_transformer"
+    chapters = imported(*(ROOT / "book").glob("*.ipynb"), *(package / "book").rglob("*.py"))
+    assert lacking(chapters, brought(*asked("chapters"))) == {"IPython"}, "a notebook brings it"
+    library = [path for path in package.rglob("*.py") if "book" not in path.relative_to(package).parts]
+    assert lacking(imported(*library), brought(*asked())) == {"matplotlib", "sacrebleu"}, "each in one function"
+
+
+def test_who_runs_the_chapters_elsewhere_gets_the_extra():
+    assert "-e .[chapters]" in (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert 'pip install ".[chapters]"' in README
+    for path in WORKFLOWS:
+        for extras in re.findall(r'pip install "\.\[([\w,]+)\]"', path.read_text(encoding="utf-8")):
+            assert "chapters" in extras.split(","), path.name
+
+
+def test_a_missing_distribution_is_noticed():
+    assert lacking({"numpy", "nosuch"}, brought("numpy>=2")) == {"nosuch"}
+    assert lacking({"sphinx"}, brought(*asked("dev"))) == {"sphinx"}
+    assert lacking({"sphinx"}, brought(*asked("dev", "book"))) == set()

@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book.counting import kept, multiplications, n_bytes
+from tested_transformer.book.draw.picture import SERIES
 from tested_transformer.config import TINY, Config
-from tested_transformer.counting import kept, multiplications, n_bytes
-from tested_transformer.draw.picture import SERIES
 from tested_transformer.model.attention import attention, fused_attention
 from tested_transformer.model.encoder import Encoder, EncoderLayer
 from tested_transformer.model.transformer import Transformer

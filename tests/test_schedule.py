@@ -9,7 +9,7 @@ from helpers import assert_near
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer import draw
+from tested_transformer.book import draw
 from tested_transformer.config import BASE, BIG
 from tested_transformer.training.adam import create_adam
 from tested_transformer.training.schedule import create_schedule, rate

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tested_transformer
-from tested_transformer import exercises
+from tested_transformer.book import exercises
+from tested_transformer.book.draw.attention import weights as styled_function
+from tested_transformer.book.example import W_Q, WORDS, X
+from tested_transformer.book.show import Shown, _plain, matrix, product, show, softmax_terms
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.linear import linear
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.config import Config
-from tested_transformer.draw.attention import weights as styled_function
-from tested_transformer.example import W_Q, WORDS, X
-from tested_transformer.show import Shown, _plain, matrix, product, show, softmax_terms
 
 NUMBER = r"\(?(-?\d+\.?\d*|-?\\infty)(?: \\cdot 10\^\{(-?\d+)\})?\)?"
 
@@ -53,7 +53,7 @@ def test_the_source_is_headed_by_the_full_name_and_ends_without_blank_lines():
 
 def test_the_source_is_what_stands_in_the_file():
     package = pathlib.Path(tested_transformer.__file__).parent
-    for obj, file in ((softmax, "byhand/softmax.py"), (show, "show.py"), (Config, "config.py")):
+    for obj, file in ((softmax, "byhand/softmax.py"), (show, "book/show.py"), (Config, "config.py")):
         assert show(obj).text.partition("\n")[2] in (package / file).read_text(encoding="utf-8")
 
 
@@ -67,7 +67,7 @@ def test_methods_and_classes_have_source_too():
 
 def test_a_wrapped_function_shows_itself_and_not_its_wrapper():
     shown = show(styled_function)
-    assert shown.text.startswith("# tested_transformer.draw.attention.weights\n@pic.styled\ndef weights(")
+    assert shown.text.startswith("# tested_transformer.book.draw.attention.weights\n@pic.styled\ndef weights(")
     assert "rc_context" not in shown.text
 
 

@@ -6,7 +6,7 @@ import pytest
 import symbols
 from guards import BOOK
 
-from tested_transformer.draw.picture import KEY, OUT, QUERY, VALUE
+from tested_transformer.book.draw.picture import KEY, OUT, QUERY, VALUE
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,25 @@ import numpy as np
 import pytest
 import torch
 from helpers import unchecked
+from matplotlib.figure import Figure
 from torch.nn import functional as F
 
-from tested_transformer import draw
+from tested_transformer.book import draw
 from tested_transformer.config import TINY
 from tested_transformer.data.batches import tensors
+from tested_transformer.device import choose_device
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
-from tested_transformer.training.average import ExponentialAverage, mean
+from tested_transformer.training.average import ExponentialMovingAverage, mean
+from tested_transformer.training.curves import curves
+from tested_transformer.training.events import EpochMean, Step, Validation, from_dict, to_dict
+from tested_transformer.training.objective import NextToken
 from tested_transformer.training.options import Options
-from tested_transformer.training.parallel import pick
 from tested_transformer.training.record import Record, in_words, read_metrics
 from tested_transformer.training.schedule import rate
-from tested_transformer.training.train import NextToken, Trainer, fingerprint, seed_of
+from tested_transformer.training.state import fingerprint
+from tested_transformer.training.train import Trainer, seed_of
 
 CONFIG = TINY.replace(dropout=0.1)
 SHORT = Options(steps=9, batch_tokens=30, warmup=10, save_every=4)
@@ -34,6 +39,10 @@ def trainer(folder, options=SHORT, config=CONFIG, train=None, **more):
     torch.manual_seed(0)
     folder.mkdir(exist_ok=True)
     return Trainer(Transformer(config), options, train or pairs(), pairs(6, seed=1), folder, **more)
+
+
+def steps(events):
+    return [event for event in events if isinstance(event, Step)]
 
 
 def state(folder):
@@ -71,9 +80,10 @@ def test_padding_is_that_of_the_model(tmp_path):
         seen = []
         Trainer(model, SHORT, named, named, tmp_path, report=seen.append).run()
         runs.append(seen)
-    assert [row.get("tokens") for row in runs[1]] == [row.get("tokens") for row in runs[0]]
-    for key in ("loss", "valid_loss"):
-        assert [r[key] for r in runs[1] if key in r] == pytest.approx([r[key] for r in runs[0] if key in r], rel=1e-4)
+    one, other = runs
+    assert list(map(type, other)) == list(map(type, one))
+    assert [event.tokens for event in steps(other)] == [event.tokens for event in steps(one)]
+    assert [event.loss for event in other] == pytest.approx([event.loss for event in one], rel=1e-4)
 
 
 def test_smoothing_is_for_training_and_not_for_validation():
@@ -88,15 +98,10 @@ def test_smoothing_is_for_training_and_not_for_validation():
 def test_a_step_weighs_every_token_the_same_however_the_batches_are_cut(tmp_path):
     config, gradients = TINY, []
     for cuts in ([[0, 1, 2, 3, 4, 5]], [[0], [1, 2, 3, 4], [5]]):
-        t = trainer(tmp_path / str(len(cuts)), Options(steps=1, accumulate=len(cuts), average=0.0), config)
+        t = trainer(tmp_path / str(len(cuts)), Options(steps=1, accumulate=len(cuts), ema=0.0), config)
         t.model.double()
-        t.adam.step = lambda: None
-        kept = {}
-        t.adam.zero_grad = lambda t=t, kept=kept: kept.update(
-            {n: p.grad.clone() for n, p in t.model.named_parameters()}
-        )
-        t._step([tensors([t.train[i] for i in cut]) for cut in cuts])
-        gradients.append(kept)
+        t.gradients([tensors([t.train[i] for i in cut]) for cut in cuts])
+        gradients.append({name: p.grad for name, p in t.model.named_parameters()})
     for name, gradient in gradients[0].items():
         torch.testing.assert_close(gradients[1][name], gradient, rtol=0, atol=1e-12)
 
@@ -105,7 +110,7 @@ def test_the_first_step_is_the_paper_s_rate_for_step_one(tmp_path):
     seen = []
     t = trainer(tmp_path, Options(steps=2, warmup=10, rate_scale=0.5), report=seen.append)
     t.run()
-    rates = [numbers["rate"] for numbers in seen if "rate" in numbers]
+    rates = [event.rate for event in steps(seen)]
     assert rates == [0.5 * rate(step, CONFIG.d_model, 10) for step in (1, 2)]
 
 
@@ -113,7 +118,7 @@ def test_a_cooldown_takes_the_rate_to_zero_in_a_line(tmp_path):
     seen = []
     options = Options(steps=6, warmup=2, rate_scale=0.5, cooldown=3, batch_tokens=30)
     trainer(tmp_path, options, report=seen.append).run()
-    rates = [numbers["rate"] for numbers in seen if "rate" in numbers]
+    rates = [event.rate for event in steps(seen)]
     shares = [1, 1, 1, 3 / 4, 2 / 4, 1 / 4]
     wanted = [0.5 * share * rate(i, CONFIG.d_model, 2) for i, share in enumerate(shares, start=1)]
     assert rates == pytest.approx(wanted, rel=1e-12)
@@ -121,12 +126,12 @@ def test_a_cooldown_takes_the_rate_to_zero_in_a_line(tmp_path):
 
 def test_an_epoch_takes_every_pair_once(tmp_path):
     t, taken = trainer(tmp_path), []
-    for group in t._groups():
+    for group in t.groups():
         taken += [row[row != 0].tolist() for _, target in group for row in target]
     assert sorted(taken) == sorted(list(target) for _, target in t.train)
 
 
-@pytest.mark.parametrize("lost", ["model.embedding.weight", "average.embedding.weight", "adam.step.embedding.weight"])
+@pytest.mark.parametrize("lost", ["model.embedding.weight", "ema.embedding.weight", "adam.step.embedding.weight"])
 def test_a_state_that_lacks_something_is_refused_before_anything_changes(tmp_path, lost):
     trainer(tmp_path).run()
     path = tmp_path / "last.safetensors"
@@ -176,8 +181,8 @@ def test_a_run_that_stopped_goes_on_bit_for_bit(tmp_path, stop):
     )
 
 
-def test_a_run_without_average_goes_on_too(tmp_path):
-    options = Options(steps=6, batch_tokens=30, average=0.0)
+def test_a_run_without_a_moving_average_goes_on_too(tmp_path):
+    options = Options(steps=6, batch_tokens=30, ema=0.0)
     trainer(tmp_path / "whole", options).run()
     trainer(tmp_path / "parts", Options(**vars(options) | {"steps": 3})).run()
     second = trainer(tmp_path / "parts", options)
@@ -189,8 +194,9 @@ def test_a_run_without_average_goes_on_too(tmp_path):
 def test_who_asks_to_stop_gets_a_saved_run_that_goes_on(tmp_path):
     trainer(tmp_path / "whole").run()
 
-    def impatient(numbers):
-        first.asked_to_stop |= numbers["step"] == 5
+    def impatient(event):
+        if event.step == 5:
+            first.stop()
 
     first = trainer(tmp_path / "parts", report=impatient)
     assert first.run().step == 5
@@ -203,7 +209,7 @@ def test_who_asks_to_stop_gets_a_saved_run_that_goes_on(tmp_path):
 def test_saving_happens_every_few_steps_and_at_the_end(tmp_path):
     t, saved = trainer(tmp_path), []
     t.save = lambda: saved.append(t.progress.step)
-    t._validate = lambda: True
+    t.keep_best = lambda: True
     t.run()
     epochs = [s for s in saved if s not in (4, 8, 9)]
     assert {4, 8, 9} <= set(saved)
@@ -253,7 +259,7 @@ def test_a_loss_that_is_no_number_stops_before_the_weights_are_spoilt(tmp_path):
 
 
 def test_patience_ends_a_run_that_gets_no_better(tmp_path):
-    t = trainer(tmp_path, Options(patience=2, batch_tokens=30, rate_scale=1e-12, average=0.0))
+    t = trainer(tmp_path, Options(patience=2, batch_tokens=30, rate_scale=1e-12, ema=0.0))
     t.progress.best = 0.0
     assert t.run().epoch == 2
 
@@ -263,12 +269,12 @@ def test_the_best_model_is_kept_and_a_worse_one_is_not(tmp_path):
     t = trainer(tmp_path, Options(epochs=1, batch_tokens=30), report=seen.append)
     t.run()
     best, _ = checkpoint.load(tmp_path)
-    assert seen[-1]["best"]
-    assert seen[-1]["valid_loss"] == t.progress.best
+    assert seen[-1].best
+    assert seen[-1].loss == t.progress.best
     t.progress.best, t.options = 0.0, Options(epochs=2, batch_tokens=30)
     t.run()
     after, _ = checkpoint.load(tmp_path)
-    assert not seen[-1]["best"]
+    assert not seen[-1].best
     assert_same(best.state_dict(), after.state_dict())
 
 
@@ -282,17 +288,17 @@ def test_validation_sees_the_average_and_leaves_the_model_alone(tmp_path):
 
 
 def test_the_mean_of_the_last_epochs_is_tried_and_old_ones_go(tmp_path):
-    t = trainer(tmp_path, Options(epochs=3, keep=2, batch_tokens=60, average=0.0))
+    t = trainer(tmp_path, Options(epochs=3, keep=2, batch_tokens=60, ema=0.0))
     t.run()
     assert sorted(p.name for p in tmp_path.glob("epoch-*")) == ["epoch-0002.safetensors", "epoch-0003.safetensors"]
     t.progress.best = float("inf")
-    assert t.average_kept()
+    assert t.try_mean()
     two, three = (checkpoint.read_tensors(tmp_path / name)[0] for name in t.progress.kept)
     loaded, _ = checkpoint.load(tmp_path)
     name = "encoder.layers.0.feed_forward.w_1.weight"
     torch.testing.assert_close(loaded.state_dict()[name], (two[name] + three[name]) / 2)
     t.progress.best = 0.0
-    assert not t.average_kept()
+    assert not t.try_mean()
 
 
 def test_a_mean_needs_checkpoints_of_one_kind():
@@ -305,7 +311,7 @@ def test_a_mean_needs_checkpoints_of_one_kind():
 def test_the_average_follows_fast_at_first_and_slowly_later():
     model = torch.nn.Linear(1, 1, bias=False)
     model.weight.data.fill_(0.0)
-    follower = ExponentialAverage(model, 0.999)
+    follower = ExponentialMovingAverage(model, 0.999)
     model.weight.data.fill_(1.0)
     follower.update(model, 1)
     assert follower.weights["weight"].item() == pytest.approx(1 - 2 / 11)
@@ -313,7 +319,7 @@ def test_the_average_follows_fast_at_first_and_slowly_later():
     follower.update(model, 1_000_000)
     assert follower.weights["weight"].item() == pytest.approx(before + 0.001 * (1 - before))
     with pytest.raises(ValueError, match=r"decay \(1\) must be above 0 and below 1"):
-        ExponentialAverage(model, 1)
+        ExponentialMovingAverage(model, 1)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +341,7 @@ def test_wrong_options_are_refused(wrong, error, message):
 
 def test_options_of_another_version_are_refused():
     with pytest.raises(ValueError, match="no option of this version: clip"):
-        Options.known({"clip": 1})
+        Options.from_dict({"clip": 1})
 
 
 def test_half_precision_without_a_gpu_is_refused(tmp_path):
@@ -345,29 +351,29 @@ def test_half_precision_without_a_gpu_is_refused(tmp_path):
 
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert pick("auto", 0).type == "cpu"
+    assert choose_device("auto").type == "cpu"
     with pytest.raises(ValueError, match=r"device \(cuda\) needs a GPU"):
-        pick("cuda", 0)
+        choose_device("cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert [pick("auto", 1), pick("cuda:0", 1)] == [torch.device("cuda", 1), torch.device("cuda", 0)]
+    assert [choose_device("auto", 1), choose_device("cuda:0", 1)] == [torch.device("cuda", 1), torch.device("cuda", 0)]
 
 
 def test_the_record_keeps_numbers_and_words_and_forgets_what_was_not_saved(tmp_path):
     record = Record(tmp_path, every=1)
     for step in (1, 2, 3):
-        record({"step": step, "loss": 1.0 / step, "tokens": 10, "epoch": 0})
-    record({"step": 3, "epoch": 1, "valid_loss": 0.5, "valid_accuracy": 0.25, "best": True})
+        record(Step(step, 0, 1.0 / step, 0.5, 10, 0.1, 1.0))
+    record(Validation(3, 1, 0.5, 0.25, True, 1.0))
     record.close()
     with open(tmp_path / "metrics.jsonl", "a") as file:
-        file.write('{"step": 4, "lo')  # torn by a kill
+        file.write('{"event": "step", "step": 4, "lo')  # torn by a kill
     again = Record(tmp_path, step=2)
     again.close()
-    assert [row["step"] for row in read_metrics(tmp_path)] == [1, 2]
+    assert [event.step for event in read_metrics(tmp_path)] == [1, 2]
     assert (
         "step 3, epoch 1: validation loss 0.5000, tokens right 25.0%, the best so far"
         in (tmp_path / "log.txt").read_text()
     )
-    assert in_words({"step": 7, "mean_of": 5, "valid_loss": 1.0}) == "step 7, mean of 5 epochs: validation loss 1.0000"
+    assert in_words(EpochMean(7, 5, 1.0)) == "step 7, mean of 5 epochs: validation loss 1.0000"
 
 
 # The figures
@@ -410,9 +416,38 @@ def test_overfitting_shows_both_losses_at_their_steps():
     assert list(level.get_ydata()) == [3.5, 3.5]
 
 
-def test_curves_hold_training_and_validation_apart():
-    rows = [{"step": 1, "loss": 3.0}, {"step": 2, "loss": 2.0}, {"step": 2, "valid_loss": 2.5}]
-    (axes,) = draw.train.curves(rows).axes
+def test_curves_hold_training_and_validation_apart(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **kwargs: drawn.append(figure))
+    rows = (1, 3.0), (2, 2.0)
+    told = [Step(step, 0, loss, 0.5, 10, 0.1, 1.0) for step, loss in rows]
+    curves([*told, Validation(2, 1, 2.5, 0.25, True, 1.0), EpochMean(2, 2, 9.0)])
+    ((axes,),) = (figure.axes for figure in drawn)
     train, valid = axes.lines
     assert (list(train.get_xdata()), list(train.get_ydata())) == ([1, 2], [3.0, 2.0])
     assert (list(valid.get_xdata()), list(valid.get_ydata())) == ([2], [2.5])
+    assert (train.get_linestyle(), valid.get_marker()) == ("-", "o")
+
+
+def test_curves_are_a_picture_that_is_the_same_each_time():
+    events = [Step(step, 0, 1 / step, 0.5, 10, 0.1, 1.0) for step in (1, 2, 3)]
+    assert curves(events).startswith(b"\x89PNG")
+    assert curves(events) == curves(events)
+
+
+EVENTS = [Step(1, 0, 2.5, 0.5, 10, 0.1, 3.0), Validation(2, 1, 2.5, 0.5, True, 3.0), EpochMean(3, 2, 2.5)]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_survives_the_way_through_a_dictionary(event):
+    saved = to_dict(event)
+    assert from_dict(saved | {"more": 1}) == event
+    assert next(iter(saved)) == "event"
+
+
+def test_a_line_of_metrics_that_is_no_event_is_named_and_nothing_is_lost(tmp_path):
+    lines = '{"event": "step"}\n{"event": "epoch mean", "step": 1, "epochs": 2, "loss": 1.0}\n'
+    (tmp_path / "metrics.jsonl").write_text(lines)
+    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 1 is no event"):
+        Record(tmp_path)
+    assert (tmp_path / "metrics.jsonl").read_text() == lines

@@ -13,13 +13,13 @@ from tested_transformer.__main__ import main
 from tested_transformer.command.evaluate import scores
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.config import Config
-from tested_transformer.data import phrasebook
 from tested_transformer.decoding.looking import attention_weights
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.attention import attention
 from tested_transformer.model.heads import split_heads
 from tested_transformer.model.masks import causal_mask, padding_mask
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.phrasebook import corpus
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 
@@ -237,7 +237,7 @@ def test_evaluate_prints_and_writes_the_scores(tmp_path, capsys):
 @pytest.mark.slow
 def test_the_phrasebook_model_is_right_on_975_of_1000_sentences_with_pairs_it_never_saw():
     with unchecked():
-        test = phrasebook.split(20_000, 1000)[2]
+        test = corpus.split(20_000, 1000)[2]
         written = Translator.load(width=1).translate([s.english for s in test])
     assert sum(w == s.german for w, s in zip(written, test, strict=True)) >= 975
 

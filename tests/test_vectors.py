@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from torch.nn import functional as F
 
-from tested_transformer import draw
+from tested_transformer.book import draw
 from tested_transformer.text.vectors import (
     cooccurrence,
     cosine,

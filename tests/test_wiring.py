@@ -39,7 +39,7 @@ def step(model, folder):
     seen = []
     options = Options(steps=1, batch_tokens=30, warmup=10)
     Trainer(model, options, PAIRS, PAIRS, folder, report=seen.append).run()
-    return [numbers.get("loss", numbers.get("valid_loss")) for numbers in seen]
+    return [event.loss for event in seen]
 
 
 ACTS = {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tested_transformer import draw
+from tested_transformer.book import draw
 from tested_transformer.byhand import transformer as byhand
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.config import Config

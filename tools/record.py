@@ -21,10 +21,12 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from tested_transformer.command.evaluate import scores
-from tested_transformer.data import multi30k, phrasebook
+from tested_transformer.data import multi30k
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.files import read_json
+from tested_transformer.phrasebook import corpus
 from tested_transformer.training import checkpoint
+from tested_transformer.training.events import EpochMean, Step, Validation
 from tested_transformer.training.folder import CONFIG, LOG, RUN
 from tested_transformer.training.record import read_metrics
 
@@ -36,36 +38,35 @@ def rounded(number, digits=4):
     return round(float(number), digits)
 
 
-def curves(rows):
+def curves(events):
     """Training loss as means over some steps, all validations, and means of checkpoints; time in minutes."""
-    steps = [row for row in rows if "loss" in row]
     groups = {}
-    for row in steps:
-        groups.setdefault((row["step"] - 1) // EVERY, []).append(row)
+    for event in (event for event in events if isinstance(event, Step)):
+        groups.setdefault((event.step - 1) // EVERY, []).append(event)
     training = [
         {
-            "step": group[-1]["step"],
-            "minutes": rounded(group[-1]["seconds"] / 60, 2),
-            "loss": rounded(statistics.fmean(row["loss"] for row in group)),
-            "rate": rounded(group[-1]["rate"], 7),
+            "step": group[-1].step,
+            "minutes": rounded(group[-1].seconds / 60, 2),
+            "loss": rounded(statistics.fmean(event.loss for event in group)),
+            "rate": rounded(group[-1].rate, 7),
         }
         for group in groups.values()
     ]
     validation = [
         {
-            "step": row["step"],
-            "epoch": row["epoch"],
-            "minutes": rounded(row["seconds"] / 60, 2),
-            "loss": rounded(row["valid_loss"]),
-            "accuracy": rounded(row["valid_accuracy"]),
+            "step": event.step,
+            "epoch": event.epoch,
+            "minutes": rounded(event.seconds / 60, 2),
+            "loss": rounded(event.loss),
+            "accuracy": rounded(event.accuracy),
         }
-        for row in rows
-        if "epoch" in row and "valid_loss" in row
+        for event in events
+        if isinstance(event, Validation)
     ]
     means = [
-        {"step": row["step"], "epochs": row["mean_of"], "loss": rounded(row["valid_loss"])}
-        for row in rows
-        if "mean_of" in row
+        {"step": event.step, "epochs": event.epochs, "loss": rounded(event.loss)}
+        for event in events
+        if isinstance(event, EpochMean)
     ]
     return training, validation, means
 
@@ -113,7 +114,7 @@ def translated(folder, given):
     if given.multi30k:
         pairs, part = multi30k.read(given.multi30k, "test_2016_flickr"), "test_2016_flickr"
     else:
-        pairs, part = [s[:2] for s in phrasebook.split(n_test=given.phrasebook)[2]], "phrasebook, held out"
+        pairs, part = [s[:2] for s in corpus.split(n_test=given.phrasebook)[2]], "phrasebook, held out"
     sources, right = zip(*pairs, strict=True)
     written = Translator.load(folder, width=given.beam).translate(sources)
     numbers = {"part": part, "beam": given.beam} | scores(written, list(right))
@@ -124,8 +125,8 @@ def translated(folder, given):
 def record(given):
     """Everything as one dictionary."""
     run, config = (read_json(given.run / name, "run") for name in (RUN, CONFIG))
-    rows, (begun, ended) = read_metrics(given.run), moments(given.run)
-    training, validation, means = curves(rows)
+    begun, ended = moments(given.run)
+    training, validation, means = curves(read_metrics(given.run))
     model, _ = checkpoint.load(given.run)
     told = {"name": given.out.stem, "command": given.command, "machine": given.machine, "commit": given.commit}
     told |= {"date": datetime.fromtimestamp(begun).date().isoformat(), "data": next(iter(run["data"]))}

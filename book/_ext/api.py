@@ -22,15 +22,20 @@ WIDE = 64
 # What the pages are about, and how each begins. The rest of the package draws and checks this book.
 PARTS = (
     "config",
-    "counting",
     "exchange",
     "byhand",
     "model",
     "text",
     "data",
+    "phrasebook.corpus",
     "training",
     "decoding",
 )
+
+
+def listed(name):
+    """Whether a name, without that of the package, belongs to a part."""
+    return f"{name}.".startswith(tuple(f"{part}." for part in PARTS))
 
 
 class Name(NamedTuple):
@@ -62,7 +67,7 @@ class Module(NamedTuple):
 @functools.cache
 def modules(part):
     """The public modules of a part of the package."""
-    folder = PACKAGE / part
+    folder = PACKAGE.joinpath(*part.split("."))
     if not folder.is_dir():
         return [read(folder.with_suffix(".py"))]
     return [read(path) for path in sorted(folder.glob("*.py")) if public(path.name)]

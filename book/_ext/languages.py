@@ -4,7 +4,7 @@ import functools
 import html
 import re
 
-from tested_transformer.data import phrasebook
+from tested_transformer.phrasebook import corpus
 
 # Beside the words of the phrasebook: those of the chapters' own examples.
 EXAMPLES = "KI liebe mag verehre gefällt mir Musik sehr anrufen will"
@@ -24,7 +24,7 @@ NAMES = re.compile(r"<\w+>")  # <bos>, <eos>
 @functools.cache
 def vocabulary():
     """German words, and those of them that are English words too, in small letters."""
-    pairs = phrasebook.sentences(5000)
+    pairs = corpus.sentences(5000)
     german = {w for pair in pairs for w in WORD.findall(pair.german)}
     english = {w.lower() for pair in pairs for w in WORD.findall(pair.english)}
     return german | set(EXAMPLES.split()), english | set(ENGLISH_TOO.split())

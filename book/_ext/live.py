@@ -5,9 +5,9 @@ import re
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
 from tested_transformer.byhand.attention import attention
-from tested_transformer.draw.interactive import Interactive
-from tested_transformer.example import W_K, W_Q, W_V, WORDS, X
 
 # How much "love" takes from "AI"; the first number of "AI" can be dragged.
 QUERY, KEY, COMPONENT = 1, 2, 0

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from helpers import normal
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.masks import causal_mask
 from tested_transformer.byhand.softmax import softmax
-from tested_transformer.example import W_K, W_Q, W_V, WORDS, P, X
 
 NAMES = ("x", "w_q", "w_k", "w_v", "positions")
 SWITCHES = [

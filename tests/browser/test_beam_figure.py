@@ -9,13 +9,13 @@ import torch
 from models import BOS, EOS, PAD
 from searching import lively, plain_beam, scripted
 
-from tested_transformer import draw
+from tested_transformer.book import draw
+from tested_transformer.book.draw.picture import Picture
 from tested_transformer.decoding.beam import Search, beam
 from tested_transformer.decoding.exhaustive import exhaustive
 from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis
-from tested_transformer.decoding.limits import at_rest
-from tested_transformer.draw.picture import Picture
+from tested_transformer.decoding.inference import inference
 
 FIGURE = "beam-figure"
 WIDTHS, ALPHAS = (1, 2, 3, 4, 5), (0.0, 0.35, 0.6, 1.0, 1.5)
@@ -81,7 +81,7 @@ def near(found, hypotheses, ids=True):
 
 def steps(model, width, alpha):
     """What the package's search has at each step: what is finished, and the log-probabilities of what goes on."""
-    with at_rest(model):
+    with inference(model):
         search = Search(model, SOURCE, width, alpha, MOST)
         while search.sentences:
             search.step()

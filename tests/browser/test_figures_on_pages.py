@@ -7,8 +7,8 @@ import pytest
 from guards import ROOT, SCRIPTS, outputs
 from live import to_pages
 
+from tested_transformer.book.example import W_K, W_Q, W_V, X
 from tested_transformer.byhand.attention import attention
-from tested_transformer.example import W_K, W_Q, W_V, X
 
 HTML = ROOT / "_build" / "html"
 PAGES = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tested_transformer import draw
+from tested_transformer.book import draw
 
 FIGURE = "heads-figure"
 SAYS = {"encoder": "English reads English", "decoder": "German reads German", "cross": "German reads English"}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tested_transformer import draw
+from tested_transformer.book import draw
 from tested_transformer.byhand.positions import shift, sinusoids
 
 

@@ -5,17 +5,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tested_transformer.command import pairs
-from tested_transformer.command.translate import load, searching
-from tested_transformer.data import multi30k, phrasebook
+from tested_transformer.command import arguments as shared
+from tested_transformer.data import multi30k
 from tested_transformer.data.parallel import read_parallel
 from tested_transformer.files import write_json
+from tested_transformer.phrasebook import corpus
 
 
 def arguments(add: argparse.ArgumentParser) -> None:
     """What can be said to this command."""
-    searching(add)
-    data = pairs.arguments(add)
+    shared.add_translator(add)
+    data = shared.add_pairs(add)
     data.add_argument(
         "--part", default="test_2016_flickr", help="of Multi30k: val or a test set"
     )
@@ -30,7 +30,7 @@ def evaluate(given: argparse.Namespace) -> None:
     texts, name = read_pairs(given)
     if not texts:
         raise ValueError("there must be at least one sentence pair")
-    translator = load(given)
+    translator = shared.load_translator(given)
     started = time.process_time(), time.perf_counter()
     written = translator.translate([source for source, _ in texts])
     seconds = time.process_time() - started[0], time.perf_counter() - started[1]
@@ -46,9 +46,9 @@ def evaluate(given: argparse.Namespace) -> None:
 
 def read_pairs(given: argparse.Namespace) -> tuple[list[tuple[str, str]], str]:
     """Sources with their right translations, and what they are called."""
-    pairs.check(given)
+    shared.check_pairs(given)
     if given.phrasebook:
-        test = phrasebook.split()[2]
+        test = corpus.split()[2]
         return [(s.english, s.german) for s in test], "phrasebook, held out"
     if given.multi30k:
         return multi30k.read(given.multi30k, given.part), f"multi30k {given.part}"

@@ -7,18 +7,19 @@ from typing import Any
 
 import torch
 
-from tested_transformer.command import pairs
+from tested_transformer.command import arguments as shared
 from tested_transformer.config import BASE, BIG, Config
-from tested_transformer.data import multi30k, phrasebook
+from tested_transformer.data import multi30k
 from tested_transformer.data.parallel import Encoded, encode_pairs, read_parallel
-from tested_transformer.draw.train import curves
 from tested_transformer.files import read_json, sweep, write, write_json
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.phrasebook import corpus
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
+from tested_transformer.training.curves import curves
+from tested_transformer.training.distributed import join
 from tested_transformer.training.folder import CONFIG, CURVES, RUN, STATE, TOKENS
 from tested_transformer.training.options import Options
-from tested_transformer.training.parallel import ranks
 from tested_transformer.training.record import Record
 from tested_transformer.training.train import Trainer
 
@@ -48,7 +49,7 @@ HELP = {
     "rate_scale": "the learning rate, as a multiple of the paper's",
     "cooldown": "last steps, in which the rate falls to zero; needs --steps",
     "smoothing": "label smoothing",
-    "average": "decay of the average of the weights; 0 for none",
+    "ema": "decay of the moving average of the weights; 0 for none",
     "keep": "epoch ends whose mean is tried at the end",
     "save_every": "steps between two saves",
     "precision": "float32, or bfloat16 on a GPU",
@@ -63,7 +64,7 @@ def arguments(add: argparse.ArgumentParser) -> None:
     """What can be said to this command."""
     add.add_argument("folder", type=Path, help="where the run is kept")
     add.add_argument("--resume", action="store_true", help="go on with the run there")
-    data = pairs.arguments(add)
+    data = shared.add_pairs(add)
     data.add_argument("--valid-source", type=Path, help="held out (else 1 in 50 is)")
     data.add_argument("--valid-target", type=Path, help="their translations")
     data.add_argument(
@@ -94,7 +95,7 @@ def arguments(add: argparse.ArgumentParser) -> None:
         )
         what = {"type": kind, "metavar": kind.__name__, "help": HELP[field.name]}
         how.add_argument(flag(field.name), **what)
-    how.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
+    how.add_argument("--device", **shared.DEVICE)
 
 
 def flag(name: str) -> str:
@@ -104,12 +105,12 @@ def flag(name: str) -> str:
 
 def train(given: argparse.Namespace) -> None:
     """Train, or go on training; with `torchrun`, in several processes."""
-    with ranks(given.device) as here:
+    with join(given.device) as world:
         run = resumed(given) if given.resume else begun(given)
         train_texts, valid_texts = read_texts(run["data"])
         tokens = find_tokens(given, run, train_texts)
         config = Config(**run["config"] | {"vocab_size": tokens.vocab_size})
-        options = Options.known(run["options"])
+        options = Options.from_dict(run["options"])
         torch.manual_seed(options.seed)
         model = Transformer(config)
         encoded = encode_pairs(train_texts, tokens, config.max_len)
@@ -118,16 +119,16 @@ def train(given: argparse.Namespace) -> None:
             if not part.pairs:
                 raise ValueError(f"no {name} pair is left: {left_out(part, config)}")
         folder = given.folder
-        if not given.resume and here.rank == 0:
+        if not given.resume and world.rank == 0:
             folder.mkdir(parents=True, exist_ok=True)
             write_json(folder / RUN, run)
             checkpoint.save(folder, model, tokens)
-        trainer = Trainer(model, options, encoded.pairs, valid.pairs, folder, here)
+        trainer = Trainer(model, options, encoded.pairs, valid.pairs, folder, world)
         if given.resume:
             trainer.resume()
-        if here.rank:
+        if world.rank:
             trainer.run()
-            trainer.average_kept()
+            trainer.try_mean()
         else:
             sweep(folder)
             watch(trainer, encoded, config, folder)
@@ -140,13 +141,14 @@ def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> N
     trainer.report = record
     size = sum(parameter.numel() for parameter in trainer.model.parameters())
     record.log(f"{len(encoded.pairs):,} pairs; {left_out(encoded, config)}")
-    record.log(f"{size:,} parameters on {trainer.ranks.device}")
+    record.log(f"{size:,} parameters on {trainer.world.device}")
     try:
         progress = trainer.run()
-        trainer.average_kept()
-        picture = curves(record.rows)
-        if picture:
-            write(folder / CURVES, picture._repr_png_()[0])
+        trainer.try_mean()
+        try:
+            write(folder / CURVES, curves(record.events))
+        except ModuleNotFoundError as error:
+            record.log(f"no {CURVES}: {error}")
         ended = "stopped" if trainer.asked_to_stop else "finished"
         record.log(
             f"{ended} after step {progress.step}, {progress.seconds / 60:.1f} min"
@@ -177,7 +179,7 @@ def begun(given: argparse.Namespace) -> dict[str, Any]:
 def resumed(given: argparse.Namespace) -> dict[str, Any]:
     """The run in the folder, with other limits if the command line names some."""
     run = read_json(given.folder / RUN, "run")
-    free = Options.known(run["options"]).limits()
+    free = Options.from_dict(run["options"]).changeable()
     for field in fields(Options):
         value = getattr(given, field.name)
         if value is None:
@@ -190,7 +192,7 @@ def resumed(given: argparse.Namespace) -> dict[str, Any]:
 
 def chosen(given: argparse.Namespace) -> dict[str, Any]:
     """Which sentence pairs, in a form that --resume finds again."""
-    pairs.check(given)
+    shared.check_pairs(given)
     if given.phrasebook is not None:
         return {"phrasebook": given.phrasebook}
     if given.multi30k:
@@ -208,7 +210,7 @@ def chosen(given: argparse.Namespace) -> dict[str, Any]:
 def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
     """The pairs to train and to validate on."""
     if "phrasebook" in data:
-        train, valid, _ = phrasebook.split(data["phrasebook"])
+        train, valid, _ = corpus.split(data["phrasebook"])
         return [s[:2] for s in train], [s[:2] for s in valid]
     if "multi30k" in data:
         folder = data["multi30k"]

@@ -5,11 +5,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tested_transformer.command import arguments as shared
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.data.parallel import read_lines
-from tested_transformer.decoding.translator import PHRASEBOOK, Translator
 from tested_transformer.files import write
-from tested_transformer.training.parallel import pick
 
 FEW = 20
 """So many sentences a page of attention shows at most; each takes some 100 kB."""
@@ -17,7 +16,7 @@ FEW = 20
 
 def arguments(add: argparse.ArgumentParser) -> None:
     """What can be said to this command."""
-    searching(add)
+    shared.add_translator(add)
     add.add_argument(
         "input", type=Path, nargs="?", help="text file, a sentence a line (else stdin)"
     )
@@ -26,27 +25,11 @@ def arguments(add: argparse.ArgumentParser) -> None:
     )
 
 
-def searching(add: argparse.ArgumentParser) -> None:
-    """What `translate` and `evaluate` have in common: the model and the search."""
-    add.add_argument(
-        "--model", type=Path, default=PHRASEBOOK, metavar="FOLDER",
-        help="a trained model (else the phrasebook model of this package)",
-    )  # fmt: skip
-    add.add_argument("--beam", type=int, default=4, metavar="WIDTH", help="1: greedy")
-    add.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")
-    add.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
-
-
-def load(given: argparse.Namespace) -> Translator:
-    """The translator that the command line asks for."""
-    return Translator.load(given.model, pick(given.device, 0), given.beam, given.alpha)
-
-
 def translate(given: argparse.Namespace) -> None:
     """Write a line for each line read, as soon as it is ready."""
     if given.attention and given.attention.is_dir():
         raise ValueError(f"{given.attention} is a folder, no file to write a page to")
-    translator = load(given)
+    translator = shared.load_translator(given)
     live = given.input is None and sys.stdin.isatty()
     seen: list[Seen] = []
     sources: list[str] = []

@@ -9,7 +9,8 @@ from torch import Tensor
 from tested_transformer.checks import at_least, whole
 from tested_transformer.decoding.cache import stepper
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
-from tested_transformer.decoding.limits import at_rest, limits, never_written
+from tested_transformer.decoding.inference import inference
+from tested_transformer.decoding.limits import max_lengths, suppressed
 from tested_transformer.model.transformer import Transformer
 
 
@@ -22,11 +23,11 @@ def beam(
 ) -> list[list[Hypothesis]]:
     """For each sentence the best hypotheses that were found, width at most, best first.
 
-    The defaults are those of the paper (Section 6.1); for max_len see `limits`.
+    The defaults are those of the paper (Section 6.1); for max_len see `max_lengths`.
     """
     whole(width=width)
     at_least(1, width=width)
-    with at_rest(model):
+    with inference(model):
         search = Search(model, source, width, alpha, max_len)
         while search.sentences:
             search.step()
@@ -50,7 +51,7 @@ class Search:
     ) -> None:
         self.config, self.width, self.alpha = model.config, width, alpha
         memory = model.encode(source)
-        self.limits = limits(source, max_len, self.config)
+        self.limits = max_lengths(source, max_len, self.config)
         batch, most = len(source), int(self.limits.max())
         self.cache = stepper(model, memory, source, most, width)
         self.sentences = list(range(batch))  # those still being written
@@ -73,8 +74,8 @@ class Search:
         rows = torch.arange(len(parents), device=parents.device)[:, None]
         self.ids, self.sees = self.ids[rows, parents], self.sees[rows, parents]
         self.ids[:, :, n + 1] = tokens
-        self.put_aside()
-        self.leave()
+        self.finish()
+        self.prune()
 
     def choose(
         self, logits: Float[Tensor, "B W V"]
@@ -84,7 +85,7 @@ class Search:
         Their log-probabilities are kept. Of equal ones the earlier hypothesis wins.
         """
         log_p = logits.log_softmax(-1, dtype=self.log_p.dtype)
-        log_p[..., never_written(self.config)] = -torch.inf
+        log_p[..., suppressed(self.config)] = -torch.inf
         each = min(self.width, log_p.size(-1))  # no more of one hypothesis can win
         best, tokens = log_p.topk(each)  # (B, W, V) -> (B, W, each)
         totals = (self.log_p[..., None] + best).flatten(1)
@@ -93,7 +94,7 @@ class Search:
         self.log_p = totals[:, : self.width]
         return order // each, tokens.flatten(1).gather(1, order)
 
-    def put_aside(self) -> None:
+    def finish(self) -> None:
         """Hypotheses that end here are finished: kept, and extended no more."""
         length = self.cache.length
         ends = self.ids[:, :, length] == self.config.eos_id
@@ -107,8 +108,8 @@ class Search:
             del finished[self.width :]
         self.log_p = self.log_p.masked_fill(ends, -torch.inf)
 
-    def leave(self) -> None:
-        """Sentences leave whose unfinished hypotheses can no longer change the result.
+    def prune(self) -> None:
+        """Drop sentences whose unfinished hypotheses can no longer change the result.
 
         A further token never raises a log-probability, and the penalty is largest at
         the limit. So log_p / penalty(limit) is the most that can still be reached.

@@ -5,7 +5,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tested_transformer.decoding.hypothesis import Hypothesis
-from tested_transformer.decoding.limits import at_rest, limits, never_written
+from tested_transformer.decoding.inference import inference
+from tested_transformer.decoding.limits import max_lengths, suppressed
 from tested_transformer.model.transformer import Transformer
 
 MOST = 100_000
@@ -21,10 +22,10 @@ def exhaustive(
     `beam`. Only a small vocabulary and a small max_len are possible.
     """
     config = model.config
-    with at_rest(model):
+    with inference(model):
         model.encode(source)  # refuses what is no batch of ids
-        limits(source, max_len, config)
-        words = config.vocab_size - len(never_written(config)) - 1  # without eos_id
+        max_lengths(source, max_len, config)
+        words = config.vocab_size - len(suppressed(config)) - 1  # without eos_id
         if words**max_len > MOST:
             rule = f"makes more than {MOST} sentences of {words} words"
             raise ValueError(f"max_len ({max_len}) {rule}: too many to try")
@@ -40,7 +41,7 @@ def every_hypothesis(
 ) -> list[Hypothesis]:
     """All hypotheses for one sentence: those that end, and those cut off at max_len."""
     c = model.config
-    unwanted = {*never_written(c), c.eos_id}
+    unwanted = {*suppressed(c), c.eos_id}
     words = [word for word in range(c.vocab_size) if word not in unwanted]
     found, begun = [], [([], 0.0)]  # token ids, and their log-probability
     for _ in range(max_len):

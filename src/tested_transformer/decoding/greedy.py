@@ -5,7 +5,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tested_transformer.decoding.cache import stepper
-from tested_transformer.decoding.limits import at_rest, limits, never_written
+from tested_transformer.decoding.inference import inference
+from tested_transformer.decoding.limits import max_lengths, suppressed
 from tested_transformer.model.transformer import Transformer
 
 
@@ -15,19 +16,19 @@ def greedy(
     """Write the most probable next token, again and again, until it is eos_id.
 
     Rows are without bos_id, end with eos_id, and are filled up with pad_id. A sentence
-    that reaches max_len tokens stops there; for the default see `limits`.
+    that reaches max_len tokens stops there; for the default see `max_lengths`.
     """
     config = model.config
-    with at_rest(model):
+    with inference(model):
         memory = model.encode(source)
-        most = limits(source, max_len, config)
+        most = max_lengths(source, max_len, config)
         cache = stepper(model, memory, source, int(most.max()))
         out = source.new_full((len(source), int(most.max())), config.pad_id)
         rows = torch.arange(len(source), device=source.device)  # still being written
         tokens = torch.full_like(rows, config.bos_id)
         while len(rows):
             logits = cache.step(tokens[:, None])[:, 0]
-            logits[:, never_written(config)] = -torch.inf
+            logits[:, suppressed(config)] = -torch.inf
             tokens = logits.argmax(-1)
             out[rows, cache.length - 1] = tokens.to(out.dtype)
             alive = (tokens != config.eos_id) & (most[rows] > cache.length)

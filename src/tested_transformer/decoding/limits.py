@@ -1,11 +1,8 @@
-"""What every search needs: a model at rest, and how long a sentence may become."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""What every search keeps to: how long an output may become, and what is never in it."""
 
 import torch
 from jaxtyping import Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from tested_transformer.config import Config
 
@@ -13,24 +10,7 @@ MORE = 50
 """By how many tokens an output may be longer than its source (paper, Section 6.1)."""
 
 
-@contextmanager
-def at_rest(model: nn.Module) -> Iterator[None]:
-    """No dropout and no gradients; afterwards the model is as it was.
-
-    A search has one right answer, so a model in training mode is no error: it is put
-    into evaluation mode for as long as the search lasts.
-    """
-    training = [module for module in model.modules() if module.training]
-    model.eval()
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        for module in training:
-            module.training = True
-
-
-def limits(
+def max_lengths(
     source: Int[Tensor, "B S"], max_len: int | None, config: Config
 ) -> Int[Tensor, "B"]:
     """The most tokens that each output may have, eos_id counted, bos_id not.
@@ -49,6 +29,6 @@ def limits(
     return torch.full_like(source[:, 0], max_len)
 
 
-def never_written(config: Config) -> list[int]:
+def suppressed(config: Config) -> list[int]:
     """Ids that no search writes: padding is not a word, and bos_id only begins."""
     return [config.pad_id, config.bos_id]

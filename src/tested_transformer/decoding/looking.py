@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tested_transformer.decoding.limits import at_rest
+from tested_transformer.decoding.inference import inference
 from tested_transformer.model.transformer import Transformer
 
 
@@ -25,7 +25,7 @@ def attention_weights(
     for layer in model.decoder.layers:
         hooks += listen(layer.cross_attention, seen["cross"])
     try:
-        with at_rest(model):
+        with inference(model):
             model(source, target)
     finally:
         for hook in hooks:

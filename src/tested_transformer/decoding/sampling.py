@@ -5,7 +5,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tested_transformer.checks import at_least, whole
-from tested_transformer.decoding.limits import at_rest, never_written
+from tested_transformer.decoding.inference import inference
+from tested_transformer.decoding.limits import suppressed
 from tested_transformer.model.gpt import Gpt
 
 
@@ -88,12 +89,12 @@ def sample(
     if not prompt.size(1) < max_len <= c.max_len:
         rule = f"must be above the prompt's ({prompt.size(1)}) and at most {c.max_len}"
         raise ValueError(f"max_len ({max_len}) {rule}")
-    with at_rest(model):
+    with inference(model):
         ids = prompt.clone()
         going = torch.ones_like(ids[:, 0], dtype=torch.bool)
         while going.any() and ids.size(1) < max_len:
             logits = model(ids)[:, -1]
-            logits[:, never_written(c)] = -torch.inf
+            logits[:, suppressed(c)] = -torch.inf
             p = next_probabilities(logits, temperature, top_k, top_p)
             tokens = draw(p, generator).masked_fill(~going, c.pad_id)
             ids = torch.cat([ids, tokens[:, None].to(ids.dtype)], 1)

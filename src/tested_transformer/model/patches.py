@@ -5,8 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tested_transformer.checks import at_least
-from tested_transformer.config import Config
-from tested_transformer.model.bert import BERT_BASE
+from tested_transformer.config import BASE, Config
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.linear import create_linear_layer
 from tested_transformer.model.positions import LearnedPositions
@@ -61,5 +60,15 @@ class VisionTransformer(nn.Module):
         return self.positions(torch.cat([first, x], dim=1))
 
 
-VIT_BASE = BERT_BASE.replace(max_len=14 * 14 + 1, norm_first=True, norm_eps=1e-6)
-"""ViT-Base for 224 × 224 pixels and size=16: the layers of BERT-base, norms first."""
+VIT_BASE = BASE.replace(
+    d_model=768,
+    d_ff=3072,
+    n_heads=12,
+    n_layers=12,
+    max_len=14 * 14 + 1,
+    activation="gelu",
+    attention_bias=True,
+    norm_first=True,
+    norm_eps=1e-6,
+)
+"""ViT-Base for 224 × 224 pixels and size=16."""

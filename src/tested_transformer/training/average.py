@@ -1,4 +1,4 @@
-"""Averages of weights: exponential while training, or of the last few checkpoints."""
+"""Averages of weights: a moving one while training (EMA), or of the last checkpoints."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 
-class ExponentialAverage:
-    """A slowly following copy of a model's weights.
+class ExponentialMovingAverage:
+    """A slowly following copy of a model's weights, in short EMA.
 
     After each step it moves by 1 - decay of the way to the weights; in the first steps
     it moves faster, so that the start is soon forgotten.

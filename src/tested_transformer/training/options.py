@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tested_transformer.checks import at_least, positive, share, whole
-from tested_transformer.training.schedule import ramp
+from tested_transformer.training.schedule import ramp, rate
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Options:
     the last cooldown of `steps` it is taken to zero in a line, for which the paper has
     no counterpart.
 
-    average is the decay of the exponential average of the weights, 0 for none; keep
+    ema is the decay of the exponential moving average of the weights, 0 for none; keep
     the number of epoch ends whose plain mean is tried at the end. Training stops after
     steps, epochs or minutes, or when patience validations brought nothing better.
     """
@@ -31,7 +31,7 @@ class Options:
     rate_scale: float = 1.0
     cooldown: int = 0
     smoothing: float = 0.1
-    average: float = 0.999
+    ema: float = 0.999
     keep: int = 0
     save_every: int = 500
     precision: str = "float32"
@@ -53,25 +53,26 @@ class Options:
         positive(rate_scale=self.rate_scale)
         if self.minutes is not None:
             positive(minutes=self.minutes)
-        share(smoothing=self.smoothing, average=self.average)
+        share(smoothing=self.smoothing, ema=self.ema)
         if self.precision not in ("float32", "bfloat16"):
             rule = "must be 'float32' or 'bfloat16'"
             raise ValueError(f"precision ({self.precision!r}) {rule}")
 
-    def limits(self) -> set[str]:
+    def changeable(self) -> set[str]:
         """The fields that may change when a run goes on: they change no step."""
         free = {"steps", "epochs", "minutes", "patience", "save_every"}
         return free - {"steps"} if self.cooldown else free
 
-    def factor(self, step: int) -> float:
-        """What the rate of this step is multiplied by: scale and cooldown."""
-        if not self.cooldown:
-            return self.rate_scale
-        left = ramp(step, self.steps, rise=0, fall=self.cooldown + 1)
-        return self.rate_scale * max(left, 0.0)
+    def rate(self, step: int, d_model: int) -> float:
+        """The learning rate of a step, which counts from 1."""
+        scale = self.rate_scale
+        if self.cooldown:
+            left = ramp(step, self.steps, rise=0, fall=self.cooldown + 1)
+            scale *= max(left, 0.0)
+        return scale * rate(step, d_model, self.warmup)
 
     @classmethod
-    def known(cls, saved: dict[str, Any]) -> "Options":
+    def from_dict(cls, saved: dict[str, Any]) -> "Options":
         """Options from a file; a field of another version is a ValueError."""
         unknown = sorted(set(saved) - {field.name for field in fields(cls)})
         if unknown:

@@ -1,14 +1,21 @@
-"""What a run tells about itself: a progress bar, a log, numbers, curves."""
+"""What a run tells about itself: a progress bar, a log, numbers."""
 
 import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
 from tested_transformer.files import write
+from tested_transformer.training.events import (
+    EpochMean,
+    Event,
+    Step,
+    Validation,
+    from_dict,
+    to_dict,
+)
 from tested_transformer.training.folder import LOG, METRICS
 
 
@@ -24,8 +31,8 @@ class Record:
         self, folder: Path, step: int = 0, steps: int | None = None, every: int = 10
     ) -> None:
         self.folder, self.every = folder, every
-        self.rows = [row for row in read_metrics(folder) if row["step"] <= step]
-        lines = "".join(json.dumps(row) + "\n" for row in self.rows)
+        self.events = [event for event in read_metrics(folder) if event.step <= step]
+        lines = "".join(json.dumps(to_dict(event)) + "\n" for event in self.events)
         write(folder / METRICS, lines.encode())
         self.bar = tqdm(
             total=steps, initial=step, unit=" steps", dynamic_ncols=True,
@@ -33,26 +40,22 @@ class Record:
         )  # fmt: skip
         self._tokens, self._since = 0, time.monotonic()
 
-    def __call__(self, numbers: dict[str, Any]) -> None:
-        """Take the numbers of a step or of a validation."""
-        if "loss" in numbers:
-            self._tokens += numbers["tokens"]
-            self.bar.update(numbers["step"] - self.bar.n)
-            if numbers["step"] % self.every:
+    def __call__(self, event: Event) -> None:
+        """Take what happened."""
+        now = time.monotonic()
+        if isinstance(event, Step):
+            self._tokens += event.tokens
+            self.bar.update(event.step - self.bar.n)
+            if event.step % self.every:
                 return
-            now = time.monotonic()
             speed = self._tokens / max(now - self._since, 1e-9)
-            numbers = numbers | {"tokens_per_second": round(speed)}
-            self._tokens, self._since = 0, now
-            self.bar.set_postfix_str(
-                f"loss {numbers['loss']:.3f}, {speed:,.0f} tokens/s"
-            )
+            self.bar.set_postfix_str(f"loss {event.loss:.3f}, {speed:,.0f} tokens/s")
         else:
-            self.log(in_words(numbers))
-            self._since = time.monotonic()
-        self.rows.append(numbers)
+            self.log(in_words(event))
+        self._tokens, self._since = 0, now
+        self.events.append(event)
         with open(self.folder / METRICS, "a", encoding="utf-8") as file:
-            file.write(json.dumps(numbers) + "\n")
+            file.write(json.dumps(to_dict(event)) + "\n")
 
     def log(self, text: str) -> None:
         """A line for people: on the screen and, with the time, in log.txt."""
@@ -65,25 +68,25 @@ class Record:
         self.bar.close()
 
 
-def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """The rows of metrics.jsonl; the last line may be torn, and is then left out."""
-    path, rows = folder / METRICS, []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+def read_metrics(folder: Path) -> list[Event]:
+    """The events in metrics.jsonl; the last line may be torn, and is then left out."""
+    path, events = folder / METRICS, []
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    for number, line in enumerate(lines, start=1):
         try:
-            rows.append(json.loads(line))
-        except ValueError:
-            break
-    return rows
+            events.append(from_dict(json.loads(line)))
+        except (KeyError, TypeError, ValueError):
+            if number < len(lines):
+                found = f"line {number} is no event: {line[:40]!r}"
+                raise ValueError(f"{path}, {found}") from None
+    return events
 
 
-def in_words(numbers: dict[str, Any]) -> str:
+def in_words(event: Validation | EpochMean) -> str:
     """One line for people about a validation."""
-    what = f"step {numbers['step']}"
-    if "epoch" in numbers:
-        what += f", epoch {numbers['epoch']}"
-    if "mean_of" in numbers:
-        what += f", mean of {numbers['mean_of']} epochs"
-    what += f": validation loss {numbers['valid_loss']:.4f}"
-    if "valid_accuracy" in numbers:
-        what += f", tokens right {numbers['valid_accuracy']:.1%}"
-    return what + (", the best so far" if numbers.get("best") else "")
+    if isinstance(event, EpochMean):
+        what = f"step {event.step}, mean of {event.epochs} epochs"
+        return f"{what}: validation loss {event.loss:.4f}"
+    what = f"step {event.step}, epoch {event.epoch}: validation loss {event.loss:.4f}"
+    what += f", tokens right {event.accuracy:.1%}"
+    return what + (", the best so far" if event.best else "")

@@ -1,0 +1,28 @@
+"""Every figure of the book. A drawing takes arrays and returns a picture; it computes nothing."""
+
+from tested_transformer.book.draw import adam as adam
+from tested_transformer.book.draw import addnorm as addnorm
+from tested_transformer.book.draw import attention as attention
+from tested_transformer.book.draw import bert as bert
+from tested_transformer.book.draw import decode as decode
+from tested_transformer.book.draw import decoder as decoder
+from tested_transformer.book.draw import embedding as embedding
+from tested_transformer.book.draw import encoder as encoder
+from tested_transformer.book.draw import feedforward as feedforward
+from tested_transformer.book.draw import gpt as gpt
+from tested_transformer.book.draw import heads as heads
+from tested_transformer.book.draw import interactive as interactive
+from tested_transformer.book.draw import looking as looking
+from tested_transformer.book.draw import loss as loss
+from tested_transformer.book.draw import masks as masks
+from tested_transformer.book.draw import paper as paper
+from tested_transformer.book.draw import patches as patches
+from tested_transformer.book.draw import positions as positions
+from tested_transformer.book.draw import recurrence as recurrence
+from tested_transformer.book.draw import scale as scale
+from tested_transformer.book.draw import schedule as schedule
+from tested_transformer.book.draw import tokens as tokens
+from tested_transformer.book.draw import train as train
+from tested_transformer.book.draw import transformer as transformer
+from tested_transformer.book.draw import translation as translation
+from tested_transformer.book.draw import vectors as vectors

@@ -1,0 +1,42 @@
+"""Pictures of a model that fills gaps, and of one word in many sentences."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+
+
+@pic.styled
+def learning(losses: Sequence[float], shares: Mapping[str, float]) -> pic.Picture:
+    """The loss of each step, and bars: who guesses what share of hidden words."""
+    figure, ((left, right),) = pic.picture(7.2, 3.2, columns=2, width_ratios=[3, 2])
+    left.plot(range(1, len(losses) + 1), losses, color=pic.QUERY, linewidth=0.8)
+    left.set(xlabel="step", ylabel="loss per hidden word", ylim=(0, None))
+    names = list(shares)[::-1]
+    bars = right.barh(names, [shares[name] for name in names], color=pic.QUERY)
+    labels = [f"{shares[name]:.0%}" for name in names]
+    right.bar_label(bars, labels, padding=3)
+    right.set_xlim(0, 1.3 * max(shares.values()))
+    right.set(xlabel="guessed right", xticks=[])
+    right.tick_params(left=False)
+    right.spines[["left", "bottom"]].set_color(pic.FAINT)
+    return figure
+
+
+@pic.styled
+def roles(panels: Mapping[str, ArrayLike], kinds: Sequence[str]) -> pic.Picture:
+    """For each panel points (n, 2): discs for the first kind, rings for the second."""
+    figure, (row,) = pic.picture(7.2, 3.0, columns=len(panels))
+    kinds = np.asarray(kinds)
+    for n, (axes, (title, places)) in enumerate(zip(row, panels.items(), strict=True)):
+        ring = {"s": 60, "facecolor": "none", "edgecolor": pic.SERIES[1]}
+        looks = ({"s": 16, "color": pic.SERIES[0]}, ring)
+        for kind, look in zip(np.unique(kinds), looks, strict=False):
+            x, y = np.asarray(places)[kinds == kind].T
+            axes.scatter(x, y, label=kind if n == 0 else None, **look)
+        axes.set_title(title, loc="center", color=pic.INK)
+        axes.set(xticks=[], yticks=[])
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure

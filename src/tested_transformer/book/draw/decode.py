@@ -1,0 +1,156 @@
+"""Pictures of searches."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.interactive import Interactive, written
+
+Words = tuple[str, ...]
+Following = Mapping[Words, Mapping[str, float]]
+"""After each beginning the tokens that may follow, with their log-probabilities."""
+
+
+@pic.styled
+def tree(
+    paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]]
+) -> pic.Picture:
+    """Beginnings of sentences as a tree from left to right, each with its probability.
+
+    marked has names, and the beginnings that stand in the colour of each; of two names
+    the first counts. Others are faint.
+    """
+    leaves = [p for p in paths if not any(q[:-1] == p for q in paths)]
+    depth = max(map(len, paths))
+    figure, ((axes,),) = pic.picture(6.2, 0.7 + 0.46 * len(leaves))
+    height = {leaf: float(-i) for i, leaf in enumerate(leaves)}
+    for path in sorted((p for p in paths if p not in height), key=len, reverse=True):
+        below = [height[p] for p in paths if p[:-1] == path]
+        height[path] = (max(below) + min(below)) / 2
+    height[()] = float(np.mean([height[p] for p in paths if len(p) == 1]))
+    axes.text(0, height[()], "<bos>", ha="center", va="center")
+    looks = dict(zip(marked, ((pic.KEY, "-"), (pic.QUERY, "--")), strict=False))
+    for path, p in paths.items():
+        name = next((name for name, some in marked.items() if path in some), None)
+        colour, line = looks.get(name, (pic.FAINT, ":"))
+        ends = [
+            (len(path) - 1 + 0.32, len(path) - 0.34),
+            (height[path[:-1]], height[path]),
+        ]
+        axes.plot(*ends, color=colour, linestyle=line)
+        ink = colour if name else pic.INK
+        label = f"{path[-1]}\n{p:.3f}"
+        axes.text(len(path), height[path], label, ha="center", va="center", color=ink)
+    for name, (colour, line) in looks.items():
+        axes.plot([], [], color=colour, linestyle=line, label=name)
+    figure.legend(loc="outside upper center", ncols=len(marked))
+    axes.set(xlim=(-0.4, depth + 0.45), ylim=(0.6 - len(leaves), 0.6))
+    axes.set_axis_off()
+    return figure
+
+
+def searches(
+    tables: Mapping[str, Following],
+    most: int,
+    first: tuple[int, float],
+    found: Mapping[str, tuple[str, float, float]],
+    plain: pic.Picture,
+    languages: Mapping[str, str] | None = None,
+) -> Interactive:
+    """Greedy, beam and exhaustive search on some tables, with width and alpha to change.
+
+    A sentence has most tokens at most, or ends with <eos>. `first` is the width and the
+    alpha to start with. `found` is what searches find in the first table: the sentence,
+    its log-probability and its score. Tables go to the page with six decimals.
+    `languages` has the language of a table's tokens ("de"), for readers who hear the
+    page.
+    """
+    rows = [
+        (name, text, written(p, 4), written(s, 4))
+        for name, (text, p, s) in found.items()
+    ]
+    columns = ("search", "best sentence", "log-probability", "score")
+    title = f"{next(iter(tables))}: what each search finds, with α = {first[1]}"
+    data = {
+        "tables": [
+            _numbered(text, table, most) | {"language": (languages or {}).get(text)}
+            for text, table in tables.items()
+        ]
+    }
+    data |= {"width": first[0], "alpha": first[1], "widest": 5}
+    return Interactive("beam", data, {}, plain, words={title: (columns, rows)})
+
+
+def _numbered(text: str, table: Following, most: int) -> dict[str, Any]:
+    """A table as the page needs it: tokens by number, in the order they appear."""
+    ids = {token: 0 for row in table.values() for token in row}
+    ids = {token: n for n, token in enumerate(ids)}
+    rows = {
+        " ".join(str(ids[token]) for token in begun): [
+            [ids[token], round(p, 6)] for token, p in row.items()
+        ]
+        for begun, row in table.items()
+    }
+    end = ids["<eos>"]
+    return {"text": text, "tokens": list(ids), "end": end, "most": most, "rows": rows}
+
+
+@pic.styled
+def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Picture:
+    """Length penalties against the length, one curve for each alpha."""
+    figure, ((axes,),) = pic.picture(6.0, 3.4)
+    lines = ("-", "--", ":", "-.")
+    for (name, curve), colour, line in zip(
+        curves.items(), pic.SERIES, lines, strict=False
+    ):
+        axes.plot(lengths, curve, color=colour, linestyle=line)
+        end = (np.asarray(lengths)[-1], np.asarray(curve)[-1])
+        place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(name, end, color=colour, **place)
+    axes.set_xlabel("tokens written")
+    axes.set_ylabel("the log-probability is divided by")
+    axes.set_xlim(0, 1.12 * np.max(lengths))
+    axes.set_ylim(0, None)
+    return figure
+
+
+@pic.styled
+def ancestors(
+    sees: ArrayLike, rows: Sequence[str], columns: Sequence[str], width: int
+) -> pic.Picture:
+    """Which slots each hypothesis sees: filled where it may look; a line after a step."""
+    sees = np.asarray(sees)
+    figure, ((axes,),) = pic.picture(5.8, 0.7 + 0.5 * len(rows))
+    for (i, j), may in np.ndenumerate(sees):
+        look = {
+            "facecolor": pic.WEIGHTS(0.6) if may else "white",
+            "edgecolor": pic.FAINT,
+        }
+        axes.add_patch(Rectangle((j - 0.45, i - 0.42), 0.9, 0.84, **look))
+    for step in range(1, sees.shape[1] // width):
+        axes.axvline(step * width - 0.5, color=pic.INK, linewidth=1)
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axes.set_xticks(range(len(columns)), columns)
+    axes.xaxis.tick_top()
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+@pic.styled
+def work(steps: ArrayLike, rows: Mapping[str, ArrayLike]) -> pic.Picture:
+    """Rows calculated until each step, one curve for each way."""
+    figure, ((axes,),) = pic.picture(6.0, 3.2)
+    for (name, curve), colour, line in zip(
+        rows.items(), (pic.KEY, pic.QUERY), ("--", "-"), strict=True
+    ):
+        axes.plot(steps, curve, color=colour, linestyle=line, label=name)
+    axes.set_xlabel("tokens written")
+    axes.set_ylabel("rows calculated in each layer")
+    axes.legend()
+    return figure

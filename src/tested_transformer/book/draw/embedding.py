@@ -1,0 +1,121 @@
+"""Pictures of the embedding table and of its vectors."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.patches import ConnectionPatch
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+
+DASHES = ("-", "--", ":")
+"""So that curves and arrows can be told apart without colours."""
+
+
+@pic.styled
+def lookup(
+    table: ArrayLike, rows: ArrayLike, ids: Sequence[int], words: Sequence[str]
+) -> pic.Picture:
+    """The table, the rows taken from it, and an arrow for each token. words[i] is token i."""
+    figure, ((left, right),) = pic.picture(5.4, 2.8, columns=2)
+    for axes, block, title in (
+        (left, table, "the table"),
+        (right, rows, "the sentence"),
+    ):
+        pic.tiles(axes, block, pic.WEIGHTS, (0, 1.6 * np.max(table)), decimals=2)
+        axes.set_title(title, loc="center")
+        axes.set_xticks([])
+        middle, half = (len(block) - 1) / 2, max(len(words), len(ids)) / 2
+        axes.set_ylim(middle + half, middle - half)  # tiles of one size in both blocks
+    left.set_yticks(range(len(words)), [f"{i}  {word}" for i, word in enumerate(words)])
+    right.set_yticks(range(len(ids)), [words[i] for i in ids])
+    right.yaxis.tick_right()
+    right.tick_params(length=0)
+    for place, i in enumerate(ids):
+        ends = (np.shape(table)[1] - 0.45, i), (-0.55, place)
+        arrow = ConnectionPatch(
+            *ends, "data", axesA=left, axesB=right, color=pic.SERIES[i]
+        )
+        arrow.set(arrowstyle="-|>", mutation_scale=13, annotation_clip=False)
+        arrow.set(linewidth=1.8, linestyle=DASHES[i % 3])
+        figure.add_artist(arrow)
+    return figure
+
+
+@pic.styled
+def cosines(counts: Mapping[str, ArrayLike], edges: ArrayLike) -> pic.Picture:
+    """How often which cosine similarity occurs: for each name the counts between the edges."""
+    figure, ((axes,),) = pic.picture(5, 2.8)
+    for i, (name, count) in enumerate(counts.items()):
+        look = {"color": pic.SERIES[i], "linewidth": 2, "linestyle": DASHES[i % 3]}
+        axes.stairs(count, edges, label=name, **look)
+    axes.axvline(0, color=pic.FAINT, linewidth=1)
+    axes.set_xlabel("cosine similarity of two different words")
+    axes.set_ylabel("pairs of words")
+    axes.set_yticks([])
+    axes.set_ylim(0, None)
+    _legend_above(figure)
+    return figure
+
+
+@pic.styled
+def balance(
+    stored: Mapping[str, float], scaled: Mapping[str, float], position: float
+) -> pic.Picture:
+    """For each way to start a table the size of its numbers, stored and scaled, beside that of positions."""
+    figure, ((axes,),) = pic.picture(5.4, 0.8 + 0.55 * len(stored))
+    y, before, after = np.arange(len(stored)), [*stored.values()], [*scaled.values()]
+    axes.hlines(y, before, after, color=pic.FAINT, linewidth=1.5)
+    axes.plot(before, y, "o", color=pic.KEY, markersize=8, label="as stored")
+    times = r"times $\sqrt{d_{model}}$"
+    axes.plot(after, y, "D", color=pic.QUERY, markersize=8, label=times)
+    axes.axvline(
+        position, color=pic.INK, linewidth=1.5, linestyle="--", label="positions"
+    )
+    axes.set_xscale("log")
+    axes.set_yticks(y, list(stored))
+    axes.set_ylim(len(stored) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("typical size of a number (root mean square)")
+    _legend_above(figure)
+    return figure
+
+
+def _legend_above(figure: pic.Picture) -> None:
+    """One row of labels above the only panel."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+
+
+@pic.styled
+def similarities(
+    panels: Mapping[str, ArrayLike], words: Sequence[str], groups: Sequence[int]
+) -> pic.Picture:
+    """Matrices of cosine similarities below each other; lines part the groups, given by their sizes."""
+    n = len(words)
+    figure, rows = pic.picture(
+        1.2 + 0.42 * n, len(panels) * (0.8 + 0.42 * n), len(panels)
+    )
+    for (axes,), (title, similarity) in zip(rows, panels.items(), strict=True):
+        pic.tiles(axes, similarity, pic.SIGNED, (-1.3, 1.3), decimals=1)
+        axes.set_title(title)
+        axes.set_yticks(range(n), words)
+        axes.set_xticks(range(n), words, rotation=90)
+        for border in np.cumsum(groups)[:-1] - 0.5:
+            axes.axvline(border, color=pic.INK, linewidth=1.2)
+            axes.axhline(border, color=pic.INK, linewidth=1.2)
+    return figure
+
+
+@pic.styled
+def moving(steps: ArrayLike, within: ArrayLike, between: ArrayLike) -> pic.Picture:
+    """While training goes on: the mean cosine similarity within groups of words and between them."""
+    figure, ((axes,),) = pic.picture(5, 3)
+    axes.plot(steps, within, color=pic.QUERY, label="same group")
+    axes.plot(steps, between, color=pic.KEY, linestyle="--", label="different groups")
+    axes.axhline(0, color=pic.FAINT, linewidth=1)
+    axes.set_xlabel("steps of training")
+    axes.set_ylabel("mean cosine similarity")
+    axes.set_ylim(-1, 1)
+    axes.legend(loc="upper left")
+    return figure

@@ -1,0 +1,89 @@
+"""What the pictures of a layer are made of: boxes of numbers, arrows, and the ways around."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
+from matplotlib.patches import Circle, FancyArrowPatch
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+
+CELL, LINE = 0.54, 0.27
+"""Width and height of a tile, in inches."""
+
+
+def blank(width: float, height: float) -> tuple[pic.Picture, Axes]:
+    """A picture with one invisible frame over all of it, measured in inches."""
+    figure, ((frame,),) = pic.picture(width, height)
+    figure.set_layout_engine("none")
+    frame.set_position((0, 0, 1, 1))
+    frame.set(xlim=(0, width), ylim=(0, height))
+    frame.set_axis_off()
+    return figure, frame
+
+
+def box(
+    figure: pic.Picture,
+    x: ArrayLike,
+    place: tuple[float, float],
+    title: str,
+    words: Sequence[str],
+    cmap: Colormap = pic.SIGNED,
+) -> Axes:
+    """A matrix as tiles under its title; place is the middle of its upper edge."""
+    rows, columns = np.shape(x)
+    (centre, top), (width, height) = place, figure.get_size_inches()
+    left, bottom = centre - CELL * columns / 2, top - LINE * rows
+    size = (CELL * columns / width, LINE * rows / height)
+    axes = figure.add_axes((left / width, bottom / height, *size))
+    pic.tiles(
+        axes, x, cmap, (0, 1.25) if cmap is pic.WEIGHTS else (-3.5, 3.5), decimals=2
+    )
+    axes.set_aspect("auto")
+    axes.set_xticks([])
+    axes.set_yticks(range(rows), words or [""] * rows)
+    axes.set_title(title, loc="center", pad=4)
+    return axes
+
+
+def below(axes: Axes, across: float = 0.5) -> tuple[float, float]:
+    """The point under a box, in inches."""
+    (width, height), at = axes.figure.get_size_inches(), axes.get_position()
+    return (at.x0 + across * at.width) * width, at.y0 * height - 0.04
+
+
+def above(axes: Axes, across: float = 0.5) -> tuple[float, float]:
+    """The point over the title of a box, in inches."""
+    (width, height), at = axes.figure.get_size_inches(), axes.get_position()
+    return (at.x0 + across * at.width) * width, at.y1 * height + 0.25
+
+
+def arrow(
+    frame: Axes,
+    tail: tuple[float, float],
+    head: tuple[float, float],
+    colour: str = pic.INK,
+) -> None:
+    """A straight arrow between two points."""
+    style = {"arrowstyle": "-|>", "mutation_scale": 12, "linewidth": 1.4}
+    frame.add_patch(
+        FancyArrowPatch(tail, head, shrinkA=0, shrinkB=0, color=colour, **style)
+    )
+
+
+def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -> None:
+    """The way around a sub-layer: out of `start`, along the side, into a plus between `before` and `after`."""
+    (x, low), (_, high) = below(before), above(after)
+    y = (low + high) / 2 + 0.03
+    (width, height), at = start.figure.get_size_inches(), start.get_position()
+    out = at.x1 * width + 0.05, (at.y0 + at.y1) / 2 * height
+    frame.plot(
+        [out[0], side, side], [out[1], out[1], y], color=pic.VALUE, linewidth=1.6
+    )
+    arrow(frame, (side, y), (x + 0.12, y), pic.VALUE)
+    arrow(frame, (x, low), (x, y + 0.11))
+    arrow(frame, (x, y - 0.11), (x, high))
+    frame.add_patch(Circle((x, y), 0.11, fill=False, color=pic.INK, linewidth=1.4))
+    frame.text(x, y - 0.005, "+", ha="center", va="center_baseline")

@@ -1,0 +1,156 @@
+"""Pictures of multi-head attention: what one head cannot do, the cut, and the whole path."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+
+
+@pic.styled
+def lost(share: ArrayLike, left: ArrayLike, right: ArrayLike) -> pic.Picture:
+    """What a mixture of two neighbours loses of each, against the share of the left one.
+
+    A mark at zero stands for two heads.
+    """
+    figure, ((axes,),) = pic.picture(6.2, 3.4)
+    left, right = np.asarray(left), np.asarray(right)
+    axes.plot(share, left, color=pic.QUERY, linestyle="--", label="of the left word")
+    axes.plot(share, right, color=pic.KEY, linestyle=":", label="of the right word")
+    axes.plot(share, (left + right) / 2, color=pic.INK, label="of both")
+    axes.axhline(0, color=pic.VALUE, linewidth=4, label="with two heads")
+    axes.set_xlim(np.min(share), np.max(share))
+    axes.set_ylim(-0.04, 1.04)
+    axes.set_xlabel("share of the left word; the right word has the rest")
+    axes.set_ylabel("part that is lost")
+    figure.legend(
+        *axes.get_legend_handles_labels(), loc="outside upper center", ncols=2
+    )
+    return figure
+
+
+@pic.styled
+def weights(panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+    """The weights of several heads side by side, a title below each."""
+    n = len(words)
+    width = min(7.2, 0.5 + len(panels) * (0.2 + 0.7 * n))
+    figure, (row,) = pic.picture(width, 1.0 + 0.62 * n, columns=len(panels))
+    for axes, (title, a) in zip(row, panels.items(), strict=True):
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4 if len(panels) < 3 else 2)
+        axes.set_xticks(range(n), words)
+        axes.set_yticks(range(n), words if axes is row[0] else [])
+        axes.xaxis.tick_top()
+        axes.set_aspect("auto")
+        axes.set_xlabel(title)
+    return figure
+
+
+@pic.styled
+def cut(
+    whole: ArrayLike, panels: Mapping[str, ArrayLike], words: Sequence[str]
+) -> pic.Picture:
+    """A matrix (T, H*Dk), and below it the pieces (H, T, Dk) of each way to cut it.
+
+    The tens digit of a number is its word, which also gives the colour.
+    """
+    whole, n = np.asarray(whole), len(words)
+    heads = len(next(iter(panels.values())))
+    figure, grid = pic.picture(5.6, 1.55 * (1 + len(panels)), 1 + len(panels), heads)
+    top = grid[0, 0].get_gridspec()
+    for axes in grid[0]:
+        axes.remove()
+    _pieces(figure.add_subplot(top[0, :]), whole, "before the cut", words)
+    for row, (name, pieces) in zip(grid[1:], panels.items(), strict=True):
+        for h, (axes, piece) in enumerate(zip(row, pieces, strict=True)):
+            _pieces(axes, piece, f"{name}: head {h + 1}", words if h == 0 else [""] * n)
+    return figure
+
+
+def _pieces(axes: Axes, x: np.ndarray, title: str, words: Sequence[str]) -> None:
+    for (i, j), number in np.ndenumerate(x):
+        colour = pic.SERIES[int(number) // 10 - 1]
+        look = {"facecolor": colour, "edgecolor": "white", "linewidth": 2}
+        axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **look))
+        look = {"ha": "center", "va": "center", "color": "white"}
+        axes.text(j, i, f"{number:.0f}", **look)
+    axes.set(xlim=(-0.5, x.shape[1] - 0.5), ylim=(len(x) - 0.5, -0.5))
+    axes.set_title(title, loc="center")
+    axes.set_xticks([])
+    axes.set_yticks(range(len(x)), words)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+@pic.styled
+def path(
+    x: ArrayLike,
+    heads: Sequence[Mapping[str, ArrayLike]],
+    joined: ArrayLike,
+    out: ArrayLike,
+    words: Sequence[str],
+) -> pic.Picture:
+    """From X through two heads, each with Q, K, V, weights and out, to the output."""
+    figure, ((frame,),) = pic.picture(5.6, 8.2)
+    figure.set_layout_engine("none")
+    frame.remove()
+    start = _box(figure, (0.36, 0.875, 0.28), x, "$X$", pic.INK, words)
+    end = _box(figure, (0.36, 0.03, 0.28), out, "joined $\\cdot\\ W^O$", pic.OUT, words)
+    both = _box(
+        figure, (0.2, 0.24, 0.6), joined, "side by side: joined", pic.OUT, words
+    )
+    _arrow(figure, both, end, pic.OUT)
+    for h, steps in enumerate(heads):  # the values of both stand in the middle
+        left, side = 0.02 + 0.51 * h, 2 * h - 1
+        place, title = (left + 0.05 + 0.15 * h, 0.455, 0.25), f"weights of head {h + 1}"
+        shares = _box(figure, place, steps["weights"], title, pic.INK, words)
+        _arrow(figure, shares, both, pic.INK, 0.5 + 0.32 * side)
+        targets = {
+            "Q": (shares, 0.3),
+            "K": (shares, 0.7),
+            "V": (both, 0.5 + 0.18 * side),
+        }
+        for c, (name, (target, at)) in enumerate(targets.items()):
+            across = left + 0.16 * ((c + h) % 3)
+            colour = (pic.QUERY, pic.KEY, pic.VALUE)[c]
+            place, title = (across, 0.665, 0.145), f"${name}_{h + 1}$"
+            box = _box(figure, place, steps[name], title, colour, ())
+            _arrow(figure, start, box, pic.FAINT)
+            _arrow(figure, box, target, colour, at)
+    return figure
+
+
+def _box(
+    figure: pic.Picture,
+    place: tuple[float, float, float],
+    x: ArrayLike,
+    title: str,
+    colour: str,
+    words: Sequence[str],
+) -> Axes:
+    """A matrix as tiles at (left, bottom, width) of the figure."""
+    left, bottom, width = place
+    axes = figure.add_axes((left, bottom, width, 0.095))
+    most = max(1, 1.25 * np.abs(x).max())
+    low, cmap = (-most, pic.SIGNED) if np.min(x) < 0 else (0, pic.WEIGHTS)
+    pic.tiles(axes, x, cmap, (low, most), decimals=2)
+    axes.set_aspect("auto")
+    axes.set_title(title, color=colour, loc="center", pad=4)
+    axes.set_xticks([])
+    axes.set_yticks(range(len(words)), words)
+    return axes
+
+
+def _arrow(
+    figure: pic.Picture, start: Axes, end: Axes, colour: str, at: float = 0.5
+) -> None:
+    """An arrow from below one box to above another, at that part of its width."""
+    a, b = start.get_position(), end.get_position()
+    tail, head = ((a.x0 + a.x1) / 2, a.y0 - 0.006), (b.x0 + at * b.width, b.y1 + 0.032)
+    style = {"arrowstyle": "-|>", "mutation_scale": 13, "linewidth": 1.5}
+    style |= {"shrinkA": 0, "shrinkB": 0, "color": colour}
+    figure.add_artist(
+        FancyArrowPatch(tail, head, transform=figure.transFigure, **style)
+    )

@@ -1,0 +1,209 @@
+"""Pictures of what a trained model looks at, and of what follows from it."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.interactive import Interactive
+
+Panels = Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]
+"""For each kind of attention the weights, and the words that read and are read."""
+
+MARKS = "os^Dv*"
+"""Shapes of points, so that a group is told by more than its colour."""
+
+
+@pic.styled
+def kinds(panels: Panels) -> pic.Picture:
+    """Small pictures of weights one below the other, each with the words of its sides."""
+    sizes = [np.shape(a)[0] for a, _, _ in panels.values()]
+    height = 1.0 * len(sizes) + 0.26 * sum(sizes)
+    figure, grid = pic.picture(4.4, height, len(sizes), height_ratios=sizes)
+    figure.get_layout_engine().set(h_pad=0.15)
+    for (axes,), (title, (a, queries, keys)) in zip(grid, panels.items(), strict=True):
+        axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=1, aspect="auto")
+        _named(axes, queries, keys)
+        axes.set_title(title, loc="center")
+        axes.spines[:].set_visible(True)
+        axes.spines[:].set_color(pic.FAINT)
+    return figure
+
+
+@pic.styled
+def heads(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Picture:
+    """Weights (layers, heads, Tq, Tk): a row of pictures for each layer."""
+    a = np.asarray(a)
+    layers, n_heads, rows, _ = a.shape
+    height = 0.3 + layers * (0.55 + 0.26 * rows)
+    figure, grid = pic.picture(7.2, height, layers, n_heads, sharex=True, sharey=True)
+    for (layer, head), axes in np.ndenumerate(grid):
+        axes.imshow(a[layer, head], cmap=pic.WEIGHTS, vmin=0, vmax=1, aspect="auto")
+        axes.set_title(f"layer {layer + 1}, head {head + 1}", loc="center")
+        axes.set_yticks(range(rows), queries)
+        axes.set_xticks(range(len(keys)), keys, rotation=90)
+        axes.tick_params(length=0, labelbottom=layer == layers - 1)
+        axes.spines[:].set_visible(True)
+        axes.spines[:].set_color(pic.FAINT)
+    return figure
+
+
+@pic.styled
+def links(source: Sequence[str], target: Sequence[str], a: ArrayLike) -> pic.Picture:
+    """Source above, target below, and a line from each target token to what it looked at.
+
+    a has a row for each target token. The widest line of each is the largest weight,
+    and in colour; others above a tenth are faint.
+    """
+    a = np.asarray(a)
+    figure, ((axes,),) = pic.picture(7.2, 2.6)
+    above, below = (np.linspace(0, 1, len(side)) for side in (source, target))
+    for (i, j), weight in np.ndenumerate(a):
+        best = j == a[i].argmax()
+        look = {"linewidth": 3.5 * weight, "color": pic.QUERY if best else pic.FAINT}
+        if best or weight > 0.1:
+            axes.plot([above[j], below[i]], [1, 0], zorder=2 if best else 1, **look)
+    for x, y, words in ((above, 1.06, source), (below, -0.06, target)):
+        for place, word in zip(x, words, strict=True):
+            look = {"ha": "center", "va": "bottom" if y > 0 else "top"}
+            axes.text(place, y, word.strip(), **look)
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.3, 1.3))
+    axes.set_axis_off()
+    return figure
+
+
+def choices(
+    sentences: Mapping[str, Panels],
+    says: Mapping[str, str],
+    first: tuple[str, int, int],
+    languages: Mapping[str, tuple[str, str]] | None = None,
+) -> Interactive:
+    """All heads for some sentences, to choose from: weights (layers, heads, Tq, Tk).
+
+    `says` tells what each kind looks at. `first` is the kind, the layer and the head
+    that are shown at first, counted from 0. The page has three decimals. `languages`
+    has for each kind the language that reads and that which is read ("de", "en"), for
+    readers who hear the page.
+    """
+    kind, layer, head = first
+    shown = next(iter(sentences.values()))
+    tables = {
+        f"{name}, layer {layer + 1}, head {head + 1}: the strongest link of each word": (
+            ("word", "reads most", "with the weight"),
+            _strongest(
+                np.asarray(weights)[layer, head], _stripped(rows), _stripped(columns)
+            ),
+        )
+        for name, (weights, rows, columns) in shown.items()
+    }
+    data = {
+        "sentences": [
+            {"text": text, "panels": {name: _panel(*p) for name, p in panels.items()}}
+            for text, panels in sentences.items()
+        ]
+    }
+    data |= {"kinds": dict(says), "languages": dict(languages or {})}
+    data |= {"kind": kind, "layer": layer, "head": head}
+    weights, rows, columns = shown[kind]
+    below = [row.replace(" → ", "\n→ ") for row in _stripped(rows)]
+    plain = links(columns, below, np.asarray(weights)[layer, head])
+    return Interactive("heads", data, {}, plain, words=tables)
+
+
+def _stripped(words: Sequence[str]) -> list[str]:
+    return [word.strip() or word for word in words]
+
+
+def _panel(weights: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> dict:
+    numbers = np.round(np.asarray(weights), 3).tolist()
+    return {
+        "rows": _stripped(rows),
+        "columns": _stripped(columns),
+        "weights": numbers,
+    }
+
+
+def _strongest(
+    weights: np.ndarray, rows: Sequence[str], columns: Sequence[str]
+) -> list[tuple[str, str, str]]:
+    """For each row its word, the word with the largest weight, and the weight."""
+    most = zip(rows, weights.argmax(-1), weights.max(-1), strict=True)
+    return [(row, columns[j], f"{weight:.3f}") for row, j, weight in most]
+
+
+@pic.styled
+def traces(
+    panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], depths: Sequence[str]
+) -> pic.Picture:
+    """For each panel probabilities (depths, tokens): what changing one vector does."""
+    figure, grid = pic.picture(5.6, 2.15 * len(panels), len(panels))
+    figure.get_layout_engine().set(h_pad=0.12)
+    for (axes,), (title, (a, words)) in zip(grid, panels.items(), strict=True):
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
+        _named(axes, depths, words)
+        axes.set_aspect("auto")
+        axes.set_title(title, loc="center")
+    return figure
+
+
+@pic.styled
+def points(
+    groups: Mapping[str, ArrayLike], labels: Sequence[str] = ("", "")
+) -> pic.Picture:
+    """Groups of points (n, 2), each with its colour, its mark and its name."""
+    figure, ((axes,),) = pic.picture(5.6, 4.2)
+    looks = zip(groups.items(), pic.SERIES, MARKS, strict=False)
+    for (name, places), colour, mark in looks:
+        x, y = np.transpose(places)
+        axes.scatter(x, y, color=colour, marker=mark, label=name, s=34, alpha=0.8)
+    axes.set(xlabel=labels[0], ylabel=labels[1], xticks=[], yticks=[])
+    figure.legend(loc="outside upper center", ncols=min(len(groups), 3))
+    return figure
+
+
+@pic.styled
+def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> pic.Picture:
+    """For each range of weights the share of cases that had an effect, for each kind."""
+    figure, ((axes,),) = pic.picture(6.2, 3.4)
+    places, width = np.arange(len(edges) - 1), 0.8 / len(shares)
+    looks = zip(shares.items(), pic.SERIES, ("", "///"), strict=False)
+    for n, ((name, share), colour, hatch) in enumerate(looks):
+        look = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": name}
+        axes.bar(places + (n - (len(shares) - 1) / 2) * width, share, width, **look)
+    names = [f"{a:g} to {b:g}" for a, b in pairwise(edges)]
+    axes.set_xticks(places, names, rotation=20)
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("weight")
+    axes.set_ylabel("share of cases with an effect")
+    axes.legend()
+    return figure
+
+
+@pic.styled
+def removed(right: Mapping[str, ArrayLike], whole: float) -> pic.Picture:
+    """The share of right sentences without each head; a line marks the whole model."""
+    figure, grid = pic.picture(
+        6.4, 4.2, 2, (len(right) + 1) // 2, sharey=True, sharex=True
+    )
+    for axes, (name, shares) in zip(grid.flat, right.items(), strict=True):
+        heads_ = np.arange(1, len(np.asarray(shares)) + 1)
+        axes.bar(heads_, shares, color=pic.QUERY, width=0.7)
+        axes.axhline(whole, color=pic.INK, linewidth=1, linestyle="--")
+        axes.set_title(name, loc="center")
+        axes.set_xticks(heads_)
+        axes.set_ylim(0, 1.05)
+    figure.supxlabel("the head that was taken out", fontsize=11)
+    figure.supylabel("sentences that are still right", fontsize=11)
+    return figure
+
+
+def _named(axes: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
+    """Words beside the rows and above the columns."""
+    axes.set_yticks(range(len(queries)), queries)
+    axes.set_xticks(range(len(keys)), keys)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)

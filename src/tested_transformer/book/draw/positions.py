@@ -1,0 +1,193 @@
+"""Pictures of positional encodings."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.interactive import Interactive
+
+
+@pic.styled
+def heat(table: ArrayLike, name: str = "column") -> pic.Picture:
+    """A table of positions as colours from -1 through 0 to 1, one row for each."""
+    rows, columns = np.shape(table)
+    figure, ((axes,),) = pic.picture(5.4, 1.0 + 4.3 * rows / columns)
+    image = axes.imshow(
+        table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest"
+    )
+    axes.set_xlabel(name)
+    axes.set_ylabel("position")
+    figure.colorbar(image, ax=axes, ticks=[-1, 0, 1], shrink=0.8, pad=0.02)
+    return figure
+
+
+@pic.styled
+def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> pic.Picture:
+    """Sine and cosine of some pairs, a panel for each (arrays: positions × pairs)."""
+    sines, cosines = np.asarray(sines), np.asarray(cosines)
+    figure, panels = pic.picture(
+        5.4, 1.2 + 1.2 * len(names), rows=len(names), sharex=True
+    )
+    for i, (axes, name) in enumerate(zip(panels[:, 0], names, strict=True)):
+        axes.axhline(0, color=pic.FAINT, linewidth=1)
+        axes.plot(sines[:, i], color=pic.QUERY, label="sine")
+        axes.plot(cosines[:, i], color=pic.KEY, linestyle="--", label="cosine")
+        axes.set_ylim(-1.15, 1.15)
+        axes.set_yticks([-1, 0, 1])
+        axes.set_title(name)
+    panels[-1, 0].set_xlabel("position")
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2
+    )
+    return figure
+
+
+@pic.styled
+def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> pic.Picture:
+    """Some pairs as hands of a clock, with arrows to position start and to start + k.
+
+    Each pair is an array (positions × 2): the sine goes across, the cosine up.
+    """
+    figure, (panels,) = pic.picture(5.8, 3.2, columns=len(pairs))
+    circle = np.linspace(0, 2 * np.pi, 200)
+    for axes, (name, points) in zip(panels, pairs.items(), strict=True):
+        points = np.asarray(points)
+        axes.plot(np.sin(circle), np.cos(circle), color=pic.FAINT, linewidth=1)
+        for position, (x, y) in enumerate(points):
+            ends = position in (start, start + k)
+            colour = {start: pic.QUERY, start + k: pic.KEY}.get(position, pic.INK)
+            if ends:
+                arrow = {
+                    "arrowstyle": "-|>",
+                    "color": colour,
+                    "linewidth": 2,
+                    "shrinkA": 0,
+                    "shrinkB": 0,
+                }
+                axes.annotate("", (x, y), (0, 0), arrowprops=arrow)
+            axes.plot(x, y, "o", color=colour, markersize=6 if ends else 4)
+            axes.annotate(
+                str(position),
+                (1.18 * x, 1.18 * y),
+                color=colour,
+                ha="center",
+                va="center",
+            )
+        axes.set_xlim(-1.35, 1.35)
+        axes.set_ylim(-1.35, 1.35)
+        axes.set_aspect("equal")
+        axes.set_xticks([-1, 0, 1])
+        axes.set_yticks([-1, 0, 1])
+        axes.set_xlabel("sine")
+        axes.set_title(name)
+    panels[0].set_ylabel("cosine")
+    return figure
+
+
+@pic.styled
+def wavelengths(lengths: ArrayLike, limit: float) -> pic.Picture:
+    """The wavelength of each pair, with a line at a length of text."""
+    lengths = np.asarray(lengths)
+    figure, ((axes,),) = pic.picture(5.4, 3.4)
+    axes.plot(lengths, color=pic.QUERY)
+    axes.axhline(limit, color=pic.KEY, linestyle="--")
+    axes.annotate(
+        f"{limit:g} positions",
+        (0, limit),
+        xytext=(0, 5),
+        textcoords="offset points",
+        color=pic.KEY,
+    )
+    ends = ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right"))
+    for i, form, place, side in ends:
+        axes.plot(i, lengths[i], "o", color=pic.QUERY)
+        axes.annotate(
+            f"{lengths[i]:{form}}",
+            (i, lengths[i]),
+            xytext=place,
+            textcoords="offset points",
+            ha=side,
+        )
+    axes.set_ylim(lengths[0] / 2, 2 * lengths[-1])
+    axes.set_yscale("log")
+    axes.set_xlabel("pair")
+    axes.set_ylabel("positions for one full turn")
+    return figure
+
+
+@pic.styled
+def offsets(dots: ArrayLike, reach: int) -> pic.Picture:
+    """Dot products of one position with those up to `reach` before and after it."""
+    figure, ((axes,),) = pic.picture(5.4, 3.1)
+    axes.plot(np.arange(-reach, reach + 1), dots, color=pic.QUERY)
+    axes.set_ylim(0, None)
+    axes.set_xlabel("offset between the two positions")
+    axes.set_ylabel("dot product")
+    return figure
+
+
+@pic.styled
+def lengths(squared: Mapping[str, ArrayLike]) -> pic.Picture:
+    """The squared length of every row, one curve for each table; the first on top."""
+    figure, ((axes,),) = pic.picture(5.4, 3.1)
+    for i, (name, values) in enumerate(squared.items()):
+        axes.plot(
+            values,
+            color=pic.SERIES[i],
+            label=name,
+            linewidth=1 if i else 3,
+            zorder=3 - i,
+        )
+    axes.set_xlabel("position")
+    axes.set_ylabel("squared length of the row")
+    axes.legend(loc="lower left")
+    return figure
+
+
+@pic.styled
+def shares(a: ArrayLike) -> pic.Picture:
+    """Attention weights between positions (queries × keys) as colours from 0 to 1."""
+    figure, ((axes,),) = pic.picture(4.6, 3.9)
+    image = axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=1, interpolation="nearest")
+    axes.set_xlabel("takes from position")
+    axes.set_ylabel("position")
+    ticks = range(0, len(np.asarray(a)), 4)
+    axes.set_xticks(ticks)
+    axes.set_yticks(ticks)
+    figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], shrink=0.8)
+    return figure
+
+
+def hands(
+    table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayLike
+) -> Interactive:
+    """Every pair of a table as a hand, at position start and k later, to change.
+
+    `lengths` are the wavelengths of the pairs, `dots` the products of row start with
+    the rows from there on.
+    """
+    table, dots = np.asarray(table), np.asarray(dots)
+    names = [f"pair {i}" for i in range(table.shape[1] // 2)]
+    columns = ["wavelength", "sine", "cosine", "sine, k later", "cosine, k later"]
+    here, there = table[start].reshape(-1, 2), table[start + k].reshape(-1, 2)
+    offsets = [n for n in sorted({0, 1, 2, k, 10, 50}) if n < len(dots)]
+    tables = {
+        f"The pairs at position {start} and at {start + k}, where k is {k}": (
+            names,
+            columns,
+            np.column_stack([lengths, here, there]),
+        ),
+        "Dot products": (
+            ["product"],
+            [f"offset {offset}" for offset in offsets],
+            dots[None, offsets],
+        ),
+    }
+    data = {"position": start, "offset": k, "width": table.shape[1]}
+    first = {names[i]: table[:10, 2 * i : 2 * i + 2] for i in (0, 1)}
+    plain = turning(first, start, k)
+    return Interactive(
+        "positions", data | {"reach": len(dots) - 1, "widest": 32}, tables, plain
+    )

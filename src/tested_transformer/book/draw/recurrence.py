@@ -1,0 +1,182 @@
+"""Pictures of networks that read step by step."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+
+
+@pic.styled
+def unrolled(
+    x: ArrayLike, start: ArrayLike, states: ArrayLike, words: Sequence[str]
+) -> pic.Picture:
+    """One network at each of its steps: words below, states above, time to the right."""
+    figure, ((frame,),) = pic.picture(7.0, 4.6)
+    figure.set_layout_engine("none")
+    frame.set_axis_off()
+    frame.set_position((0, 0, 1, 1))
+    frame.set_xlim(0, len(words) + 1)
+    frame.set_ylim(0, 1)
+    for i, state in enumerate([start, *np.asarray(states)]):
+        middle = (i + 0.5) / (len(words) + 1)
+        _column(figure, state, middle, 0.68, f"$h_{i}$")
+        if i:
+            _column(figure, x[i - 1], middle, 0.11, f"$x_{i}$")
+            frame.text(i + 0.5, 0.04, words[i - 1], ha="center", color=pic.KEY)
+            _arrow(frame, (i + 0.5, 0.51), (i + 0.5, 0.67), pic.KEY, "$W^x$")
+            _arrow(frame, (i - 0.27, 0.81), (i + 0.1, 0.81), pic.QUERY, "$W^h$")
+    frame.text(0.5, 0.64, "before the\nfirst word", ha="center", va="top")
+    return figure
+
+
+def _column(
+    figure: pic.Picture, x: ArrayLike, middle: float, low: float, name: str
+) -> None:
+    """A vector as upright tiles, its name to the left."""
+    size = 0.13  # of one tile, as a share of the height
+    wide, high = figure.get_size_inches()
+    width, height = 1.25 * size * high / wide, size * len(np.asarray(x))
+    axes = figure.add_axes((middle - width / 2, low, width, height))
+    pic.tiles(axes, np.reshape(x, (-1, 1)), pic.SIGNED, (-1.3, 1.3), decimals=2)
+    axes.set_aspect("auto")
+    axes.set_xticks([])
+    axes.set_yticks([0.5 * len(np.asarray(x)) - 0.5], [name])
+    axes.spines[:].set_visible(True)
+    axes.spines[:].set_color(pic.FAINT)
+
+
+def _arrow(
+    frame: Axes,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    colour: str,
+    name: str = "",
+) -> None:
+    style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8}
+    frame.annotate("", end, start, arrowprops=style)
+    level = start[1] == end[1]
+    place = {"xytext": (0, 4) if level else (5, 0), "textcoords": "offset points"}
+    at = {"ha": "center", "va": "bottom"} if level else {"ha": "left", "va": "center"}
+    middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
+    frame.annotate(name, middle, color=colour, **place, **at)
+
+
+@pic.styled
+def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
+    """States that read tokens and states that write them, in one row of steps.
+
+    The first writing state reads BOS, each other one what was written before it.
+    """
+    figure, ((axes,),) = pic.picture(7.2, 2.9)
+    n, total = len(read), len(read) + len(written)
+    for i, token in enumerate([*read, *written]):
+        reads = i < n
+        colour, far = (pic.KEY, -1.0) if reads else (pic.OUT, 1.0)
+        axes.plot(i, 0, "o", color=colour, markersize=17)
+        low, high = sorted((0.28 * far, 0.8 * far))
+        _arrow(axes, (i, low), (i, high), colour)
+        axes.text(i, 1.08 * far, token, ha="center", va="center", color=colour)
+        if not reads:
+            before = "BOS" if i == n else written[i - n - 1]
+            _arrow(axes, (i, -0.8), (i, -0.28), pic.OUT)
+            axes.text(i, -1.08, before, ha="center", va="center", color=pic.OUT)
+        if i + 1 < total:
+            _arrow(
+                axes, (i + 0.22, 0), (i + 0.78, 0), pic.QUERY if i + 1 == n else pic.INK
+            )
+    for at, words, colour, level in (
+        ((n - 3) / 2, "reads", pic.KEY, 0.5),
+        (n - 0.6, "the last state,\nand nothing else", pic.QUERY, 0.8),
+        (n + (total - n - 1) / 2, "writes, and reads what it wrote", pic.OUT, 1.5),
+    ):
+        side = "right" if colour == pic.QUERY else "center"
+        axes.text(at, level, words, ha=side, va="center", color=colour)
+    axes.plot([n - 0.5] * 2, [0.12, 0.75], color=pic.QUERY, linewidth=1)
+    axes.set_xlim(-0.6, total - 0.4)
+    axes.set_ylim(-1.25, 1.65)
+    axes.set_axis_off()
+    return figure
+
+
+@pic.styled
+def steps(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Picture:
+    """Steps that wait for each other, against the length: a line for each way to read."""
+    figure, ((axes,),) = pic.picture(5.8, 3.5)
+    for i, (name, values) in enumerate(curves.items()):
+        line = {"color": pic.SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
+        axes.plot(lengths, values, marker="os^"[i % 3], label=name, **line)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.set_xticks(lengths, [str(n) for n in np.asarray(lengths)])
+    ticks = 2 ** np.arange(0, 8, 2)
+    axes.set_yticks(ticks, [str(n) for n in ticks])
+    axes.minorticks_off()
+    axes.set_ylim(0.7, 1.6 * max(np.max(values) for values in curves.values()))
+    axes.set_xlabel("length of the sequence")
+    axes.set_ylabel("steps one after the other")
+    axes.legend()
+    return figure
+
+
+@pic.styled
+def fading(sizes: Mapping[str, ArrayLike], limit: float) -> pic.Picture:
+    """How much of a change in the first token arrives, against the distance.
+
+    One curve for each name. A line marks where float32 no longer sees it beside 1.
+    """
+    figure, ((axes,),) = pic.picture(6.2, 3.8)
+    for i, (name, values) in enumerate(sizes.items()):
+        line = {"color": pic.SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
+        count = len(np.asarray(values))
+        axes.plot(np.arange(1, count + 1), values, **line)
+        place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(name, (count, values[-1]), color=pic.SERIES[i], **place)
+    axes.axhline(1, color=pic.FAINT, linewidth=1)
+    axes.axhline(limit, color=pic.FAINT, linewidth=1, linestyle="--")
+    place = {"xytext": (0, -5), "textcoords": "offset points", "va": "top"}
+    axes.annotate("smallest share that float32 sees", (1, limit), **place)
+    axes.set_yscale("log")
+    axes.set_xlabel("length of the sequence, $T$")
+    axes.set_ylabel("largest stretch")
+    return figure
+
+
+@pic.styled
+def exact(
+    lengths: ArrayLike, counts: Mapping[str, ArrayLike], out_of: int
+) -> pic.Picture:
+    """How many sequences come out without a mistake, against their length."""
+    figure, ((axes,),) = pic.picture(6.2, 3.7)
+    for i, (name, values) in enumerate(counts.items()):
+        line = {"color": pic.SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
+        axes.plot(lengths, values, marker="os^"[i % 3], label=name, **line)
+    axes.set_xticks(lengths)
+    axes.set_yticks(np.linspace(0, out_of, 5))
+    axes.set_ylim(-0.04 * out_of, 1.06 * out_of)
+    axes.set_xlabel("length of the sequence")
+    axes.set_ylabel(f"reversed without a mistake, of {out_of}")
+    axes.legend(loc="lower left")
+    return figure
+
+
+@pic.styled
+def grids(
+    panels: Mapping[str, ArrayLike], rows: Sequence[str], columns: Sequence[str]
+) -> pic.Picture:
+    """Matrices of tiles side by side: a row for each token written, a column for each read."""
+    figure, (axes,) = pic.picture(
+        7.2, 4.4 if len(panels) == 1 else 3.7, columns=len(panels)
+    )
+    for one, (name, x) in zip(axes, panels.items(), strict=True):
+        top = max(np.max(np.asarray(x)) for x in panels.values())
+        pic.tiles(one, x, pic.WEIGHTS, (0, 1.25 * top), decimals=2)
+        one.set_title(name, pad=12)
+        one.set_xticks(range(len(columns)), columns)
+        one.set_yticks(range(len(rows)), rows)
+        one.xaxis.tick_top()
+        one.set_xlabel("token read", color=pic.KEY)
+        one.set_ylabel("token written", color=pic.OUT)
+    return figure

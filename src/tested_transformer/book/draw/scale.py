@@ -1,0 +1,137 @@
+"""Pictures of costs: what is counted against a size, who holds what, what was measured."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+
+LINES, MARKS = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))), "os^Dv"
+
+
+@pic.styled
+def curves(
+    x: ArrayLike,
+    lines: Mapping[str, ArrayLike],
+    labels: tuple[str, str],
+    points: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    levels: Mapping[str, float] | None = None,
+) -> pic.Picture:
+    """Lines over x on logarithmic scales, some with points on them.
+
+    labels name the two axes; levels are heights with a name, dotted.
+    """
+    figure, ((axes,),) = pic.picture(6.4, 4.2)
+    for name, height in (levels or {}).items():
+        axes.axhline(height, color=pic.FAINT, linestyle=":", linewidth=1.5)
+        axes.annotate(name, (1, height), xycoords=("axes fraction", "data"),
+            xytext=(4, 0), textcoords="offset points", va="center")  # fmt: skip
+    for i, (name, y) in enumerate(lines.items()):
+        axes.plot(x, y, color=pic.SERIES[i], linestyle=LINES[i], label=name)
+        if points and name in points:
+            axes.plot(*points[name], MARKS[i], color=pic.SERIES[i])
+    axes.set(xscale="log", yscale="log", xlabel=labels[0], ylabel=labels[1])
+    figure.legend(loc="outside upper center", ncols=2)
+    return figure
+
+
+@pic.styled
+def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
+    """A bar for each name, made of parts that lie end to end, the sum beside it."""
+    figure, ((axes,),) = pic.picture(6.8, 1.6 + 0.5 * len(parts))
+    kinds = list(dict.fromkeys(kind for bar in parts.values() for kind in bar))
+    left = np.zeros(len(parts))
+    for i, kind in enumerate(kinds):
+        widths = [bar.get(kind, 0.0) for bar in parts.values()]
+        look = {
+            "color": pic.SERIES[i],
+            "edgecolor": "white",
+            "hatch": ["", "//"][i % 2],
+        }
+        axes.barh(list(parts), widths, left=left, height=0.65, label=kind, **look)
+        left += widths
+    for row, total in enumerate(left):
+        axes.annotate(f"{total:.2f}", (total, row), va="center",
+            xytext=(4, 0), textcoords="offset points")  # fmt: skip
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.14 * left.max())
+    axes.set_xlabel(unit)
+    figure.legend(loc="outside upper center", ncols=2)
+    return figure
+
+
+@pic.styled
+def sums(n: ArrayLike, totals: Mapping[str, ArrayLike], true: ArrayLike) -> pic.Picture:
+    """What a running sum reaches in each number format, and the true sum."""
+    figure, ((axes,),) = pic.picture(6.0, 3.6)
+    axes.plot(n, true, color=pic.FAINT, linewidth=5, label="true")
+    for i, (name, values) in enumerate(totals.items()):
+        axes.plot(n, values, color=pic.SERIES[i], linestyle=LINES[i], label=name)
+    axes.set_xlabel("numbers added")
+    axes.set_ylabel("sum")
+    axes.legend()
+    return figure
+
+
+@pic.styled
+def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
+    """In each process (row) and piece (column), how many gradients are added up."""
+    columns = 4
+    rows = -(-len(counts) // columns)
+    figure, grid = pic.picture(7.2, 1.9 * rows + 0.2, rows, columns)
+    for axes in grid.flat[len(counts) :]:
+        axes.set_visible(False)
+    for axes, name, x in zip(grid.flat, names, counts, strict=False):
+        pic.tiles(axes, x, pic.WEIGHTS, (0, len(x)), decimals=0)
+        axes.set_title(name)
+        axes.set_xticks([])
+        axes.set_yticks(range(len(x)), [f"{i + 1}" for i in range(len(x))])
+    return figure
+
+
+@pic.styled
+def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
+    """Which pieces each process holds: a block for each scheme, a strip for each kind.
+
+    The arrays are True where a process (row) holds a piece (column).
+    """
+    figure, (panels,) = pic.picture(7.2, 3.0, columns=len(schemes))
+    for axes, (scheme, kinds) in zip(panels, schemes.items(), strict=True):
+        for k, (kind, has) in enumerate(kinds.items()):
+            n, pieces = np.shape(has)
+            for (row, piece), here in np.ndenumerate(has):
+                place = (k * 1.12 + piece / pieces, row + 0.1)
+                look = {"facecolor": pic.SERIES[k] if here else "white", "hatch": ""}
+                axes.add_patch(
+                    Rectangle(place, 1 / pieces, 0.8, edgecolor=pic.FAINT, **look)
+                )
+            axes.text(
+                k * 1.12 + 0.5, -0.15, kind, ha="center", va="bottom", color=pic.INK
+            )
+        axes.set(xlim=(-0.05, len(kinds) * 1.12), ylim=(n, -0.7))
+        axes.set_yticks(np.arange(n) + 0.5, [f"{i + 1}" for i in range(n)])
+        axes.set_xticks([])
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        axes.set_title(scheme)
+    return figure
+
+
+@pic.styled
+def measured(cases: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
+    """For each case a group of bars, one for each program; 1 is dotted."""
+    figure, grid = pic.picture(
+        6.8, 0.5 + sum(0.32 * len(c) + 0.45 for c in cases.values()), rows=len(cases),
+        sharex=True, height_ratios=[len(c) + 1 for c in cases.values()],
+    )  # fmt: skip
+    for axes, (case, sides) in zip(grid[:, 0], cases.items(), strict=True):
+        axes.axvline(1, color=pic.FAINT, linestyle=":")
+        bars = axes.barh(list(sides), list(sides.values()), color=pic.QUERY, height=0.7)
+        axes.bar_label(bars, fmt="{:.2f}", padding=4)
+        axes.invert_yaxis()
+        axes.set_title(case)
+        axes.margins(x=0.12)
+    axes.set_xlabel(unit)
+    return figure

@@ -1,0 +1,87 @@
+"""Pictures of learning rates."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+
+
+@pic.styled
+def hover(distances: Mapping[str, ArrayLike]) -> pic.Picture:
+    """How far from the lowest point, step by step, one curve for each rate."""
+    figure, ((axes,),) = pic.picture(6.0, 3.6)
+    for (name, distance), colour, line in zip(
+        distances.items(), pic.SERIES, ("--", ":", "-"), strict=False
+    ):
+        steps = np.arange(1, len(np.asarray(distance)) + 1)
+        axes.plot(steps, distance, color=colour, linestyle=line, label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(1, None)
+    axes.set_xlabel("step")
+    axes.set_ylabel("distance from the lowest point")
+    axes.legend(title="rate")
+    return figure
+
+
+@pic.styled
+def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture:
+    """The size of Adam's steps on pure noise, from step 1, and what it tends to."""
+    figure, ((axes,),) = pic.picture(6.0, 3.2)
+    steps = np.arange(1, len(np.asarray(measured)) + 1)
+    axes.plot(steps, expected, color=pic.FAINT, linewidth=5, label="calculated")
+    axes.plot(steps, measured, ".", color=pic.QUERY, label="measured")
+    axes.axhline(limit, color=pic.KEY, linewidth=1.5, linestyle=":")
+    axes.set_ylim(0, 1.05)
+    axes.set_xlabel("step")
+    axes.set_ylabel("size of the step, in rates")
+    axes.legend()
+    return figure
+
+
+@pic.styled
+def rates(
+    steps: ArrayLike, curves: Mapping[str, ArrayLike], warmup: int
+) -> pic.Picture:
+    """The learning rate at each step, one curve for each model, and the warm-up."""
+    figure, ((axes,),) = pic.picture(6.4, 3.6)
+    for (name, curve), colour, line in zip(
+        curves.items(), pic.SERIES, ("-", "--"), strict=False
+    ):
+        axes.plot(steps, curve, color=colour, linestyle=line, label=name)
+    axes.axvline(warmup, color=pic.FAINT, linewidth=1.5, linestyle=":")
+    place = {"xytext": (4, 0), "textcoords": "offset points"}
+    axes.annotate(f"step {warmup:,}", (warmup, 0), color=pic.INK, va="bottom", **place)
+    axes.set_xlim(0, np.max(steps))
+    axes.set_ylim(0, None)
+    axes.set_xticks(axes.get_xticks(), [f"{tick:,.0f}" for tick in axes.get_xticks()])
+    axes.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
+    axes.set_xlabel("step")
+    axes.set_ylabel("learning rate")
+    axes.legend()
+    return figure
+
+
+@pic.styled
+def training(
+    runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str
+) -> pic.Picture:
+    """Losses step by step, several runs in one colour, and a named level."""
+    figure, ((axes,),) = pic.picture(6.4, 3.8)
+    for (label, losses), colour, line in zip(
+        runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False
+    ):
+        for i, loss in enumerate(losses):
+            steps = np.arange(1, len(np.asarray(loss)) + 1)
+            style = {"color": colour, "linestyle": line, "linewidth": 1.5}
+            axes.plot(steps, loss, label=None if i else label, **style)
+    axes.axhline(level, color=pic.INK, linewidth=1)
+    place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
+    axes.annotate(name, (len(np.asarray(loss)), level), ha="right", **place)
+    axes.set_xlim(1, None)
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss in nats")
+    axes.legend()
+    return figure

@@ -1,0 +1,1 @@
+"""English sentences and their German translations, from a grammar of our own."""

@@ -1,0 +1,106 @@
+"""Everything that a run changes, so that one that stopped goes on bit for bit."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, optim
+
+from tested_transformer.data.batches import Pair
+from tested_transformer.model.transformer import Transformer
+from tested_transformer.params import part
+from tested_transformer.training import checkpoint
+from tested_transformer.training.average import ExponentialMovingAverage
+from tested_transformer.training.options import Options
+
+ADAM = ("step", "exp_avg", "exp_avg_sq")
+"""What PyTorch's Adam keeps of each parameter."""
+
+
+@dataclass
+class Progress:
+    """How far a run has come."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # batches of this epoch that are done
+    seconds: float = 0.0
+    tokens: int = 0  # target tokens, over all steps
+    best: float = float("inf")
+    waited: int = 0  # validations since the best
+    kept: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class State:
+    """The model, what Adam remembers, the moving average, and how far the run has come.
+
+    Saved with them, to be compared: the options, and a fingerprint of the pairs.
+    """
+
+    model: Transformer
+    adam: optim.Adam
+    ema: ExponentialMovingAverage | None
+    progress: Progress
+    options: Options
+    pairs: str
+
+    def save(self, path: Path) -> None:
+        """Write all of it as one safetensors file."""
+        tensors = {f"model.{n}": t for n, t in self.model.state_dict().items()}
+        if self.ema:
+            tensors |= {f"ema.{n}": t for n, t in self.ema.weights.items()}
+        for name, parameter in self.model.named_parameters():
+            for key, value in self.adam.state.get(parameter, {}).items():
+                tensors[f"adam.{key}.{name}"] = value
+        told = {"progress": asdict(self.progress), "options": asdict(self.options)}
+        checkpoint.write_tensors(path, tensors, told | {"pairs": self.pairs})
+
+    def load(self, path: Path) -> None:
+        """Take over what `save` wrote. A ValueError comes before anything changes."""
+        tensors, told = checkpoint.read_tensors(path)
+        self.check(path, tensors, told)
+        checkpoint.load_weights(self.model, part(tensors, "model"), path)
+        vars(self.progress).update(vars(Progress(**told["progress"])))
+        if self.ema:
+            for name, tensor in part(tensors, "ema").items():
+                self.ema.weights[name].copy_(tensor)
+        for name, parameter in self.model.named_parameters():
+            if f"adam.step.{name}" in tensors:  # no entry for what has not been trained
+                entries = {key: tensors[f"adam.{key}.{name}"] for key in ADAM}
+                on_device = {k: t.to(parameter.device) for k, t in entries.items()}
+                self.adam.state[parameter] = on_device
+
+    def check(
+        self, path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any]
+    ) -> None:
+        """A run only goes on with what it began with, and with all of it."""
+        needed = {f"model.{name}" for name in self.model.state_dict()}
+        if self.ema:
+            needed |= {f"ema.{name}" for name in self.ema.weights}
+        for name, _ in self.model.named_parameters():
+            entries = {f"adam.{key}.{name}" for key in ADAM}
+            needed |= entries if entries & tensors.keys() else set()
+        remembered = any(name.startswith("adam.") for name in tensors)
+        if told["progress"]["step"] and not remembered:
+            raise ValueError(f"{path} lacks everything that Adam remembers")
+        if lacking := sorted(needed - tensors.keys()):
+            raise ValueError(f"{path} lacks {lacking[0]} and {len(lacking) - 1} more")
+        if told.get("pairs") != self.pairs:
+            found = f"{told.get('pairs')}, now {self.pairs}"
+            raise ValueError(f"{path} was trained with other pairs: {found}")
+        began, ours = told["options"], asdict(self.options)
+        for name in sorted(ours.keys() - self.options.changeable()):
+            if began.get(name) != ours[name]:
+                found = f"{began.get(name)!r}, now {ours[name]!r}"
+                raise ValueError(f"{path} was trained with another {name}: {found}")
+
+
+def fingerprint(pairs: Sequence[Pair]) -> str:
+    """A short name for these pairs in this order."""
+    digest = hashlib.sha256()
+    for source, target in pairs:
+        digest.update(f"{list(source)} {list(target)}\n".encode())
+    return f"{len(pairs)} pairs, {digest.hexdigest()[:16]}"
