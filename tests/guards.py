@@ -1,5 +1,6 @@
 """What must hold for every chapter, as functions that name what does not. test_guards.py plants each fault."""
 
+import inspect
 import json
 import pathlib
 import pkgutil
@@ -265,3 +266,18 @@ def exercises_that_lack(path):
     for checker in ("check", "check_test"):
         if not re.search(rf"\b{checker}\(", source):
             yield f"{checker}() is not called"
+
+
+def public(package):
+    """Full names of the public functions and classes that the modules of a package define."""
+    for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if "._" in info.name:  # a private module
+            continue
+        module = __import__(info.name, fromlist=["_"])
+        for name, obj in vars(module).items():
+            if (
+                not name.startswith("_")
+                and inspect.getmodule(obj) is module
+                and (inspect.isfunction(obj) or inspect.isclass(obj))
+            ):
+                yield f"{info.name}.{name}"

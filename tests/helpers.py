@@ -1,12 +1,26 @@
-"""What the tests of all concepts need: random arrays, gradients by differences, and how near is near enough."""
+"""What the tests need: random arrays and models, gradients by differences, plain searches, and how near is near enough.
+
+Guards of the chapters are in guards.py; how strictly signatures are taken in tests stands in typechecker.py.
+"""
 
 import contextlib
+import math
 
 import jaxtyping
 import numpy as np
 import torch
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from torch import nn
+from torch.nn import functional as F
+
+from tested_transformer.byhand import transformer as byhand
+from tested_transformer.byhand.softmax import softmax
+from tested_transformer.config import TINY, Config
+from tested_transformer.model.embedding import Embedding
+from tested_transformer.model.transformer import Transformer
+
+# Arrays and gradients
 
 
 def normal(*shape, seed=0):
@@ -62,3 +76,181 @@ def unchecked():
         yield
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
+
+
+# Whole models: weights all at work, ragged sentences, gradients side by side
+
+PAD, BOS, EOS = 0, 1, 2
+
+
+def randomised(module, seed=0):
+    """Every parameter drawn anew, in float64: no bias is 0 and no norm is 1, so that a forgotten one is seen."""
+    rng = np.random.default_rng(seed)
+    module = module.double()
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            drawn = rng.normal(size=parameter.shape)
+            if parameter.dim() == 2:
+                drawn *= parameter.shape[1] ** -0.5
+            else:
+                drawn = 0.3 * drawn + float(name.endswith("weight"))
+            parameter.copy_(torch.tensor(drawn))
+    return module
+
+
+def filled(module, seed=0):
+    """A randomised module, and its parameters as arrays."""
+    module = randomised(module, seed)
+    return module, {name: value.detach().numpy().copy() for name, value in module.state_dict().items()}
+
+
+def ragged(batch, length, vocab_size, seed=0):
+    """Ids of sentences of different lengths, filled up; the first is the longest, the last has one token."""
+    ids = np.random.default_rng([seed, batch, length]).integers(3, vocab_size, size=(batch, length))
+    for i, row in enumerate(ids):
+        row[length - i * (length - 1) // max(batch - 1, 1) :] = PAD
+    return ids
+
+
+def sentences(config, batch=3, source=5, target=4, seed=0):
+    """Ragged source and target ids as tensors, each target behind bos_id."""
+    sources, targets = (ragged(batch, n, config.vocab_size, seed + n) for n in (source, target))
+    targets[:, 0] = BOS
+    return torch.tensor(sources), torch.tensor(targets)
+
+
+def gradients(model, source, target, seed=0):
+    """Logits, and the gradient of every parameter for a random gradient of the logits."""
+    model.zero_grad()
+    logits = model(source, target)
+    logits.backward(torch.tensor(normal(*logits.shape, seed=seed)).to(logits.dtype))
+    return logits, {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+
+
+def assert_same_gradients(found, expected, near):
+    """Every gradient, whole; that of a key bias is zero, so what noise there is of it is held against the others."""
+    assert found.keys() == expected.keys()
+    largest = max(np.abs(np.asarray(value)).max() for value in expected.values())
+    for name, value in expected.items():
+        mine, other = np.asarray(found[name]), np.asarray(value)
+        assert mine.shape == other.shape, name
+        allowed = near * (largest if name.endswith("w_k.bias") else np.abs(other).max())
+        off = np.abs(mine - other).max()
+        assert off <= allowed, f"{name}: off by {off:.3g}, where {allowed:.3g} is allowed"
+
+
+# Decoding: models whose next token is no foregone conclusion, and searches to compare with
+
+
+class Restless(Embedding):
+    """With logits that go up and down quickly with x. Those of a random model hardly move: it repeats one token."""
+
+    cacheable = True
+
+    def __init__(self, vocab_size, d_model, seed, sharp):
+        super().__init__(vocab_size, d_model)
+        drawn = np.random.default_rng([seed, 7]).normal(size=(vocab_size, d_model))
+        self.out, self.sharp = nn.Parameter(torch.tensor(4 * drawn * d_model**-0.5)), sharp
+
+    def logits(self, x):
+        return self.sharp * F.linear(x, self.out).sin()
+
+
+def lively(seed=0, sharp=2.0, vocab_size=12, **changes):
+    """A real Transformer with random weights that writes different tokens, and ends its sentences now and then."""
+    config = TINY.replace(vocab_size=vocab_size, n_layers=1, **changes)
+    model = randomised(Transformer(config), seed)
+    table = Restless(config.vocab_size, config.d_model, seed, sharp)
+    table.weight = model.embedding.weight
+    model.embedding = table
+    return model.eval()
+
+
+class Script(nn.Module):
+    """An embedding that lets tokens and places through, and logits that are read off a table (place, last token)."""
+
+    cacheable = True
+
+    def __init__(self, table):
+        super().__init__()
+        self.table = table
+
+    def forward(self, ids):
+        places, words = self.table.shape[:2]
+        return F.one_hot(ids.long(), places + words).to(self.table.dtype)
+
+    def logits(self, x):
+        words = self.table.size(1)
+        return self.table[x[..., words:].argmax(-1), x[..., :words].argmax(-1)]
+
+
+def scripted(probabilities):
+    """A Transformer that says what it is told: probabilities[place, last token, next token].
+
+    The encoder is real; the decoder has no layers, and a token's place comes from the table of positions.
+    """
+    p = torch.as_tensor(probabilities, dtype=torch.float64)
+    places, words = p.shape[:2]
+    model = Transformer(Config(words, places + words, 4, 1, 1, dropout=0.0, max_len=places)).double()
+    model.embedding = Script(p.log())
+    model.positions.table = torch.eye(places + words, dtype=p.dtype)[words:]
+    model.decoder.layers = nn.ModuleList()
+    return model.eval()
+
+
+def log_probabilities(model, source, ids):
+    """What the model gives to each token of one sentence, calculated without a cache."""
+    target = torch.tensor([[BOS, *ids[:-1]]])
+    log_p = model(source, target).log_softmax(-1)[0]
+    return [log_p[place, token].item() for place, token in enumerate(ids)]
+
+
+def plain_greedy(model, source, max_len):
+    """Greedy decoding of one sentence as it stands in books."""
+    ids = []
+    while len(ids) < max_len and ids[-1:] != [EOS]:
+        logits = model(source, torch.tensor([[BOS, *ids]]))[0, -1].tolist()
+        logits[PAD] = logits[BOS] = -math.inf
+        ids.append(max(range(len(logits)), key=logits.__getitem__))
+    return ids
+
+
+def plain_beam(model, source, width, alpha, max_len):
+    """Beam search of one sentence without a cache, a batch or a rule for stopping early: (ids, score, log p)."""
+    alive, finished = [([], 0.0)], []
+    for length in range(1, max_len + 1):
+        extended = []
+        if alive:
+            seen = torch.tensor([[BOS, *ids] for ids, _ in alive])
+            log_p = model(source.expand(len(alive), -1), seen)[:, -1].log_softmax(-1).tolist()
+            pairs = zip(alive, log_p, strict=True)
+            words = [i for i in range(len(log_p[0])) if i not in (PAD, BOS)]
+            extended = [([*ids, i], total + p[i]) for (ids, total), p in pairs for i in words]
+        best = sorted((e for e in extended if e[1] > -math.inf), key=lambda e: -e[1])[:width]
+        ends = [e for e in best if e[0][-1] == EOS or length == max_len]
+        alive = [e for e in best if e not in ends]
+        finished += [(tuple(ids), total / ((5 + length) / 6) ** alpha, total) for ids, total in ends]
+    return sorted(finished, key=lambda f: -f[1])[:width]
+
+
+# Runs of a small model with all their tensors, and the map of them
+
+TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>", "I", "love", "AI", "ich", "liebe", "KI")
+SOURCE, TARGET, WANTED = (4, 5, 6), (1, 7, 8, 9), (7, 8, 9, 2)
+
+
+def walked(seed=0, layers=1):
+    """Every tensor of a run on "I love AI"; the weights are larger than at a start, so that no two are alike."""
+    config = Config(10, d_model=6, d_ff=8, n_heads=2, n_layers=layers, dropout=0.0)
+    params = byhand.create_params(config, np.random.default_rng(seed), gain=2.0)
+    logits, saved = byhand.transformer(np.array([SOURCE]), np.array([TARGET]), params, config)
+    p = softmax(logits)[0, range(len(WANTED)), WANTED]
+    return dict(byhand.tensors(saved)) | {"answers": np.stack([p, -np.log(p)], axis=1)}
+
+
+def walk(runs, tokens=TOKENS):
+    """The map of these runs."""
+    from tested_transformer.book.draw import transformer  # it loads matplotlib
+
+    source, target = ([tokens[i] for i in ids] for ids in (SOURCE, TARGET))
+    return transformer.walk(runs, source, target, tokens, WANTED, ("en", "de"))

@@ -94,8 +94,7 @@ def tests(files):
 
 def beside(name):
     """The test functions in the file that has the name of a chapter, and how many of them are properties."""
-    file = ROOT / "tests" / f"test_{name.rpartition('/')[2]}.py"
-    return tests([file] if file.is_file() else [])
+    return tests((ROOT / "tests").rglob(f"test_{name.rpartition('/')[2]}.py"))
 
 
 def lines(folder):

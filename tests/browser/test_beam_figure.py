@@ -6,8 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from models import BOS, EOS, PAD
-from searching import lively, plain_beam, scripted
+from helpers import BOS, EOS, PAD, lively, plain_beam, scripted
 
 from tested_transformer.book import draw
 from tested_transformer.book.draw.picture import Picture

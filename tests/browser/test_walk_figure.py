@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from guards import ROOT
-from walking import SOURCE, TARGET, TOKENS, WANTED, walk, walked
+from helpers import SOURCE, TARGET, TOKENS, WANTED, walk, walked
 
 HTML = ROOT / "_build" / "html"
 RUNS = {"at the start": walked(0), "after learning": walked(1)}

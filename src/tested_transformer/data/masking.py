@@ -45,11 +45,9 @@ def swap_seconds(
     """
     if len(pairs) < 2:
         raise ValueError(f"there must be at least two pairs to swap, not {len(pairs)}")
-    swapped = rng.random(len(pairs)) < 0.5
-    other = (np.arange(len(pairs)) + rng.integers(1, len(pairs), len(pairs))) % len(
-        pairs
-    )
-    kept = np.where(swapped, other, np.arange(len(pairs)))
+    n, own = len(pairs), np.arange(len(pairs))
+    swapped = rng.random(n) < 0.5
+    kept = np.where(swapped, (own + rng.integers(1, n, n)) % n, own)
     made = [(a, pairs[j][1]) for (a, _), j in zip(pairs, kept, strict=True)]
     return made, swapped.astype(int)
 
@@ -73,7 +71,7 @@ def choose(
     return real & (ranks < n[:, None])
 
 
-def mask(
+def mask_tokens(
     ids: Int[np.ndarray, "B S"],
     mask_id: int,
     special_ids: Sequence[int],

@@ -17,7 +17,7 @@ from tested_transformer.checks import at_least
 from tested_transformer.config import SpecialIds
 from tested_transformer.text import _files
 from tested_transformer.text._checks import checked, in_range, require_many
-from tested_transformer.text.pairs import Pairs, merge
+from tested_transformer.text.merges import PairCounts, merge
 
 PAD, BOS, EOS, UNK = SpecialIds()
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
@@ -154,7 +154,7 @@ class BytePairEncoding:
         require_many(texts, "texts")
         at_least(0, n_merges=n_merges)
         counts = Counter(piece for text in texts for piece in split(text))
-        pairs = Pairs({_byte_ids(piece): n for piece, n in counts.items()})
+        pairs = PairCounts({_byte_ids(piece): n for piece, n in counts.items()})
         queue = [(-n, pair) for pair, n in pairs.counts.items()]
         heapify(queue)
         merges: list[tuple[int, int]] = []
@@ -199,9 +199,8 @@ class BytePairEncoding:
         Special tokens leave nothing. Bytes that are not UTF-8 become the replacement
         character.
         """
-        return b"".join(self.tokens[i] for i in in_range(ids, self.vocab_size)).decode(
-            errors="replace"
-        )
+        found = (self.tokens[i] for i in in_range(ids, self.vocab_size))
+        return b"".join(found).decode(errors="replace")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the merges to a JSON file."""
@@ -245,7 +244,7 @@ class WordPiece:
         counts = Counter(
             word for text in texts for word in WORDS.findall(checked(text))
         )
-        pairs = Pairs(
+        pairs = PairCounts(
             {
                 (word[0], *("##" + char for char in word[1:])): n
                 for word, n in counts.items()

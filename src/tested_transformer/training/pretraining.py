@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tested_transformer.config import Config
-from tested_transformer.data.masking import frame, mask, swap_seconds
+from tested_transformer.data.masking import frame, mask_tokens, swap_seconds
 from tested_transformer.model.bert import Pretraining
 from tested_transformer.text.tokens import pad
 from tested_transformer.training.adam import create_adam
@@ -55,7 +55,7 @@ def prepare(
         *(frame(one, two, special) for one, two in texts), strict=True
     )
     wanted = pad(framed, special.pad)
-    ids, chosen = mask(wanted, mask_id, special, config.vocab_size, rng)
+    ids, chosen = mask_tokens(wanted, mask_id, special, config.vocab_size, rng)
     belongs = np.maximum(pad(segments, -1), 0)  # padding is of the first text
     arrays = map(torch.from_numpy, (ids, chosen, wanted, belongs))
     return Prepared(*arrays, swapped, torch.tensor([len(ids) for ids in framed]))

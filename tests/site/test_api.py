@@ -9,8 +9,7 @@ from itertools import zip_longest
 
 import api
 import pytest
-from guards import BOOK, ROOT, cells
-from test_book import public
+from guards import BOOK, ROOT, cells, public
 
 import tested_transformer
 from tested_transformer.__main__ import parser

@@ -5,9 +5,19 @@ import math
 import numpy as np
 import pytest
 import torch
-from helpers import unchecked
-from models import BOS, EOS, PAD, ragged, randomised
-from searching import lively, log_probabilities, plain_beam, plain_greedy, scripted
+from helpers import (
+    BOS,
+    EOS,
+    PAD,
+    lively,
+    log_probabilities,
+    plain_beam,
+    plain_greedy,
+    ragged,
+    randomised,
+    scripted,
+    unchecked,
+)
 
 from tested_transformer.config import TINY
 from tested_transformer.data.tasks import reverse

@@ -5,8 +5,7 @@ from unittest import mock
 
 import pytest
 import torch
-from helpers import assert_near, normal
-from models import BOS, PAD, gradients, randomised, sentences
+from helpers import BOS, PAD, assert_near, gradients, normal, randomised, sentences
 from torch import nn
 from torch.nn import functional as F
 

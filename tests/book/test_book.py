@@ -1,13 +1,14 @@
 """The guards, held against every page of the book."""
 
 import inspect
+import pathlib
 import pkgutil
 
 import guards
 import notebooks
 import pytest
 import yaml
-from guards import BOOK, ORDER, ROOT
+from guards import BOOK, ORDER, ROOT, public
 
 import tested_transformer
 
@@ -67,21 +68,6 @@ def test_a_chapter_installs_the_package_where_it_is_missing(path):
     assert first["metadata"]["tags"] == ["remove-cell"]
 
 
-def public(package):
-    """Full names of the public functions and classes that the modules of a package define."""
-    for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if "._" in info.name:  # a private module
-            continue
-        module = __import__(info.name, fromlist=["_"])
-        for name, obj in vars(module).items():
-            if (
-                not name.startswith("_")
-                and inspect.getmodule(obj) is module
-                and (inspect.isfunction(obj) or inspect.isclass(obj))
-            ):
-                yield f"{info.name}.{name}"
-
-
 def is_shown(name, shown):
     """A function or class is shown whole, or a class by all its public methods, one by one."""
     obj = pkgutil.resolve_name(name)
@@ -120,7 +106,7 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
 
 
 def test_every_line_of_the_source_checklist_has_its_place():
-    lines = yaml.safe_load((ROOT / "tests" / "checklist.yml").read_text(encoding="utf-8"))
+    lines = yaml.safe_load((pathlib.Path(__file__).with_name("checklist.yml")).read_text(encoding="utf-8"))
     for place in (line["place"] for line in lines):  # none is "planned" any more
         page, _, anchor = place.partition("#")
         path = next((p for p in PAGES if p.stem == page), None)

@@ -8,8 +8,8 @@ import live
 import numpy as np
 import pytest
 from guards import BOOK, SCRIPTS
+from helpers import walk, walked
 from matplotlib.colors import to_hex
-from walking import walk, walked
 
 from tested_transformer.book import draw
 from tested_transformer.book import walk as words

@@ -1,4 +1,4 @@
-"""Counting pairs of neighbours, for the two ways of learning subwords."""
+"""Merging pairs of neighbours, and counting them, for the two ways of learning subwords."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ def merge(
     return merged
 
 
-class Pairs:
+class PairCounts:
     """How often symbols and pairs of neighbours occur, kept right while pairs merge.
 
     `words` maps each different word, cut into symbols, to the times that it occurs.

@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from helpers import unchecked
-from models import ragged, randomised
+from helpers import ragged, randomised, unchecked
 from torch.nn import functional as F
 
 from tested_transformer.config import Config

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from helpers import unchecked
+from helpers import ragged, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
-from models import ragged
 
-from tested_transformer.data.masking import choose, frame, mask, swap_seconds
+from tested_transformer.data.masking import choose, frame, mask_tokens, swap_seconds
 from tested_transformer.model.bert import BERT_BASE
 
 V, MASK, SPECIAL = 40, 4, (0, 1, 2, 3)
@@ -79,7 +78,7 @@ def test_every_place_is_chosen_equally_often():
 
 
 def test_eighty_ten_ten():
-    ids, chosen = mask(IDS, MASK, SPECIAL, V, rng())
+    ids, chosen = mask_tokens(IDS, MASK, SPECIAL, V, rng())
     now, was = ids[chosen], IDS[chosen]
     n = len(now)
     assert n == 400 * 7
@@ -93,18 +92,18 @@ def test_eighty_ten_ten():
 
 def test_tokens_that_are_not_chosen_stay_and_the_given_array_too():
     before = IDS.copy()
-    ids, chosen = mask(IDS, MASK, SPECIAL, V, rng())
+    ids, chosen = mask_tokens(IDS, MASK, SPECIAL, V, rng())
     assert np.array_equal(ids[~chosen], IDS[~chosen])
     assert np.array_equal(IDS, before)
 
 
 def test_random_tokens_are_words_of_the_whole_vocabulary():
-    ids, chosen = mask(np.repeat(IDS, 20, axis=0), MASK, SPECIAL, V, rng(), share=0.9)
+    ids, chosen = mask_tokens(np.repeat(IDS, 20, axis=0), MASK, SPECIAL, V, rng(), share=0.9)
     assert set(ids[chosen]) == {MASK, *range(5, V)}
 
 
 def test_a_seed_fixes_the_choice_and_another_changes_it():
-    first, again, other = (mask(IDS, MASK, SPECIAL, V, rng(seed)) for seed in (3, 3, 4))
+    first, again, other = (mask_tokens(IDS, MASK, SPECIAL, V, rng(seed)) for seed in (3, 3, 4))
     assert np.array_equal(first.ids, again.ids)
     assert np.array_equal(first.chosen, again.chosen)
     assert not np.array_equal(first.chosen, other.chosen)
@@ -113,7 +112,7 @@ def test_a_seed_fixes_the_choice_and_another_changes_it():
 def test_a_mask_that_stands_in_the_text_is_not_asked_for():
     ids = np.array([[1, MASK, 7, 2]])
     for seed in range(20):
-        assert mask(ids, MASK, SPECIAL, V, rng(seed)).chosen.tolist() == [[False, False, True, False]]
+        assert mask_tokens(ids, MASK, SPECIAL, V, rng(seed)).chosen.tolist() == [[False, False, True, False]]
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.1])
@@ -124,4 +123,4 @@ def test_a_share_outside_its_range_is_refused(share):
 
 def test_a_vocabulary_without_words_is_refused():
     with pytest.raises(ValueError, match=r"vocab_size \(5\) leaves no word"):
-        mask(IDS, MASK, SPECIAL, 5, rng())
+        mask_tokens(IDS, MASK, SPECIAL, 5, rng())

@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from helpers import unchecked
+from helpers import ragged, randomised, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
-from models import ragged, randomised
 from torch.nn import functional as F
 
 from tested_transformer.config import Config

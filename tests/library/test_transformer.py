@@ -7,10 +7,9 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from helpers import assert_near, normal, unchecked
+from helpers import assert_near, assert_same_gradients, gradients, normal, randomised, sentences, unchecked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import assert_same_gradients, gradients, randomised, sentences
 
 from tested_transformer.byhand import transformer as byhand
 from tested_transformer.byhand.softmax import softmax

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from helpers import assert_gradients, assert_near, central_difference, normal, tensors, unchecked
-from models import filled
+from helpers import assert_gradients, assert_near, central_difference, filled, normal, tensors, unchecked
 
 from tested_transformer.book.example import (
     B_1,

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from helpers import unchecked
+from helpers import randomised, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgba
-from models import randomised
 from torch.nn import functional as F
 
 from tested_transformer.book import draw

@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from helpers import unchecked
-from models import ragged, randomised
+from helpers import ragged, randomised, unchecked
 
 from tested_transformer.config import TINY
 from tested_transformer.decoding.cache import Cache

@@ -60,7 +60,7 @@ def test_every_test_that_the_errata_name_is_there():
     named = set(re.findall(r"`(test_\w+)`", text))
     there = {
         n
-        for f in (ROOT / "tests").glob("test_*.py")
+        for f in (ROOT / "tests").rglob("test_*.py")
         for n in re.findall(r"^def (test_\w+)", f.read_text("utf-8"), re.M)
     }
     assert named

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tested_transformer.config import Config
 from tested_transformer.text import tokens
-from tested_transformer.text.pairs import Pairs, merge
+from tested_transformer.text.merges import PairCounts, merge
 from tested_transformer.text.tokens import (
     BOS,
     BYTES,
@@ -166,7 +166,7 @@ def test_merges_are_applied_in_the_order_learned_and_not_by_length():
 
 
 def test_the_wordpiece_score_is_count_of_pair_over_counts_of_parts():
-    pairs = Pairs({("a", "b"): 3, ("a", "c"): 1, ("c", "b", "c"): 2})
+    pairs = PairCounts({("a", "b"): 3, ("a", "c"): 1, ("c", "b", "c"): 2})
     assert pairs.singles == {"a": 4, "b": 5, "c": 5}
     assert pairs.scores(1) == {("a", "b"): 3 / 20, ("a", "c"): 1 / 20, ("c", "b"): 2 / 25, ("b", "c"): 2 / 25}
     assert pairs.scores(3).keys() == {("a", "b")}
@@ -266,16 +266,16 @@ def test_training_finds_the_merges_of_the_definition_on_sentences():
 @given(words=st.dictionaries(st.text("abc", min_size=1), st.integers(1, 5), max_size=6), data=st.data())
 @unhurried
 def test_counts_stay_right_while_pairs_are_merged(words, data):
-    pairs = Pairs({tuple(word): n for word, n in words.items()})
+    pairs = PairCounts({tuple(word): n for word, n in words.items()})
     for _ in range(3):
         present = [pair for pair, n in pairs.counts.items() if n]
         if not present:
             break
         a, b = data.draw(st.sampled_from(sorted(present)))
         born = pairs.merge((a, b), a + b)
-        fresh = Pairs({tuple(word): 0 for word in []})
+        fresh = PairCounts({tuple(word): 0 for word in []})
         for word, n in zip(pairs.words, pairs.times, strict=True):
-            again = Pairs({tuple(word): n})
+            again = PairCounts({tuple(word): n})
             fresh.counts += again.counts
             fresh.singles += again.singles
         assert +pairs.counts == fresh.counts

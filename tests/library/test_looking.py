@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from models import filled
+from helpers import filled
 
 from tested_transformer.book.draw import looking as draw
 from tested_transformer.config import Config

@@ -5,10 +5,9 @@ from unittest import mock
 
 import pytest
 import torch
-from helpers import assert_near, normal, unchecked
+from helpers import assert_near, assert_same_gradients, normal, ragged, randomised, unchecked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import assert_same_gradients, ragged, randomised
 from torch import nn
 from torch.nn import functional as F
 

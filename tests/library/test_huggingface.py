@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from models import randomised
+from helpers import randomised
 
 from tested_transformer.config import Config
 from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Pretraining

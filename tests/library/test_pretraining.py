@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from models import randomised
+from helpers import randomised
 from torch.nn import functional as F
 
 from tested_transformer.config import Config

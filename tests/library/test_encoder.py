@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from helpers import assert_gradients, assert_near, central_difference, normal, tensors
-from models import filled
+from helpers import assert_gradients, assert_near, central_difference, filled, normal, tensors
 
 from tested_transformer.book.example import B_1, B_2, W_1, W_2, W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, X
 from tested_transformer.byhand.encoder import (

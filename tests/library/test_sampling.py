@@ -4,10 +4,9 @@ import math
 
 import pytest
 import torch
-from helpers import unchecked
+from helpers import randomised, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
-from models import randomised
 
 from tested_transformer.config import Config
 from tested_transformer.decoding.sampling import draw, keep_top_k, keep_top_p, next_probabilities, sample

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 from guards import ROOT
-from models import randomised
-from searching import lively, plain_beam, plain_greedy
+from helpers import lively, plain_beam, plain_greedy, randomised
 from torch import nn
 
 from tested_transformer.config import TINY
