@@ -56,7 +56,7 @@ fix: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/python tools/notebooks.py run $(CHAPTERS)
 	$(BIN)/python tools/readme.py
-	$(BIN)/python tools/rooms.py
+	$(BIN)/python tools/import_map.py
 
 matrix: $(READY)
 	$(BIN)/python tools/matrix.py $(CHAPTERS)

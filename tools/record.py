@@ -27,8 +27,8 @@ from tested_transformer.files import read_json
 from tested_transformer.phrasebook import corpus
 from tested_transformer.training import checkpoint
 from tested_transformer.training.events import EpochMean, Step, Validation
-from tested_transformer.training.folder import CONFIG, LOG, RUN
-from tested_transformer.training.record import read_metrics
+from tested_transformer.training.filenames import CONFIG, LOG, RUN
+from tested_transformer.training.log import read_metrics
 
 EVERY = 50  # steps whose loss becomes one number
 

@@ -9,7 +9,7 @@ from guards import ROOT
 
 from tested_transformer.files import read_json, sweep, write, write_json
 from tested_transformer.text.tokens import BytePairEncoding
-from tested_transformer.training.record import Record
+from tested_transformer.training.log import RunLog
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch):
@@ -30,7 +30,7 @@ WRITERS = {
     "bytes": lambda path: write(path, b"content"),
     "JSON": lambda path: write_json(path, {"a": 1}),
     "a tokeniser": lambda path: BytePairEncoding([]).save(path),
-    "the numbers of a run": lambda path: Record(path.parent).close(),
+    "the numbers of a run": lambda path: RunLog(path.parent).close(),
 }
 
 

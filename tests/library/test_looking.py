@@ -7,7 +7,7 @@ from helpers import filled
 
 from tested_transformer.book.draw import looking as draw
 from tested_transformer.config import Config
-from tested_transformer.decoding.looking import attention_weights
+from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.model.transformer import Transformer
 
 SOURCE, TARGET = torch.tensor([[4, 5, 6, 2]]), torch.tensor([[1, 7, 8, 9, 5]])

@@ -15,7 +15,7 @@ from tested_transformer.__main__ import main
 from tested_transformer.phrasebook import corpus
 from tested_transformer.training import checkpoint
 from tested_transformer.training.events import Step
-from tested_transformer.training.record import read_metrics
+from tested_transformer.training.log import read_metrics
 
 SIZES = ["--d-model", "16", "--d-ff", "32", "--n-heads", "2", "--n-layers", "1"]
 SIZES += ["--merges", "20", "--batch-tokens", "100"]

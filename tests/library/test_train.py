@@ -3,25 +3,19 @@
 import numpy as np
 import pytest
 import torch
-from helpers import unchecked
-from matplotlib.figure import Figure
 from torch.nn import functional as F
 
 from tested_transformer.book import draw
 from tested_transformer.config import TINY
 from tested_transformer.data.batches import tensors
-from tested_transformer.device import choose_device
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
-from tested_transformer.training.average import ExponentialMovingAverage, mean
-from tested_transformer.training.curves import curves
-from tested_transformer.training.events import EpochMean, Step, Validation, from_dict, to_dict
+from tested_transformer.training.events import Step
 from tested_transformer.training.objective import NextToken
 from tested_transformer.training.options import Options
-from tested_transformer.training.record import Record, in_words, read_metrics
+from tested_transformer.training.resume import fingerprint
 from tested_transformer.training.schedule import rate
-from tested_transformer.training.state import fingerprint
 from tested_transformer.training.train import Trainer, seed_of
 
 CONFIG = TINY.replace(dropout=0.1)
@@ -301,79 +295,9 @@ def test_the_mean_of_the_last_epochs_is_tried_and_old_ones_go(tmp_path):
     assert not t.try_mean()
 
 
-def test_a_mean_needs_checkpoints_of_one_kind():
-    with pytest.raises(ValueError, match="at least one checkpoint"):
-        mean([])
-    with pytest.raises(ValueError, match="checkpoint 2 has other tensors: b"):
-        mean([{"a": torch.zeros(1)}, {"a": torch.zeros(1), "b": torch.zeros(1)}])
-
-
-def test_the_average_follows_fast_at_first_and_slowly_later():
-    model = torch.nn.Linear(1, 1, bias=False)
-    model.weight.data.fill_(0.0)
-    follower = ExponentialMovingAverage(model, 0.999)
-    model.weight.data.fill_(1.0)
-    follower.update(model, 1)
-    assert follower.weights["weight"].item() == pytest.approx(1 - 2 / 11)
-    before = follower.weights["weight"].item()
-    follower.update(model, 1_000_000)
-    assert follower.weights["weight"].item() == pytest.approx(before + 0.001 * (1 - before))
-    with pytest.raises(ValueError, match=r"decay \(1\) must be above 0 and below 1"):
-        ExponentialMovingAverage(model, 1)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "error", "message"),
-    [
-        ({"steps": 0}, ValueError, r"steps \(0\) must be at least 1"),
-        ({"batch_tokens": 1.5}, TypeError, r"batch_tokens \(1\.5\) must be a whole number"),
-        ({"cooldown": 3}, ValueError, r"cooldown \(3\) needs at least as many steps, not None"),
-        ({"cooldown": 3, "steps": 2}, ValueError, r"cooldown \(3\) needs at least as many steps, not 2"),
-        ({"minutes": 0}, ValueError, r"minutes \(0\) must be positive"),
-        ({"smoothing": 1.0}, ValueError, r"smoothing \(1\.0\) must be at least 0 and below 1"),
-        ({"precision": "half"}, ValueError, r"precision \('half'\) must be"),
-    ],
-)
-def test_wrong_options_are_refused(wrong, error, message):
-    with unchecked(), pytest.raises(error, match=message):
-        Options(**wrong)
-
-
-def test_options_of_another_version_are_refused():
-    with pytest.raises(ValueError, match="no option of this version: clip"):
-        Options.from_dict({"clip": 1})
-
-
 def test_half_precision_without_a_gpu_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"precision \(bfloat16\) other than float32 needs a GPU"):
         trainer(tmp_path, Options(steps=1, precision="bfloat16"))
-
-
-def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose_device("auto").type == "cpu"
-    with pytest.raises(ValueError, match=r"device \(cuda\) needs a GPU"):
-        choose_device("cuda")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert [choose_device("auto", 1), choose_device("cuda:0", 1)] == [torch.device("cuda", 1), torch.device("cuda", 0)]
-
-
-def test_the_record_keeps_numbers_and_words_and_forgets_what_was_not_saved(tmp_path):
-    record = Record(tmp_path, every=1)
-    for step in (1, 2, 3):
-        record(Step(step, 0, 1.0 / step, 0.5, 10, 0.1, 1.0))
-    record(Validation(3, 1, 0.5, 0.25, True, 1.0))
-    record.close()
-    with open(tmp_path / "metrics.jsonl", "a") as file:
-        file.write('{"event": "step", "step": 4, "lo')  # torn by a kill
-    again = Record(tmp_path, step=2)
-    again.close()
-    assert [event.step for event in read_metrics(tmp_path)] == [1, 2]
-    assert (
-        "step 3, epoch 1: validation loss 0.5000, tokens right 25.0%, the best so far"
-        in (tmp_path / "log.txt").read_text()
-    )
-    assert in_words(EpochMean(7, 5, 1.0)) == "step 7, mean of 5 epochs: validation loss 1.0000"
 
 
 # The figures
@@ -414,40 +338,3 @@ def test_overfitting_shows_both_losses_at_their_steps():
     assert (train.get_xdata().tolist(), list(train.get_ydata())) == ([1, 2, 3], [2.0, 1.0, 0.0])
     assert (list(valid.get_xdata()), list(valid.get_ydata())) == ([1, 3], [3.0, 4.0])
     assert list(level.get_ydata()) == [3.5, 3.5]
-
-
-def test_curves_hold_training_and_validation_apart(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **kwargs: drawn.append(figure))
-    rows = (1, 3.0), (2, 2.0)
-    told = [Step(step, 0, loss, 0.5, 10, 0.1, 1.0) for step, loss in rows]
-    curves([*told, Validation(2, 1, 2.5, 0.25, True, 1.0), EpochMean(2, 2, 9.0)])
-    ((axes,),) = (figure.axes for figure in drawn)
-    train, valid = axes.lines
-    assert (list(train.get_xdata()), list(train.get_ydata())) == ([1, 2], [3.0, 2.0])
-    assert (list(valid.get_xdata()), list(valid.get_ydata())) == ([2], [2.5])
-    assert (train.get_linestyle(), valid.get_marker()) == ("-", "o")
-
-
-def test_curves_are_a_picture_that_is_the_same_each_time():
-    events = [Step(step, 0, 1 / step, 0.5, 10, 0.1, 1.0) for step in (1, 2, 3)]
-    assert curves(events).startswith(b"\x89PNG")
-    assert curves(events) == curves(events)
-
-
-EVENTS = [Step(1, 0, 2.5, 0.5, 10, 0.1, 3.0), Validation(2, 1, 2.5, 0.5, True, 3.0), EpochMean(3, 2, 2.5)]
-
-
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
-def test_an_event_survives_the_way_through_a_dictionary(event):
-    saved = to_dict(event)
-    assert from_dict(saved | {"more": 1}) == event
-    assert next(iter(saved)) == "event"
-
-
-def test_a_line_of_metrics_that_is_no_event_is_named_and_nothing_is_lost(tmp_path):
-    lines = '{"event": "step"}\n{"event": "epoch mean", "step": 1, "epochs": 2, "loss": 1.0}\n'
-    (tmp_path / "metrics.jsonl").write_text(lines)
-    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 1 is no event"):
-        Record(tmp_path)
-    assert (tmp_path / "metrics.jsonl").read_text() == lines

@@ -13,7 +13,7 @@ from tested_transformer.__main__ import main
 from tested_transformer.command.evaluate import scores
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.config import Config
-from tested_transformer.decoding.looking import attention_weights
+from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.attention import attention
 from tested_transformer.model.heads import split_heads

@@ -11,10 +11,10 @@ from torch import nn
 
 from tested_transformer.config import TINY
 from tested_transformer.data.batches import tensors
+from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.cache import Cache, stepper
 from tested_transformer.decoding.greedy import greedy
-from tested_transformer.decoding.looking import attention_weights
 from tested_transformer.decoding.recompute import Recompute
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.model.bert import Bert, Classifier, Pretraining

@@ -18,9 +18,9 @@ from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.curves import curves
 from tested_transformer.training.distributed import join
-from tested_transformer.training.folder import CONFIG, CURVES, RUN, STATE, TOKENS
+from tested_transformer.training.filenames import CONFIG, CURVES, RUN, STATE, TOKENS
+from tested_transformer.training.log import RunLog
 from tested_transformer.training.options import Options
-from tested_transformer.training.record import Record
 from tested_transformer.training.train import Trainer
 
 SMALL = BASE.replace(vocab_size=8000, d_model=256, d_ff=1024, n_layers=3)
@@ -135,28 +135,28 @@ def train(given: argparse.Namespace) -> None:
 
 
 def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> None:
-    """Train with a record of it: bar, log, numbers, curves."""
+    """Train, and tell how it goes: bar, log, numbers, curves."""
     options, progress = trainer.options, trainer.progress
-    record = Record(folder, progress.step, options.steps)
-    trainer.report = record
+    log = RunLog(folder, progress.step, options.steps)
+    trainer.report = log
     size = sum(parameter.numel() for parameter in trainer.model.parameters())
-    record.log(f"{len(encoded.pairs):,} pairs; {left_out(encoded, config)}")
-    record.log(f"{size:,} parameters on {trainer.world.device}")
+    log.write(f"{len(encoded.pairs):,} pairs; {left_out(encoded, config)}")
+    log.write(f"{size:,} parameters on {trainer.world.device}")
     try:
         progress = trainer.run()
         trainer.try_mean()
         try:
-            write(folder / CURVES, curves(record.events))
+            write(folder / CURVES, curves(log.events))
         except ModuleNotFoundError as error:
-            record.log(f"no {CURVES}: {error}")
+            log.write(f"no {CURVES}: {error}")
         ended = "stopped" if trainer.asked_to_stop else "finished"
-        record.log(
+        log.write(
             f"{ended} after step {progress.step}, {progress.seconds / 60:.1f} min"
         )
         again = f"python -m tested_transformer train {folder} --resume"
-        record.log(f"the best model is {folder}; go on with: {again}")
+        log.write(f"the best model is {folder}; go on with: {again}")
     finally:
-        record.close()
+        log.close()
 
 
 def begun(given: argparse.Namespace) -> dict[str, Any]:

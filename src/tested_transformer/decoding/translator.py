@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
-from tested_transformer.decoding.looking import attention_weights
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text.tokens import BytePairEncoding, pad
 from tested_transformer.training import checkpoint
-from tested_transformer.training.folder import TOKENS
+from tested_transformer.training.filenames import TOKENS
 
 PHRASEBOOK = Path(__file__).parents[1] / "trained" / "phrasebook"
 """A small English-German model that comes with the package."""

@@ -16,7 +16,7 @@ from tested_transformer.config import Config
 from tested_transformer.files import read_json, write, write_json
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text.tokens import BytePairEncoding
-from tested_transformer.training.folder import CONFIG, MODEL, TOKENS
+from tested_transformer.training.filenames import CONFIG, MODEL, TOKENS
 
 
 def save(

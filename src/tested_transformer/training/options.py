@@ -1,7 +1,10 @@
 """How to train: everything that is not the model's size."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from typing import Any
+
+import torch
 
 from tested_transformer.checks import at_least, positive, share, whole
 from tested_transformer.training.schedule import ramp, rate
@@ -70,6 +73,17 @@ class Options:
             left = ramp(step, self.steps, rise=0, fall=self.cooldown + 1)
             scale *= max(left, 0.0)
         return scale * rate(step, d_model, self.warmup)
+
+    def reached(self, step: int, epoch: int, minutes: float, waited: int) -> bool:
+        """Whether one of the limits is reached; waited are validations since the best."""
+        limits = self.steps, self.epochs, self.minutes, self.patience
+        found = zip(limits, (step, epoch, minutes, waited), strict=True)
+        return any(limit is not None and now >= limit for limit, now in found)
+
+    def autocast(self) -> AbstractContextManager[object]:
+        """In which numbers the model calculates."""
+        half = self.precision == "bfloat16"
+        return torch.autocast("cuda", torch.bfloat16) if half else nullcontext()
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> "Options":

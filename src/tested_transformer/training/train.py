@@ -3,7 +3,6 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
 
@@ -17,11 +16,11 @@ from tested_transformer.training.adam import create_adam
 from tested_transformer.training.average import ExponentialMovingAverage, mean
 from tested_transformer.training.distributed import World, no_sync
 from tested_transformer.training.events import EpochMean, Event, Step, Validation
-from tested_transformer.training.folder import STATE, epoch_end
+from tested_transformer.training.filenames import STATE, epoch_end
 from tested_transformer.training.objective import NextToken, n_tokens
 from tested_transformer.training.options import Options
+from tested_transformer.training.resume import Progress, State, fingerprint
 from tested_transformer.training.signals import on_interrupt
-from tested_transformer.training.state import Progress, State, fingerprint
 
 Batch = tuple[Tensor, Tensor]
 """Source and target ids, padded."""
@@ -101,8 +100,9 @@ class Trainer:
         for n, batch in enumerate(group):
             # Seeded anew, so that dropout needs nothing of the past
             torch.manual_seed(seed_of(self.options.seed, step, n, world.rank))
-            with no_sync(self.objective, n < len(group) - 1), self.precision():
-                summed, hits = self.objective(*self.on_device(batch))
+            last = n == len(group) - 1
+            with no_sync(self.objective, not last), self.options.autocast():
+                summed, hits = self.objective(*batch)
                 # Processes take the mean of their gradients; we want the sum
                 (summed * (world.world_size / tokens)).backward()
             loss, right = loss + summed.item(), right + hits.item()
@@ -141,9 +141,8 @@ class Trainer:
         self.model.eval()
         loss = right = tokens = 0.0
         for batch in self.batches(self.valid):
-            with self.precision():
-                inputs = self.on_device(batch)
-                summed, hits = torch.func.functional_call(module, named, inputs)
+            with self.options.autocast():
+                summed, hits = torch.func.functional_call(module, named, batch)
             loss, right = loss + summed.item(), right + hits.item()
             tokens += n_tokens(batch[1], self.model.config.pad_id)
         loss, right, tokens = self.world.sum(loss, right, tokens)
@@ -193,16 +192,9 @@ class Trainer:
 
     def finished(self) -> bool:
         """Whether a limit is reached, for one process and so for all."""
-        o, p = self.options, self.progress
-        seconds = time.monotonic() - self.started
-        late = o.minutes is not None and seconds >= 60 * o.minutes
-        (asked,) = self.world.sum(self.asked_to_stop or late)
-        return (
-            asked > 0
-            or (o.steps is not None and p.step >= o.steps)
-            or (o.epochs is not None and p.epoch >= o.epochs)
-            or (o.patience is not None and p.waited >= o.patience)
-        )
+        p, seconds = self.progress, time.monotonic() - self.started
+        reached = self.options.reached(p.step, p.epoch, seconds / 60, p.waited)
+        return self.world.sum(self.asked_to_stop or reached)[0] > 0
 
     def groups(self) -> Iterator[list[Batch]]:
         """What this process has to do in each step that the epoch still has."""
@@ -217,17 +209,8 @@ class Trainer:
         """The share of this process in the batches of an epoch, from start on."""
         o, w, pad_id = self.options, self.world, self.model.config.pad_id
         cut = (o.batch_tokens, seed, epoch, start, w.rank, w.world_size, pad_id)
-        return batches(pairs, *cut)
-
-    def on_device(self, batch: Batch) -> Batch:
-        """The batch where the model is."""
-        source, target = batch
-        return source.to(self.world.device), target.to(self.world.device)
-
-    def precision(self) -> AbstractContextManager[object]:
-        """In which numbers the model calculates."""
-        half = self.options.precision == "bfloat16"
-        return torch.autocast("cuda", torch.bfloat16) if half else nullcontext()
+        for source, target in batches(pairs, *cut):
+            yield source.to(w.device), target.to(w.device)
 
 
 def seed_of(*numbers: int) -> int:

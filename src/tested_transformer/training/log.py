@@ -16,10 +16,10 @@ from tested_transformer.training.events import (
     from_dict,
     to_dict,
 )
-from tested_transformer.training.folder import LOG, METRICS
+from tested_transformer.training.filenames import LOG, METRICS
 
 
-class Record:
+class RunLog:
     """Writes what a `Trainer` reports. Rank 0 has one.
 
     metrics.jsonl gets one line for every `every` steps and one for each validation,
@@ -51,13 +51,13 @@ class Record:
             speed = self._tokens / max(now - self._since, 1e-9)
             self.bar.set_postfix_str(f"loss {event.loss:.3f}, {speed:,.0f} tokens/s")
         else:
-            self.log(in_words(event))
+            self.write(in_words(event))
         self._tokens, self._since = 0, now
         self.events.append(event)
         with open(self.folder / METRICS, "a", encoding="utf-8") as file:
             file.write(json.dumps(to_dict(event)) + "\n")
 
-    def log(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """A line for people: on the screen and, with the time, in log.txt."""
         tqdm.write(text, file=sys.stderr)
         with open(self.folder / LOG, "a", encoding="utf-8") as file:

@@ -1,8 +1,8 @@
 """No module imports from a higher floor, and none from a later chapter."""
 
 import guards
+import import_map
 import pytest
-import rooms
 from guards import BOOK, ORDER, ROOT
 
 PACKAGE = ROOT / "src" / "tested_transformer"
@@ -23,7 +23,7 @@ STANDARD = {"collections", "dataclasses", "functools", "inspect", "io", "itertoo
 
 def own(source):
     """The imports from our package, as lists of names: ["byhand", "softmax", "softmax"]."""
-    return [name.split(".")[1:] for name in rooms.imports(source) if name.startswith("tested_transformer.")]
+    return [name.split(".")[1:] for name in import_map.imports(source) if name.startswith("tested_transformer.")]
 
 
 def chapter(name):
@@ -33,9 +33,9 @@ def chapter(name):
 def climbs(part, source):
     """Imports of another room that is not on a lower floor, or of a library that the room does without."""
     names = (name for name in own(source) if name[0] != part)
-    found = [".".join(name) for name in names if rooms.FLOOR[name[0]] >= rooms.FLOOR[part]]
+    found = [".".join(name) for name in names if import_map.FLOOR[name[0]] >= import_map.FLOOR[part]]
     if part in LIBRARIES:
-        outside = {name.partition(".")[0] for name in rooms.imports(source)}
+        outside = {name.partition(".")[0] for name in import_map.imports(source)}
         outside -= {"tested_transformer", "jaxtyping", *STANDARD}
         found += sorted(outside - LIBRARIES[part])
     return found
@@ -64,9 +64,9 @@ def test_a_chapter_uses_nothing_of_a_later_one(path):
 
 
 def test_the_picture_of_the_rooms_is_the_one_that_the_tool_draws_of_them():
-    assert rooms.PICTURE.read_text(encoding="utf-8") == rooms.picture(rooms.arrows()), "run `make fix`"
-    for start, ends in rooms.arrows().items():
-        assert all(rooms.FLOOR[end] < rooms.FLOOR[start] for end in ends), start
+    assert import_map.PICTURE.read_text(encoding="utf-8") == import_map.picture(import_map.arrows()), "run `make fix`"
+    for start, ends in import_map.arrows().items():
+        assert all(import_map.FLOOR[end] < import_map.FLOOR[start] for end in ends), start
 
 
 def test_a_step_up_and_a_look_ahead_are_noticed():

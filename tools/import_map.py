@@ -1,6 +1,6 @@
-"""Draw which room of the package imports which, floor by floor, into tools/rooms.svg.
+"""Draw which room of the package imports which, floor by floor, into tools/import_map.svg.
 
-    python tools/rooms.py
+    python tools/import_map.py
 
 A room is a folder or a module right under src/tested_transformer. It imports rooms of lower floors only: a test says
 so, and that the picture is the one that this draws.
@@ -11,7 +11,7 @@ import pathlib
 from html import escape
 
 PACKAGE = pathlib.Path(__file__).parents[1] / "src" / "tested_transformer"
-PICTURE = pathlib.Path(__file__).with_name("rooms.svg")
+PICTURE = pathlib.Path(__file__).with_name("import_map.svg")
 
 # From the ground up: each floor with its rooms, and where they stand from left to right. Only chapters, tools and tests
 # import `book`.

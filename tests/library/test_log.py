@@ -1,0 +1,63 @@
+"""What a run tells about itself: events, the numbers and the words that are kept of them, and the picture."""
+
+import pytest
+from matplotlib.figure import Figure
+
+from tested_transformer.training.curves import curves
+from tested_transformer.training.events import EpochMean, Step, Validation, from_dict, to_dict
+from tested_transformer.training.log import RunLog, in_words, read_metrics
+
+
+def test_the_log_keeps_numbers_and_words_and_forgets_what_was_not_saved(tmp_path):
+    log = RunLog(tmp_path, every=1)
+    for step in (1, 2, 3):
+        log(Step(step, 0, 1.0 / step, 0.5, 10, 0.1, 1.0))
+    log(Validation(3, 1, 0.5, 0.25, True, 1.0))
+    log.close()
+    with open(tmp_path / "metrics.jsonl", "a") as file:
+        file.write('{"event": "step", "step": 4, "lo')  # torn by a kill
+    again = RunLog(tmp_path, step=2)
+    again.close()
+    assert [event.step for event in read_metrics(tmp_path)] == [1, 2]
+    assert (
+        "step 3, epoch 1: validation loss 0.5000, tokens right 25.0%, the best so far"
+        in (tmp_path / "log.txt").read_text()
+    )
+    assert in_words(EpochMean(7, 5, 1.0)) == "step 7, mean of 5 epochs: validation loss 1.0000"
+
+
+def test_curves_hold_training_and_validation_apart(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **kwargs: drawn.append(figure))
+    rows = (1, 3.0), (2, 2.0)
+    told = [Step(step, 0, loss, 0.5, 10, 0.1, 1.0) for step, loss in rows]
+    curves([*told, Validation(2, 1, 2.5, 0.25, True, 1.0), EpochMean(2, 2, 9.0)])
+    ((axes,),) = (figure.axes for figure in drawn)
+    train, valid = axes.lines
+    assert (list(train.get_xdata()), list(train.get_ydata())) == ([1, 2], [3.0, 2.0])
+    assert (list(valid.get_xdata()), list(valid.get_ydata())) == ([2], [2.5])
+    assert (train.get_linestyle(), valid.get_marker()) == ("-", "o")
+
+
+def test_curves_are_a_picture_that_is_the_same_each_time():
+    events = [Step(step, 0, 1 / step, 0.5, 10, 0.1, 1.0) for step in (1, 2, 3)]
+    assert curves(events).startswith(b"\x89PNG")
+    assert curves(events) == curves(events)
+
+
+EVENTS = [Step(1, 0, 2.5, 0.5, 10, 0.1, 3.0), Validation(2, 1, 2.5, 0.5, True, 3.0), EpochMean(3, 2, 2.5)]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_survives_the_way_through_a_dictionary(event):
+    saved = to_dict(event)
+    assert from_dict(saved | {"more": 1}) == event
+    assert next(iter(saved)) == "event"
+
+
+def test_a_line_of_metrics_that_is_no_event_is_named_and_nothing_is_lost(tmp_path):
+    lines = '{"event": "step"}\n{"event": "epoch mean", "step": 1, "epochs": 2, "loss": 1.0}\n'
+    (tmp_path / "metrics.jsonl").write_text(lines)
+    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 1 is no event"):
+        RunLog(tmp_path)
+    assert (tmp_path / "metrics.jsonl").read_text() == lines

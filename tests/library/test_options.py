@@ -1,0 +1,54 @@
+"""Options of a training run: what they refuse, and when a limit is reached."""
+
+import pytest
+from helpers import unchecked
+
+from tested_transformer.training.options import Options
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"steps": 0}, ValueError, r"steps \(0\) must be at least 1"),
+        ({"batch_tokens": 1.5}, TypeError, r"batch_tokens \(1\.5\) must be a whole number"),
+        ({"cooldown": 3}, ValueError, r"cooldown \(3\) needs at least as many steps, not None"),
+        ({"cooldown": 3, "steps": 2}, ValueError, r"cooldown \(3\) needs at least as many steps, not 2"),
+        ({"minutes": 0}, ValueError, r"minutes \(0\) must be positive"),
+        ({"smoothing": 1.0}, ValueError, r"smoothing \(1\.0\) must be at least 0 and below 1"),
+        ({"precision": "half"}, ValueError, r"precision \('half'\) must be"),
+    ],
+)
+def test_wrong_options_are_refused(wrong, error, message):
+    with unchecked(), pytest.raises(error, match=message):
+        Options(**wrong)
+
+
+def test_options_of_another_version_are_refused():
+    with pytest.raises(ValueError, match="no option of this version: clip"):
+        Options.from_dict({"clip": 1})
+
+
+@pytest.mark.parametrize(
+    ("limit", "now", "reached"),
+    [
+        ({"steps": 5}, (4, 9, 9.0, 9), False),
+        ({"steps": 5}, (5, 0, 0.0, 0), True),
+        ({"epochs": 2}, (9, 1, 9.0, 9), False),
+        ({"epochs": 2}, (0, 2, 0.0, 0), True),
+        ({"minutes": 1.5}, (9, 9, 1.4, 9), False),
+        ({"minutes": 1.5}, (0, 0, 1.5, 0), True),
+        ({"patience": 3}, (9, 9, 9.0, 2), False),
+        ({"patience": 3}, (0, 0, 0.0, 3), True),
+        ({"steps": 5, "epochs": 2}, (0, 2, 0.0, 0), True),
+        ({}, (9, 9, 9.0, 9), False),
+    ],
+)
+def test_whichever_limit_comes_first_ends_a_run(limit, now, reached):
+    assert Options(**limit).reached(*now) is reached
+
+
+@pytest.mark.parametrize(("cooldown", "free"), [(0, True), (3, False)])
+def test_only_what_changes_no_step_may_change_when_a_run_goes_on(cooldown, free):
+    changeable = Options(steps=9, cooldown=cooldown).changeable()
+    assert changeable - {"steps"} == {"epochs", "minutes", "patience", "save_every"}
+    assert ("steps" in changeable) is free

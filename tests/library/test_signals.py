@@ -1,0 +1,39 @@
+"""Ctrl-C during training: once is a request, twice is an order."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from tested_transformer.training.signals import on_interrupt
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_asks_and_the_second_stops(number):
+    asked, before = [], signal.getsignal(number)
+
+    def interrupted():
+        with on_interrupt(lambda: asked.append(number)):
+            os.kill(os.getpid(), number)
+            asked.append("still here")
+            os.kill(os.getpid(), number)
+            asked.append("not here")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert asked == [number, "still here"]
+    assert signal.getsignal(number) is before, "afterwards all is as it was"
+
+
+def test_outside_of_the_main_thread_nothing_is_changed():
+    seen = []
+
+    def work():
+        with on_interrupt(seen.append):
+            seen.append("worked")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == ["worked"]
