@@ -17,11 +17,9 @@ def valley(
 ) -> pic.Picture:
     """Paths (points × 2) on contour lines of heights (across × along), a panel each."""
     figure, panels = pic.picture(5.6, 4.8, rows=2, columns=2, sharex=True, sharey=True)
-    levels = [1, 4, 12, 30, 60, 100]
+    lines = {"levels": [1, 4, 12, 30, 60, 100], "colors": pic.FAINT, "linewidths": 1}
     for axes, (name, path) in zip(panels.flat, paths.items(), strict=True):
-        axes.contour(
-            along, across, heights, levels=levels, colors=pic.FAINT, linewidths=1
-        )
+        axes.contour(along, across, heights, **lines)
         points = np.asarray(path)
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)
@@ -44,9 +42,8 @@ def rare(moved: Mapping[str, ArrayLike]) -> pic.Picture:
         axes.set_title(name)
         axes.set_xlabel("step")
     panels[0].set_ylabel("moved")
-    figure.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2
-    )
+    labels = panels[0].get_legend_handles_labels()
+    figure.legend(*labels, loc="outside upper center", ncols=2)
     return figure
 
 
@@ -56,9 +53,8 @@ def memory(
 ) -> pic.Picture:
     """The weight of the last steps in a mean, one curve for each β, and a level."""
     figure, ((axes,),) = pic.picture(6.0, 3.4)
-    for (beta, share), colour, line in zip(
-        shares.items(), pic.SERIES, ("-", "--", "-."), strict=False
-    ):
+    looks = zip(shares.items(), pic.SERIES, ("-", "--", "-."), strict=False)
+    for (beta, share), colour, line in looks:
         axes.plot(ages, share, color=colour, linestyle=line, label=f"β = {beta:g}")
     axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
     place = {"xytext": (4, 4), "textcoords": "offset points"}

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import tile
 
 STYLES = ("-", "--", ":", "-.")
 
@@ -45,9 +44,8 @@ def circle(
     """Rows of width three in the plane of mean 0: (words × 2) as centred and normed."""
     figure, ((axes,),) = pic.picture(5.2, 4.8)
     angle = np.linspace(0, 2 * np.pi, 200)
-    axes.plot(
-        radius * np.cos(angle), radius * np.sin(angle), color=pic.FAINT, linewidth=1
-    )
+    x, y = radius * np.cos(angle), radius * np.sin(angle)
+    axes.plot(x, y, color=pic.FAINT, linewidth=1)
     axes.plot(0, 0, "o", color=pic.FAINT)
     for j, (word, start, end) in enumerate(zip(words, centred, normed, strict=True)):
         axes.plot([0, end[0]], [0, end[1]], color=pic.FAINT, linewidth=1, linestyle=":")
@@ -69,18 +67,20 @@ def circle(
 def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
     """Which numbers share a mean, in sentences of those lengths, filled up to longest.
 
-    Left by row (layer norm), right by column over all sentences (batch norm).
+    Left by row (layer norm), right by column over all sentences (batch norm); padding
+    has a cross.
     """
-    figure, (panels,) = pic.picture(
-        6.6, 0.9 + 0.36 * (longest + 1) * len(lengths), columns=2
-    )
+    height = 0.9 + 0.36 * (longest + 1) * len(lengths)
+    figure, (panels,) = pic.picture(6.6, height, columns=2)
     for axes, title in zip(panels, ("layer norm", "batch norm"), strict=True):
         top = 0.0
         for s, length in enumerate(lengths):
             for t in range(longest):
                 for c in range(width):
                     first = s == t == 0 if title == "layer norm" else c == 0
-                    _tile(axes, c, top + t, first, padding=t >= length)
+                    face, ink = (pic.KEY, "white") if first else ("white", pic.INK)
+                    place, text = (c, top + t, 0.94, 0.94), "×" if t >= length else ""
+                    tile(axes, place, face, text, ink, edgecolor=pic.INK)
             place = (-0.4, top + longest / 2)
             axes.text(*place, f"sentence {s + 1}", rotation=90, ha="right", va="center")
             top += longest + 0.7
@@ -90,23 +90,6 @@ def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
         axes.set_axis_off()
         axes.set_title(title, loc="center")
     return figure
-
-
-def _tile(axes: Axes, x: float, y: float, marked: bool, padding: bool) -> None:
-    """One number; a cross if it belongs to padding."""
-    style = {
-        "facecolor": pic.KEY if marked else "white",
-        "edgecolor": pic.INK,
-        "linewidth": 1,
-    }
-    axes.add_patch(Rectangle((x, y), 0.94, 0.94, **style))
-    if padding:
-        style = {
-            "color": "white" if marked else pic.INK,
-            "ha": "center",
-            "va": "center",
-        }
-        axes.text(x + 0.47, y + 0.47, "×", **style)
 
 
 @pic.styled

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import link
 from tested_transformer.book.draw.interactive import Interactive
 
 
@@ -48,31 +47,17 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         "weights": "softmax of each row",
         "out": "weights $\\cdot\\ V$",
     }
-    figure, ((frame,),) = pic.picture(7.2, 9.0)
-    figure.set_layout_engine("none")
-    frame.remove()
-    boxes = {}
+    figure, boxes = pic.Picture(figsize=(7.2, 9.0)), {}
     for name, (level, across) in places.items():
         left, bottom = 0.09 + 0.3 * (across - 1), 0.835 - 0.2 * level
-        boxes[name] = figure.add_axes((left, bottom, 0.26, 0.125))
-        decimals = 0 if name in "XQKV" else 2
-        low = min(0, np.min(steps[name]))
-        pic.tiles(
-            boxes[name],
-            steps[name],
-            pic.WEIGHTS,
-            (low, max(1, 1.25 * np.max(steps[name]))),
-            decimals,
-        )
-        boxes[name].set_aspect("auto")
-        boxes[name].set_title(
-            formulas[name], color=colours.get(name, pic.INK), loc="center"
-        )
-        boxes[name].set_xticks([])
-        boxes[name].set_yticks(
-            range(len(words)),
-            words if across == 1 or name in ("X", "scores", "weights", "out") else [],
-        )
+        boxes[name] = axes = figure.add_axes((left, bottom, 0.26, 0.125))
+        x, decimals = steps[name], 0 if name in "XQKV" else 2
+        limits = min(0, np.min(x)), max(1, 1.25 * np.max(x))
+        pic.tiles(axes, x, pic.WEIGHTS, limits, decimals)
+        axes.set_aspect("auto")
+        axes.set_title(formulas[name], color=colours.get(name, pic.INK), loc="center")
+        axes.set_xticks([])
+        axes.set_yticks(range(len(words)), [] if name in ("K", "V") else words)
     for start, end in (
         "XQ",
         "XK",
@@ -83,55 +68,32 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         ("weights", "out"),
         ("V", "out"),
     ):
-        _arrow(figure, boxes[start], boxes[end], colours.get(start, pic.FAINT))
+        colour = colours.get(start, pic.FAINT)
+        link(boxes[start], boxes[end], colour, gap=0.008, size=14, width=1.6)
     return figure
-
-
-def _arrow(figure: pic.Picture, start: Axes, end: Axes, colour: str) -> None:
-    """An arrow from below one box to above the title of another."""
-    a, b = start.get_position(), end.get_position()
-    tail, head = ((a.x0 + a.x1) / 2, a.y0 - 0.008), ((b.x0 + b.x1) / 2, b.y1 + 0.032)
-    style = {
-        "arrowstyle": "-|>",
-        "mutation_scale": 14,
-        "linewidth": 1.6,
-        "shrinkA": 0,
-        "shrinkB": 0,
-    }
-    figure.add_artist(
-        FancyArrowPatch(tail, head, transform=figure.transFigure, color=colour, **style)
-    )
 
 
 @pic.styled
 def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
     """What the outputs are made of. shares[i, j, c] is what query word i takes from word j for component c."""
     shares = np.asarray(shares)
+    components = range(1, shares.shape[2] + 1)
     figure, (panels,) = pic.picture(6.4, 3.0, columns=len(words), sharey=True)
     for i, axes in enumerate(panels):
-        base = np.zeros(shares.shape[2])
+        base = np.zeros(len(components))
         for j, word in enumerate(words):
-            axes.bar(
-                range(1, shares.shape[2] + 1),
-                shares[i, j],
-                bottom=base,
-                color=pic.SERIES[j],
-                label=word,
-                width=0.7,
-            )
+            look = {"color": pic.SERIES[j], "label": word, "width": 0.7}
+            axes.bar(components, shares[i, j], bottom=base, **look)
             base += shares[i, j]
         for c, total in enumerate(base, start=1):
             axes.text(c, total + 0.03, f"{total:.2f}", ha="center", va="bottom")
         axes.set_title(f"output for “{words[i]}”")
-        axes.set_xticks(range(1, shares.shape[2] + 1))
+        axes.set_xticks(components)
     panels[0].set_ylabel("value")
     figure.supxlabel("component of the output", fontsize=11)
-    figure.legend(
-        *panels[0].get_legend_handles_labels(),
-        loc="outside upper center",
-        ncols=len(words),
-        title="taken from",
-    )
+    labels = panels[0].get_legend_handles_labels()
+    above = {"loc": "outside upper center", "ncols": len(words)}
+    figure.legend(*labels, title="taken from", **above)
     return figure
 
 
@@ -142,17 +104,12 @@ def temperature(
     """Softmax weights, one curve for each word (curves: temperatures × words), and a mark at one temperature."""
     figure, ((axes,),) = pic.picture(6, 3.4)
     for j, word in enumerate(words):
-        axes.plot(
-            temperatures,
-            np.asarray(curves)[:, j],
-            color=pic.SERIES[j],
-            linestyle=("-", "--", ":")[j % 3],
-        )
+        colour, line = pic.SERIES[j], ("-", "--", ":")[j % 3]
+        axes.plot(temperatures, np.asarray(curves)[:, j], color=colour, linestyle=line)
         near = np.argmin(np.abs(np.log(np.asarray(temperatures) / marked)))
+        point = temperatures[near], curves[near][j]
         place = {"xytext": (10, 6 if j == 0 else -14), "textcoords": "offset points"}
-        axes.annotate(
-            word, (temperatures[near], curves[near][j]), color=pic.SERIES[j], **place
-        )
+        axes.annotate(word, point, color=colour, **place)
     axes.axvline(marked, color=pic.FAINT, linewidth=1)
     axes.annotate(r"$\sqrt{d_k}$", (marked, 1.02), ha="center", va="bottom")
     axes.axhline(1 / len(words), color=pic.FAINT, linewidth=1, linestyle=":")

@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import tile
 from tested_transformer.book.draw.interactive import Interactive, written
 
 Words = tuple[str, ...]
@@ -37,11 +37,8 @@ def tree(
     for path, p in paths.items():
         name = next((name for name, some in marked.items() if path in some), None)
         colour, line = looks.get(name, (pic.FAINT, ":"))
-        ends = [
-            (len(path) - 1 + 0.32, len(path) - 0.34),
-            (height[path[:-1]], height[path]),
-        ]
-        axes.plot(*ends, color=colour, linestyle=line)
+        x, y = (len(path) - 0.68, len(path) - 0.34), (height[path[:-1]], height[path])
+        axes.plot(x, y, color=colour, linestyle=line)
         ink = colour if name else pic.INK
         label = f"{path[-1]}\n{p:.3f}"
         axes.text(len(path), height[path], label, ha="center", va="center", color=ink)
@@ -103,10 +100,8 @@ def _numbered(text: str, table: Following, most: int) -> dict[str, Any]:
 def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Picture:
     """Length penalties against the length, one curve for each alpha."""
     figure, ((axes,),) = pic.picture(6.0, 3.4)
-    lines = ("-", "--", ":", "-.")
-    for (name, curve), colour, line in zip(
-        curves.items(), pic.SERIES, lines, strict=False
-    ):
+    looks = zip(curves.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False)
+    for (name, curve), colour, line in looks:
         axes.plot(lengths, curve, color=colour, linestyle=line)
         end = (np.asarray(lengths)[-1], np.asarray(curve)[-1])
         place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
@@ -126,11 +121,8 @@ def ancestors(
     sees = np.asarray(sees)
     figure, ((axes,),) = pic.picture(5.8, 0.7 + 0.5 * len(rows))
     for (i, j), may in np.ndenumerate(sees):
-        look = {
-            "facecolor": pic.WEIGHTS(0.6) if may else "white",
-            "edgecolor": pic.FAINT,
-        }
-        axes.add_patch(Rectangle((j - 0.45, i - 0.42), 0.9, 0.84, **look))
+        place = j - 0.45, i - 0.42, 0.9, 0.84
+        tile(axes, place, pic.WEIGHTS(0.6) if may else "white")
     for step in range(1, sees.shape[1] // width):
         axes.axvline(step * width - 0.5, color=pic.INK, linewidth=1)
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
@@ -146,9 +138,8 @@ def ancestors(
 def work(steps: ArrayLike, rows: Mapping[str, ArrayLike]) -> pic.Picture:
     """Rows calculated until each step, one curve for each way."""
     figure, ((axes,),) = pic.picture(6.0, 3.2)
-    for (name, curve), colour, line in zip(
-        rows.items(), (pic.KEY, pic.QUERY), ("--", "-"), strict=True
-    ):
+    looks = zip(rows.items(), (pic.KEY, pic.QUERY), ("--", "-"), strict=True)
+    for (name, curve), colour, line in looks:
         axes.plot(steps, curve, color=colour, linestyle=line, label=name)
     axes.set_xlabel("tokens written")
     axes.set_ylabel("rows calculated in each layer")

@@ -18,10 +18,8 @@ def lookup(
 ) -> pic.Picture:
     """The table, the rows taken from it, and an arrow for each token. words[i] is token i."""
     figure, ((left, right),) = pic.picture(5.4, 2.8, columns=2)
-    for axes, block, title in (
-        (left, table, "the table"),
-        (right, rows, "the sentence"),
-    ):
+    blocks = (left, table, "the table"), (right, rows, "the sentence")
+    for axes, block, title in blocks:
         pic.tiles(axes, block, pic.WEIGHTS, (0, 1.6 * np.max(table)), decimals=2)
         axes.set_title(title, loc="center")
         axes.set_xticks([])
@@ -33,11 +31,9 @@ def lookup(
     right.tick_params(length=0)
     for place, i in enumerate(ids):
         ends = (np.shape(table)[1] - 0.45, i), (-0.55, place)
-        arrow = ConnectionPatch(
-            *ends, "data", axesA=left, axesB=right, color=pic.SERIES[i]
-        )
+        arrow = ConnectionPatch(*ends, "data", axesA=left, axesB=right)
         arrow.set(arrowstyle="-|>", mutation_scale=13, annotation_clip=False)
-        arrow.set(linewidth=1.8, linestyle=DASHES[i % 3])
+        arrow.set(linewidth=1.8, linestyle=DASHES[i % 3], color=pic.SERIES[i])
         figure.add_artist(arrow)
     return figure
 
@@ -54,7 +50,7 @@ def cosines(counts: Mapping[str, ArrayLike], edges: ArrayLike) -> pic.Picture:
     axes.set_ylabel("pairs of words")
     axes.set_yticks([])
     axes.set_ylim(0, None)
-    _legend_above(figure)
+    figure.legend(loc="outside upper center", ncols=len(counts))
     return figure
 
 
@@ -69,22 +65,15 @@ def balance(
     axes.plot(before, y, "o", color=pic.KEY, markersize=8, label="as stored")
     times = r"times $\sqrt{d_{model}}$"
     axes.plot(after, y, "D", color=pic.QUERY, markersize=8, label=times)
-    axes.axvline(
-        position, color=pic.INK, linewidth=1.5, linestyle="--", label="positions"
-    )
+    line = {"linewidth": 1.5, "linestyle": "--", "label": "positions"}
+    axes.axvline(position, color=pic.INK, **line)
     axes.set_xscale("log")
     axes.set_yticks(y, list(stored))
     axes.set_ylim(len(stored) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("typical size of a number (root mean square)")
-    _legend_above(figure)
+    figure.legend(loc="outside upper center", ncols=3)
     return figure
-
-
-def _legend_above(figure: pic.Picture) -> None:
-    """One row of labels above the only panel."""
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
 
 
 @pic.styled
@@ -93,9 +82,8 @@ def similarities(
 ) -> pic.Picture:
     """Matrices of cosine similarities below each other; lines part the groups, given by their sizes."""
     n = len(words)
-    figure, rows = pic.picture(
-        1.2 + 0.42 * n, len(panels) * (0.8 + 0.42 * n), len(panels)
-    )
+    height = len(panels) * (0.8 + 0.42 * n)
+    figure, rows = pic.picture(1.2 + 0.42 * n, height, len(panels))
     for (axes,), (title, similarity) in zip(rows, panels.items(), strict=True):
         pic.tiles(axes, similarity, pic.SIGNED, (-1.3, 1.3), decimals=1)
         axes.set_title(title)

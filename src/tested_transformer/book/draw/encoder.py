@@ -83,13 +83,10 @@ def orders(panels: Mapping[str, tuple[Sequence[str], ArrayLike]]) -> pic.Picture
 def alike(curves: Mapping[str, ArrayLike]) -> pic.Picture:
     """How alike the rows are after each layer (from 0, the input): a curve for each kind of layer."""
     figure, ((axes,),) = pic.picture(6, 3.4)
-    styles = zip(pic.SERIES, ("-", "--", ":", "-."), ("o", "s", "^", "d"), strict=False)
-    for (name, curve), (colour, line, marker) in zip(
-        curves.items(), styles, strict=False
-    ):
-        axes.plot(
-            range(len(curve)), curve, line, marker=marker, color=colour, label=name
-        )
+    styles = ("o-", "s--", "^:", "d-.")
+    looks = zip(curves.items(), pic.SERIES, styles, strict=False)
+    for (name, curve), colour, style in looks:
+        axes.plot(range(len(curve)), curve, style, color=colour, label=name)
     axes.axhline(1, color=pic.FAINT, linewidth=1)
     axes.set_ylim(-0.1, 1.05)
     axes.set_xticks(range(len(curve)))

@@ -55,11 +55,8 @@ def activations(
         axes.axhline(0, color=pic.FAINT, linewidth=1)
         axes.axvline(0, color=pic.FAINT, linewidth=1)
         for j, (name, y) in enumerate(curves.items()):
-            style = {
-                "color": (pic.KEY, pic.QUERY, pic.OUT, pic.INK)[j],
-                "linestyle": ("-", "--")[j % 2],
-            }
-            axes.plot(x, y, label=name, **style)
+            colour = (pic.KEY, pic.QUERY, pic.OUT, pic.INK)[j]
+            axes.plot(x, y, ("-", "--")[j % 2], color=colour, label=name)
         axes.set_title(title)
         axes.set_xlabel("x")
     panels[0].legend(loc="upper left")

@@ -1,17 +1,17 @@
-"""What the pictures of a layer are made of: boxes of numbers, arrows, and the ways around."""
+"""What pictures are made of that show a way: arrows, boxes of numbers, tiles, and the ways around."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
-from matplotlib.patches import Circle, FancyArrowPatch
+from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 
 CELL, LINE = 0.54, 0.27
-"""Width and height of a tile, in inches."""
+"""Width and height of a tile in a box, in inches."""
 
 
 def blank(width: float, height: float) -> tuple[pic.Picture, Axes]:
@@ -22,6 +22,23 @@ def blank(width: float, height: float) -> tuple[pic.Picture, Axes]:
     frame.set(xlim=(0, width), ylim=(0, height))
     frame.set_axis_off()
     return figure, frame
+
+
+def tile(
+    axes: Axes,
+    place: tuple[float, float, float, float],
+    face: object,
+    text: str = "",
+    ink: str = pic.INK,
+    **look: object,
+) -> None:
+    """A rectangle with words in its middle; place is a corner, the width, the height."""
+    x, y, width, height = place
+    look = {"facecolor": face, "edgecolor": pic.FAINT} | look
+    axes.add_patch(Rectangle((x, y), width, height, **look))
+    if text:
+        middle = x + width / 2, y + height / 2
+        axes.text(*middle, text, ha="center", va="center", color=ink)
 
 
 def box(
@@ -38,9 +55,8 @@ def box(
     left, bottom = centre - CELL * columns / 2, top - LINE * rows
     size = (CELL * columns / width, LINE * rows / height)
     axes = figure.add_axes((left / width, bottom / height, *size))
-    pic.tiles(
-        axes, x, cmap, (0, 1.25) if cmap is pic.WEIGHTS else (-3.5, 3.5), decimals=2
-    )
+    limits = (0, 1.25) if cmap is pic.WEIGHTS else (-3.5, 3.5)
+    pic.tiles(axes, x, cmap, limits, decimals=2)
     axes.set_aspect("auto")
     axes.set_xticks([])
     axes.set_yticks(range(rows), words or [""] * rows)
@@ -61,16 +77,27 @@ def above(axes: Axes, across: float = 0.5) -> tuple[float, float]:
 
 
 def arrow(
-    frame: Axes,
+    where: Axes | pic.Picture,
     tail: tuple[float, float],
     head: tuple[float, float],
     colour: str = pic.INK,
+    size: float = 12,
+    width: float = 1.4,
+    **look: object,
 ) -> None:
-    """A straight arrow between two points."""
-    style = {"arrowstyle": "-|>", "mutation_scale": 12, "linewidth": 1.4}
-    frame.add_patch(
-        FancyArrowPatch(tail, head, shrinkA=0, shrinkB=0, color=colour, **style)
-    )
+    """A straight arrow; its points are in data of the axes, or in shares of the picture."""
+    look = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "color": colour} | look
+    look |= {"mutation_scale": size, "linewidth": width}
+    where.add_artist(FancyArrowPatch(tail, head, **look))
+
+
+def link(
+    start: Axes, end: Axes, colour: str, gap: float, at: float = 0.5, **look: float
+) -> None:
+    """An arrow from a gap below one box to above the title of another, at that part of its width."""
+    a, b = start.get_position(), end.get_position()
+    tail, head = ((a.x0 + a.x1) / 2, a.y0 - gap), (b.x0 + at * b.width, b.y1 + 0.032)
+    arrow(start.figure, tail, head, colour, **look)
 
 
 def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -> None:
@@ -78,10 +105,8 @@ def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -
     (x, low), (_, high) = below(before), above(after)
     y = (low + high) / 2 + 0.03
     (width, height), at = start.figure.get_size_inches(), start.get_position()
-    out = at.x1 * width + 0.05, (at.y0 + at.y1) / 2 * height
-    frame.plot(
-        [out[0], side, side], [out[1], out[1], y], color=pic.VALUE, linewidth=1.6
-    )
+    out, level = at.x1 * width + 0.05, (at.y0 + at.y1) / 2 * height
+    frame.plot([out, side, side], [level, level, y], color=pic.VALUE, linewidth=1.6)
     arrow(frame, (side, y), (x + 0.12, y), pic.VALUE)
     arrow(frame, (x, low), (x, y + 0.11))
     arrow(frame, (x, y - 0.11), (x, high))

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyArrowPatch, Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import link, tile
 
 
 @pic.styled
@@ -26,9 +26,7 @@ def lost(share: ArrayLike, left: ArrayLike, right: ArrayLike) -> pic.Picture:
     axes.set_ylim(-0.04, 1.04)
     axes.set_xlabel("share of the left word; the right word has the rest")
     axes.set_ylabel("part that is lost")
-    figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside upper center", ncols=2
-    )
+    figure.legend(loc="outside upper center", ncols=2)
     return figure
 
 
@@ -72,10 +70,8 @@ def cut(
 def _pieces(axes: Axes, x: np.ndarray, title: str, words: Sequence[str]) -> None:
     for (i, j), number in np.ndenumerate(x):
         colour = pic.SERIES[int(number) // 10 - 1]
-        look = {"facecolor": colour, "edgecolor": "white", "linewidth": 2}
-        axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **look))
-        look = {"ha": "center", "va": "center", "color": "white"}
-        axes.text(j, i, f"{number:.0f}", **look)
+        place, text = (j - 0.5, i - 0.5, 1, 1), f"{number:.0f}"
+        tile(axes, place, colour, text, "white", edgecolor="white", linewidth=2)
     axes.set(xlim=(-0.5, x.shape[1] - 0.5), ylim=(len(x) - 0.5, -0.5))
     axes.set_title(title, loc="center")
     axes.set_xticks([])
@@ -93,32 +89,26 @@ def path(
     words: Sequence[str],
 ) -> pic.Picture:
     """From X through two heads, each with Q, K, V, weights and out, to the output."""
-    figure, ((frame,),) = pic.picture(5.6, 8.2)
-    figure.set_layout_engine("none")
-    frame.remove()
+    figure = pic.Picture(figsize=(5.6, 8.2))
+    look = {"gap": 0.006, "size": 13, "width": 1.5}
     start = _box(figure, (0.36, 0.875, 0.28), x, "$X$", pic.INK, words)
     end = _box(figure, (0.36, 0.03, 0.28), out, "joined $\\cdot\\ W^O$", pic.OUT, words)
-    both = _box(
-        figure, (0.2, 0.24, 0.6), joined, "side by side: joined", pic.OUT, words
-    )
-    _arrow(figure, both, end, pic.OUT)
+    place, title = (0.2, 0.24, 0.6), "side by side: joined"
+    both = _box(figure, place, joined, title, pic.OUT, words)
+    link(both, end, pic.OUT, **look)
     for h, steps in enumerate(heads):  # the values of both stand in the middle
         left, side = 0.02 + 0.51 * h, 2 * h - 1
         place, title = (left + 0.05 + 0.15 * h, 0.455, 0.25), f"weights of head {h + 1}"
         shares = _box(figure, place, steps["weights"], title, pic.INK, words)
-        _arrow(figure, shares, both, pic.INK, 0.5 + 0.32 * side)
-        targets = {
-            "Q": (shares, 0.3),
-            "K": (shares, 0.7),
-            "V": (both, 0.5 + 0.18 * side),
-        }
-        for c, (name, (target, at)) in enumerate(targets.items()):
+        link(shares, both, pic.INK, at=0.5 + 0.32 * side, **look)
+        targets = ("Q", shares, 0.3), ("K", shares, 0.7), ("V", both, 0.5 + 0.18 * side)
+        for c, (name, target, at) in enumerate(targets):
             across = left + 0.16 * ((c + h) % 3)
             colour = (pic.QUERY, pic.KEY, pic.VALUE)[c]
             place, title = (across, 0.665, 0.145), f"${name}_{h + 1}$"
             box = _box(figure, place, steps[name], title, colour, ())
-            _arrow(figure, start, box, pic.FAINT)
-            _arrow(figure, box, target, colour, at)
+            link(start, box, pic.FAINT, **look)
+            link(box, target, colour, at=at, **look)
     return figure
 
 
@@ -141,16 +131,3 @@ def _box(
     axes.set_xticks([])
     axes.set_yticks(range(len(words)), words)
     return axes
-
-
-def _arrow(
-    figure: pic.Picture, start: Axes, end: Axes, colour: str, at: float = 0.5
-) -> None:
-    """An arrow from below one box to above another, at that part of its width."""
-    a, b = start.get_position(), end.get_position()
-    tail, head = ((a.x0 + a.x1) / 2, a.y0 - 0.006), (b.x0 + at * b.width, b.y1 + 0.032)
-    style = {"arrowstyle": "-|>", "mutation_scale": 13, "linewidth": 1.5}
-    style |= {"shrinkA": 0, "shrinkB": 0, "color": colour}
-    figure.add_artist(
-        FancyArrowPatch(tail, head, transform=figure.transFigure, **style)
-    )

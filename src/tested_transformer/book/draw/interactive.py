@@ -110,10 +110,10 @@ def _said(cell: str | tuple[str, str]) -> str:
 
 def places_of(x: np.ndarray, most: int) -> int:
     """As few decimals as write a table without rounding it, and no more than `most`."""
-    fits = (
-        n for n in range(most) if np.allclose(x, np.round(x, n), rtol=0, atol=1e-10)
-    )
-    return next(fits, most)
+    for places in range(most):
+        if np.allclose(x, np.round(x, places), rtol=0, atol=1e-10):
+            return places
+    return most
 
 
 def written(value: float, places: int) -> str:

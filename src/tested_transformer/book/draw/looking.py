@@ -90,14 +90,11 @@ def choices(
     """
     kind, layer, head = first
     shown = next(iter(sentences.values()))
+    place = f"layer {layer + 1}, head {head + 1}: the strongest link of each word"
+    columns = ("word", "reads most", "with the weight")
     tables = {
-        f"{name}, layer {layer + 1}, head {head + 1}: the strongest link of each word": (
-            ("word", "reads most", "with the weight"),
-            _strongest(
-                np.asarray(weights)[layer, head], _stripped(rows), _stripped(columns)
-            ),
-        )
-        for name, (weights, rows, columns) in shown.items()
+        f"{name}, {place}": (columns, _strongest(np.asarray(a)[layer, head], *sides))
+        for name, (a, *sides) in shown.items()
     }
     data = {
         "sentences": [
@@ -107,9 +104,9 @@ def choices(
     }
     data |= {"kinds": dict(says), "languages": dict(languages or {})}
     data |= {"kind": kind, "layer": layer, "head": head}
-    weights, rows, columns = shown[kind]
-    below = [row.replace(" → ", "\n→ ") for row in _stripped(rows)]
-    plain = links(columns, below, np.asarray(weights)[layer, head])
+    weights, queries, keys = shown[kind]
+    below = [query.replace(" → ", "\n→ ") for query in _stripped(queries)]
+    plain = links(keys, below, np.asarray(weights)[layer, head])
     return Interactive("heads", data, {}, plain, words=tables)
 
 
@@ -118,19 +115,16 @@ def _stripped(words: Sequence[str]) -> list[str]:
 
 
 def _panel(weights: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> dict:
-    numbers = np.round(np.asarray(weights), 3).tolist()
-    return {
-        "rows": _stripped(rows),
-        "columns": _stripped(columns),
-        "weights": numbers,
-    }
+    sides = {"rows": _stripped(rows), "columns": _stripped(columns)}
+    return sides | {"weights": np.round(np.asarray(weights), 3).tolist()}
 
 
 def _strongest(
     weights: np.ndarray, rows: Sequence[str], columns: Sequence[str]
 ) -> list[tuple[str, str, str]]:
     """For each row its word, the word with the largest weight, and the weight."""
-    most = zip(rows, weights.argmax(-1), weights.max(-1), strict=True)
+    columns = _stripped(columns)
+    most = zip(_stripped(rows), weights.argmax(-1), weights.max(-1), strict=True)
     return [(row, columns[j], f"{weight:.3f}") for row, j, weight in most]
 
 
@@ -185,15 +179,14 @@ def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> pic.Pict
 @pic.styled
 def removed(right: Mapping[str, ArrayLike], whole: float) -> pic.Picture:
     """The share of right sentences without each head; a line marks the whole model."""
-    figure, grid = pic.picture(
-        6.4, 4.2, 2, (len(right) + 1) // 2, sharey=True, sharex=True
-    )
+    columns = (len(right) + 1) // 2
+    figure, grid = pic.picture(6.4, 4.2, 2, columns, sharey=True, sharex=True)
     for axes, (name, shares) in zip(grid.flat, right.items(), strict=True):
-        heads_ = np.arange(1, len(np.asarray(shares)) + 1)
-        axes.bar(heads_, shares, color=pic.QUERY, width=0.7)
+        numbers = np.arange(1, len(np.asarray(shares)) + 1)
+        axes.bar(numbers, shares, color=pic.QUERY, width=0.7)
         axes.axhline(whole, color=pic.INK, linewidth=1, linestyle="--")
         axes.set_title(name, loc="center")
-        axes.set_xticks(heads_)
+        axes.set_xticks(numbers)
         axes.set_ylim(0, 1.05)
     figure.supxlabel("the head that was taken out", fontsize=11)
     figure.supylabel("sentences that are still right", fontsize=11)

@@ -38,22 +38,13 @@ def smoothing(
     A mark at the lowest point of the smoothed one.
     """
     figure, ((axes,),) = pic.picture(5.6, 3.6)
-    colours, lines = (pic.INK, pic.QUERY), ("--", "-")
-    for (share, losses), colour, line in zip(
-        curves.items(), colours, lines, strict=False
-    ):
-        axes.plot(
-            gaps, losses, color=colour, linestyle=line, label=f"smoothing {share:g}"
-        )
+    looks = zip(curves.items(), (pic.INK, pic.QUERY), ("--", "-"), strict=False)
+    for (share, losses), colour, line in looks:
+        name = f"smoothing {share:g}"
+        axes.plot(gaps, losses, color=colour, linestyle=line, label=name)
     axes.plot(*lowest, "o", color=pic.KEY)
-    axes.annotate(
-        "lowest point",
-        lowest,
-        xytext=(0, 12),
-        textcoords="offset points",
-        ha="center",
-        color=pic.KEY,
-    )
+    place = {"xytext": (0, 12), "textcoords": "offset points", "ha": "center"}
+    axes.annotate("lowest point", lowest, color=pic.KEY, **place)
     axes.axhline(0, color=pic.FAINT, linewidth=1)
     axes.set_xlim(0, max(gaps))
     axes.set_xlabel("the right logit minus the others")

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import tile
 
 
 @pic.styled
@@ -32,10 +32,8 @@ def hidden(
 def _hatch(axes: Axes, mask: np.ndarray) -> None:
     """A hatched tile on top of every place that is False."""
     for i, j in np.argwhere(~mask):
-        look = {"facecolor": "white", "edgecolor": pic.FAINT, "hatch": "////"}
-        axes.add_patch(
-            Rectangle((j - 0.47, i - 0.47), 0.94, 0.94, linewidth=0, zorder=4, **look)
-        )
+        place = j - 0.47, i - 0.47, 0.94, 0.94
+        tile(axes, place, "white", hatch="////", linewidth=0, zorder=4)
 
 
 @pic.styled
@@ -54,9 +52,8 @@ def combined(
         keys = np.broadcast_to(padding[b, 0], (n, n))
         first = np.arange(n)[:, None] == np.zeros(n)  # the one row that is stored
         stored = (np.full((n, n), b == 0), first, np.full((n, n), True))
-        for axes, mask, real in zip(
-            rows[b], (causal, keys, causal & keys), stored, strict=True
-        ):
+        masks = causal, keys, causal & keys
+        for axes, mask, real in zip(rows[b], masks, stored, strict=True):
             _flags(axes, mask, real)
             axes.set_yticks(range(n), words, color=pic.QUERY)
             axes.set_xticks(range(n), words, color=pic.KEY)
@@ -75,10 +72,8 @@ def _flags(axes: Axes, mask: np.ndarray, stored: np.ndarray) -> None:
     """A mask as tiles: filled for True, hatched for False, small where only copied."""
     for (i, j), allowed in np.ndenumerate(mask):
         size = 0.92 if stored[i, j] else 0.5
-        look = {"facecolor": pic.WEIGHTS(0.6)} if allowed else {"facecolor": "white"}
-        look |= {} if allowed else {"hatch": "//////"}
-        corner = (j - size / 2, i - size / 2)
-        axes.add_patch(Rectangle(corner, size, size, edgecolor=pic.FAINT, **look))
+        face, hatch = (pic.WEIGHTS(0.6), "") if allowed else ("white", "//////")
+        tile(axes, (j - size / 2, i - size / 2, size, size), face, hatch=hatch)
     n = len(mask)
     axes.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5), aspect="equal")
     axes.spines[:].set_visible(False)

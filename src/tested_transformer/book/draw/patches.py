@@ -52,9 +52,8 @@ def looks(
         frame = Rectangle(corner, size, size, fill=False, color=pic.KEY, lw=3, zorder=5)
         axes.add_patch(frame)
     for axes, row in zip(below, weights, strict=True):
-        pic.tiles(
-            axes, row.reshape(-1, across), pic.WEIGHTS, (0, weights.max()), decimals=2
-        )
+        grid, limits = row.reshape(-1, across), (0, weights.max())
+        pic.tiles(axes, grid, pic.WEIGHTS, limits, decimals=2)
         axes.set(xticks=[], yticks=[])
     return figure
 

@@ -58,12 +58,10 @@ class Picture(Figure):
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         buffer = io.BytesIO()
         with rc_context(STYLE):
-            self.savefig(
-                buffer, format="png", facecolor="white", metadata={"Software": None}
-            )
-        width, height = (
-            self.get_size_inches() * 96
-        )  # CSS pixels: sharp on a fine screen, the right size on any
+            look = {"facecolor": "white", "metadata": {"Software": None}}
+            self.savefig(buffer, format="png", **look)
+        # CSS pixels: sharp on a fine screen, the right size on any
+        width, height = self.get_size_inches() * 96
         return buffer.getvalue(), {"width": round(width), "height": round(height)}
 
 
@@ -99,16 +97,12 @@ def tiles(
     axes.imshow(x, cmap=cmap, vmin=low, vmax=high, aspect="equal")
     for (i, j), value in np.ndenumerate(x):
         red, green, blue = np.power(cmap((value - low) / (high - low))[:3], 2.2)
-        light = (
-            0.21 * red + 0.72 * green + 0.07 * blue > 0.18
-        )  # where black and white read equally well
-        whole = np.isclose(
-            value, np.round(value), rtol=0, atol=1e-10
-        )  # the last bits of a float do not decide
+        # at 0.18 black and white read equally well
+        ink = "black" if 0.21 * red + 0.72 * green + 0.07 * blue > 0.18 else "white"
+        # the last bits of a float do not decide
+        whole = np.isclose(value, np.round(value), rtol=0, atol=1e-10)
         number = f"{value:z.{0 if whole else decimals}f}"
-        axes.text(
-            j, i, number, ha="center", va="center", color="black" if light else "white"
-        )
+        axes.text(j, i, number, ha="center", va="center", color=ink)
     axes.set_xticks(np.arange(x.shape[1] + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(x.shape[0] + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=2)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow
 from tested_transformer.book.draw.interactive import Interactive
 
 
@@ -27,9 +28,8 @@ def heat(table: ArrayLike, name: str = "column") -> pic.Picture:
 def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> pic.Picture:
     """Sine and cosine of some pairs, a panel for each (arrays: positions × pairs)."""
     sines, cosines = np.asarray(sines), np.asarray(cosines)
-    figure, panels = pic.picture(
-        5.4, 1.2 + 1.2 * len(names), rows=len(names), sharex=True
-    )
+    n = len(names)
+    figure, panels = pic.picture(5.4, 1.2 + 1.2 * n, rows=n, sharex=True)
     for i, (axes, name) in enumerate(zip(panels[:, 0], names, strict=True)):
         axes.axhline(0, color=pic.FAINT, linewidth=1)
         axes.plot(sines[:, i], color=pic.QUERY, label="sine")
@@ -38,9 +38,8 @@ def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> pic.Pi
         axes.set_yticks([-1, 0, 1])
         axes.set_title(name)
     panels[-1, 0].set_xlabel("position")
-    figure.legend(
-        *panels[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2
-    )
+    labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(*labels, loc="outside upper right", ncols=2)
     return figure
 
 
@@ -59,22 +58,10 @@ def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> pic.Picture:
             ends = position in (start, start + k)
             colour = {start: pic.QUERY, start + k: pic.KEY}.get(position, pic.INK)
             if ends:
-                arrow = {
-                    "arrowstyle": "-|>",
-                    "color": colour,
-                    "linewidth": 2,
-                    "shrinkA": 0,
-                    "shrinkB": 0,
-                }
-                axes.annotate("", (x, y), (0, 0), arrowprops=arrow)
+                arrow(axes, (0, 0), (x, y), colour, 11, 2, zorder=3)
             axes.plot(x, y, "o", color=colour, markersize=6 if ends else 4)
-            axes.annotate(
-                str(position),
-                (1.18 * x, 1.18 * y),
-                color=colour,
-                ha="center",
-                va="center",
-            )
+            middle = {"ha": "center", "va": "center"}
+            axes.annotate(str(position), (1.18 * x, 1.18 * y), color=colour, **middle)
         axes.set_xlim(-1.35, 1.35)
         axes.set_ylim(-1.35, 1.35)
         axes.set_aspect("equal")
@@ -93,23 +80,13 @@ def wavelengths(lengths: ArrayLike, limit: float) -> pic.Picture:
     figure, ((axes,),) = pic.picture(5.4, 3.4)
     axes.plot(lengths, color=pic.QUERY)
     axes.axhline(limit, color=pic.KEY, linestyle="--")
-    axes.annotate(
-        f"{limit:g} positions",
-        (0, limit),
-        xytext=(0, 5),
-        textcoords="offset points",
-        color=pic.KEY,
-    )
+    place = {"xytext": (0, 5), "textcoords": "offset points"}
+    axes.annotate(f"{limit:g} positions", (0, limit), color=pic.KEY, **place)
     ends = ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right"))
-    for i, form, place, side in ends:
+    for i, form, offset, side in ends:
         axes.plot(i, lengths[i], "o", color=pic.QUERY)
-        axes.annotate(
-            f"{lengths[i]:{form}}",
-            (i, lengths[i]),
-            xytext=place,
-            textcoords="offset points",
-            ha=side,
-        )
+        place = {"xytext": offset, "textcoords": "offset points", "ha": side}
+        axes.annotate(f"{lengths[i]:{form}}", (i, lengths[i]), **place)
     axes.set_ylim(lengths[0] / 2, 2 * lengths[-1])
     axes.set_yscale("log")
     axes.set_xlabel("pair")
@@ -133,13 +110,8 @@ def lengths(squared: Mapping[str, ArrayLike]) -> pic.Picture:
     """The squared length of every row, one curve for each table; the first on top."""
     figure, ((axes,),) = pic.picture(5.4, 3.1)
     for i, (name, values) in enumerate(squared.items()):
-        axes.plot(
-            values,
-            color=pic.SERIES[i],
-            label=name,
-            linewidth=1 if i else 3,
-            zorder=3 - i,
-        )
+        look = {"linewidth": 1 if i else 3, "zorder": 3 - i}
+        axes.plot(values, color=pic.SERIES[i], label=name, **look)
     axes.set_xlabel("position")
     axes.set_ylabel("squared length of the row")
     axes.legend(loc="lower left")
@@ -173,21 +145,14 @@ def hands(
     columns = ["wavelength", "sine", "cosine", "sine, k later", "cosine, k later"]
     here, there = table[start].reshape(-1, 2), table[start + k].reshape(-1, 2)
     offsets = [n for n in sorted({0, 1, 2, k, 10, 50}) if n < len(dots)]
+    pairs = f"The pairs at position {start} and at {start + k}, where k is {k}"
+    headings = [f"offset {offset}" for offset in offsets]
     tables = {
-        f"The pairs at position {start} and at {start + k}, where k is {k}": (
-            names,
-            columns,
-            np.column_stack([lengths, here, there]),
-        ),
-        "Dot products": (
-            ["product"],
-            [f"offset {offset}" for offset in offsets],
-            dots[None, offsets],
-        ),
+        pairs: (names, columns, np.column_stack([lengths, here, there])),
+        "Dot products": (["product"], headings, dots[None, offsets]),
     }
     data = {"position": start, "offset": k, "width": table.shape[1]}
+    data |= {"reach": len(dots) - 1, "widest": 32}
     first = {names[i]: table[:10, 2 * i : 2 * i + 2] for i in (0, 1)}
     plain = turning(first, start, k)
-    return Interactive(
-        "positions", data | {"reach": len(dots) - 1, "widest": 32}, tables, plain
-    )
+    return Interactive("positions", data, tables, plain)

@@ -7,6 +7,9 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow, blank
+
+ARROW = {"size": 11, "width": 1.8, "shrinkA": 2, "shrinkB": 2}
 
 
 @pic.styled
@@ -14,20 +17,16 @@ def unrolled(
     x: ArrayLike, start: ArrayLike, states: ArrayLike, words: Sequence[str]
 ) -> pic.Picture:
     """One network at each of its steps: words below, states above, time to the right."""
-    figure, ((frame,),) = pic.picture(7.0, 4.6)
-    figure.set_layout_engine("none")
-    frame.set_axis_off()
-    frame.set_position((0, 0, 1, 1))
-    frame.set_xlim(0, len(words) + 1)
-    frame.set_ylim(0, 1)
+    figure, frame = blank(7.0, 4.6)
+    frame.set(xlim=(0, len(words) + 1), ylim=(0, 1))
     for i, state in enumerate([start, *np.asarray(states)]):
         middle = (i + 0.5) / (len(words) + 1)
         _column(figure, state, middle, 0.68, f"$h_{i}$")
         if i:
             _column(figure, x[i - 1], middle, 0.11, f"$x_{i}$")
             frame.text(i + 0.5, 0.04, words[i - 1], ha="center", color=pic.KEY)
-            _arrow(frame, (i + 0.5, 0.51), (i + 0.5, 0.67), pic.KEY, "$W^x$")
-            _arrow(frame, (i - 0.27, 0.81), (i + 0.1, 0.81), pic.QUERY, "$W^h$")
+            _named(frame, (i + 0.5, 0.51), (i + 0.5, 0.67), pic.KEY, "$W^x$")
+            _named(frame, (i - 0.27, 0.81), (i + 0.1, 0.81), pic.QUERY, "$W^h$")
     frame.text(0.5, 0.64, "before the\nfirst word", ha="center", va="top")
     return figure
 
@@ -48,19 +47,19 @@ def _column(
     axes.spines[:].set_color(pic.FAINT)
 
 
-def _arrow(
+def _named(
     frame: Axes,
-    start: tuple[float, float],
-    end: tuple[float, float],
+    tail: tuple[float, float],
+    head: tuple[float, float],
     colour: str,
-    name: str = "",
+    name: str,
 ) -> None:
-    style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.8}
-    frame.annotate("", end, start, arrowprops=style)
-    level = start[1] == end[1]
+    """An arrow and its name: above it if it is level, else to its right."""
+    arrow(frame, tail, head, colour, **ARROW)
+    level = tail[1] == head[1]
     place = {"xytext": (0, 4) if level else (5, 0), "textcoords": "offset points"}
     at = {"ha": "center", "va": "bottom"} if level else {"ha": "left", "va": "center"}
-    middle = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
+    middle = (tail[0] + head[0]) / 2, (tail[1] + head[1]) / 2
     frame.annotate(name, middle, color=colour, **place, **at)
 
 
@@ -77,16 +76,15 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
         colour, far = (pic.KEY, -1.0) if reads else (pic.OUT, 1.0)
         axes.plot(i, 0, "o", color=colour, markersize=17)
         low, high = sorted((0.28 * far, 0.8 * far))
-        _arrow(axes, (i, low), (i, high), colour)
+        arrow(axes, (i, low), (i, high), colour, **ARROW)
         axes.text(i, 1.08 * far, token, ha="center", va="center", color=colour)
         if not reads:
             before = "BOS" if i == n else written[i - n - 1]
-            _arrow(axes, (i, -0.8), (i, -0.28), pic.OUT)
+            arrow(axes, (i, -0.8), (i, -0.28), pic.OUT, **ARROW)
             axes.text(i, -1.08, before, ha="center", va="center", color=pic.OUT)
         if i + 1 < total:
-            _arrow(
-                axes, (i + 0.22, 0), (i + 0.78, 0), pic.QUERY if i + 1 == n else pic.INK
-            )
+            colour = pic.QUERY if i + 1 == n else pic.INK
+            arrow(axes, (i + 0.22, 0), (i + 0.78, 0), colour, **ARROW)
     for at, words, colour, level in (
         ((n - 3) / 2, "reads", pic.KEY, 0.5),
         (n - 0.6, "the last state,\nand nothing else", pic.QUERY, 0.8),
@@ -167,11 +165,10 @@ def grids(
     panels: Mapping[str, ArrayLike], rows: Sequence[str], columns: Sequence[str]
 ) -> pic.Picture:
     """Matrices of tiles side by side: a row for each token written, a column for each read."""
-    figure, (axes,) = pic.picture(
-        7.2, 4.4 if len(panels) == 1 else 3.7, columns=len(panels)
-    )
+    height = 4.4 if len(panels) == 1 else 3.7
+    figure, (axes,) = pic.picture(7.2, height, columns=len(panels))
+    top = max(np.max(np.asarray(x)) for x in panels.values())
     for one, (name, x) in zip(axes, panels.items(), strict=True):
-        top = max(np.max(np.asarray(x)) for x in panels.values())
         pic.tiles(one, x, pic.WEIGHTS, (0, 1.25 * top), decimals=2)
         one.set_title(name, pad=12)
         one.set_xticks(range(len(columns)), columns)

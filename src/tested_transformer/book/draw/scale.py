@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import tile
 
 LINES, MARKS = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))), "os^Dv"
 
@@ -26,8 +26,8 @@ def curves(
     figure, ((axes,),) = pic.picture(6.4, 4.2)
     for name, height in (levels or {}).items():
         axes.axhline(height, color=pic.FAINT, linestyle=":", linewidth=1.5)
-        axes.annotate(name, (1, height), xycoords=("axes fraction", "data"),
-            xytext=(4, 0), textcoords="offset points", va="center")  # fmt: skip
+        place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(name, (1, height), xycoords=("axes fraction", "data"), **place)
     for i, (name, y) in enumerate(lines.items()):
         axes.plot(x, y, color=pic.SERIES[i], linestyle=LINES[i], label=name)
         if points and name in points:
@@ -45,16 +45,13 @@ def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
     left = np.zeros(len(parts))
     for i, kind in enumerate(kinds):
         widths = [bar.get(kind, 0.0) for bar in parts.values()]
-        look = {
-            "color": pic.SERIES[i],
-            "edgecolor": "white",
-            "hatch": ["", "//"][i % 2],
-        }
-        axes.barh(list(parts), widths, left=left, height=0.65, label=kind, **look)
+        look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2], "label": kind}
+        look |= {"edgecolor": "white", "height": 0.65}
+        axes.barh(list(parts), widths, left=left, **look)
         left += widths
+    place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
     for row, total in enumerate(left):
-        axes.annotate(f"{total:.2f}", (total, row), va="center",
-            xytext=(4, 0), textcoords="offset points")  # fmt: skip
+        axes.annotate(f"{total:.2f}", (total, row), **place)
     axes.invert_yaxis()
     axes.set_xlim(0, 1.14 * left.max())
     axes.set_xlabel(unit)
@@ -102,14 +99,10 @@ def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
         for k, (kind, has) in enumerate(kinds.items()):
             n, pieces = np.shape(has)
             for (row, piece), here in np.ndenumerate(has):
-                place = (k * 1.12 + piece / pieces, row + 0.1)
-                look = {"facecolor": pic.SERIES[k] if here else "white", "hatch": ""}
-                axes.add_patch(
-                    Rectangle(place, 1 / pieces, 0.8, edgecolor=pic.FAINT, **look)
-                )
-            axes.text(
-                k * 1.12 + 0.5, -0.15, kind, ha="center", va="bottom", color=pic.INK
-            )
+                place = k * 1.12 + piece / pieces, row + 0.1, 1 / pieces, 0.8
+                tile(axes, place, pic.SERIES[k] if here else "white")
+            middle = k * 1.12 + 0.5
+            axes.text(middle, -0.15, kind, ha="center", va="bottom", color=pic.INK)
         axes.set(xlim=(-0.05, len(kinds) * 1.12), ylim=(n, -0.7))
         axes.set_yticks(np.arange(n) + 0.5, [f"{i + 1}" for i in range(n)])
         axes.set_xticks([])
@@ -122,10 +115,10 @@ def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
 @pic.styled
 def measured(cases: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
     """For each case a group of bars, one for each program; 1 is dotted."""
-    figure, grid = pic.picture(
-        6.8, 0.5 + sum(0.32 * len(c) + 0.45 for c in cases.values()), rows=len(cases),
-        sharex=True, height_ratios=[len(c) + 1 for c in cases.values()],
-    )  # fmt: skip
+    counts = [len(sides) for sides in cases.values()]
+    height = 0.5 + sum(0.32 * n + 0.45 for n in counts)
+    look = {"sharex": True, "height_ratios": [n + 1 for n in counts]}
+    figure, grid = pic.picture(6.8, height, len(cases), **look)
     for axes, (case, sides) in zip(grid[:, 0], cases.items(), strict=True):
         axes.axvline(1, color=pic.FAINT, linestyle=":")
         bars = axes.barh(list(sides), list(sides.values()), color=pic.QUERY, height=0.7)

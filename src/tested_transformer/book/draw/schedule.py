@@ -12,9 +12,8 @@ from tested_transformer.book.draw import picture as pic
 def hover(distances: Mapping[str, ArrayLike]) -> pic.Picture:
     """How far from the lowest point, step by step, one curve for each rate."""
     figure, ((axes,),) = pic.picture(6.0, 3.6)
-    for (name, distance), colour, line in zip(
-        distances.items(), pic.SERIES, ("--", ":", "-"), strict=False
-    ):
+    looks = zip(distances.items(), pic.SERIES, ("--", ":", "-"), strict=False)
+    for (name, distance), colour, line in looks:
         steps = np.arange(1, len(np.asarray(distance)) + 1)
         axes.plot(steps, distance, color=colour, linestyle=line, label=name)
     axes.set_xscale("log")
@@ -47,9 +46,8 @@ def rates(
 ) -> pic.Picture:
     """The learning rate at each step, one curve for each model, and the warm-up."""
     figure, ((axes,),) = pic.picture(6.4, 3.6)
-    for (name, curve), colour, line in zip(
-        curves.items(), pic.SERIES, ("-", "--"), strict=False
-    ):
+    looks = zip(curves.items(), pic.SERIES, ("-", "--"), strict=False)
+    for (name, curve), colour, line in looks:
         axes.plot(steps, curve, color=colour, linestyle=line, label=name)
     axes.axvline(warmup, color=pic.FAINT, linewidth=1.5, linestyle=":")
     place = {"xytext": (4, 0), "textcoords": "offset points"}
@@ -70,9 +68,8 @@ def training(
 ) -> pic.Picture:
     """Losses step by step, several runs in one colour, and a named level."""
     figure, ((axes,),) = pic.picture(6.4, 3.8)
-    for (label, losses), colour, line in zip(
-        runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False
-    ):
+    looks = zip(runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False)
+    for (label, losses), colour, line in looks:
         for i, loss in enumerate(losses):
             steps = np.arange(1, len(np.asarray(loss)) + 1)
             style = {"color": colour, "linestyle": line, "linewidth": 1.5}

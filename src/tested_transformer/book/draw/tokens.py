@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import tile
 
 
 @pic.styled
@@ -22,15 +22,8 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
         x = 0
         for piece in pieces:
             new = y > 0 and piece not in steps[y - 1]
-            _box(
-                axes,
-                x + 0.04,
-                y + 0.1,
-                len(piece) - 0.08,
-                0.8,
-                piece,
-                pic.WEIGHTS(0.45 if new else 0.08),
-            )
+            place = x + 0.04, y + 0.1, len(piece) - 0.08, 0.8
+            tile(axes, place, pic.WEIGHTS(0.45 if new else 0.08), piece)
             x += len(piece)
     _bare(axes, width, len(steps))
     axes.set_yticks(np.arange(len(names)) + 0.5, names)
@@ -46,27 +39,18 @@ def lengths(
     There are dotted lines at the named levels.
     """
     figure, ((axes,),) = pic.picture(6.2, 3.6)
-    for (name, curve), colour, style in zip(
-        curves.items(), pic.SERIES, ("-", "--", "-."), strict=False
-    ):
+    looks = zip(curves.items(), pic.SERIES, ("-", "--", "-."), strict=False)
+    for (name, curve), colour, style in looks:
         axes.plot(n_merges, curve, color=colour, linestyle=style, label=name)
+    under = {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
     for name, level in levels.items():
         axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
-        axes.annotate(
-            name,
-            (np.max(n_merges), level),
-            ha="right",
-            va="top",
-            xytext=(0, -3),
-            textcoords="offset points",
-        )
+        axes.annotate(name, (np.max(n_merges), level), ha="right", **under)
     axes.set_ylim(0, None)
     axes.set_xlim(0, np.max(n_merges))
     axes.set_xlabel("merges learned")
     axes.set_ylabel("tokens to a word")
-    figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside upper center", ncols=len(curves)
-    )
+    figure.legend(loc="outside upper center", ncols=len(curves))
     return figure
 
 
@@ -76,48 +60,15 @@ def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> pic.Picture:
     real = np.asarray(real)
     figure, ((axes,),) = pic.picture(7.2, 0.5 + 0.6 * len(rows))
     for (y, x), is_real in np.ndenumerate(real):
-        face, hatch = (pic.WEIGHTS(0.2), "") if is_real else ("white", "////")
-        _box(
-            axes,
-            x + 0.04,
-            y + 0.1,
-            0.92,
-            0.8,
-            rows[y][x] if is_real else "",
-            face,
-            hatch,
-        )
+        place = x + 0.04, y + 0.1, 0.92, 0.8
+        if is_real:
+            tile(axes, place, pic.WEIGHTS(0.2), rows[y][x])
+        else:
+            tile(axes, place, "white", hatch="////")
     _bare(axes, real.shape[1], real.shape[0])
-    axes.set_yticks(
-        np.arange(len(rows)) + 0.5, [f"sentence {y + 1}" for y in range(len(rows))]
-    )
+    names = [f"sentence {y + 1}" for y in range(len(rows))]
+    axes.set_yticks(np.arange(len(rows)) + 0.5, names)
     return figure
-
-
-def _box(
-    axes: Axes,
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    text: str,
-    face: object,
-    hatch: str = "",
-) -> None:
-    axes.add_patch(
-        Rectangle(
-            (x, y),
-            width,
-            height,
-            facecolor=face,
-            edgecolor=pic.FAINT,
-            hatch=hatch,
-            linewidth=1,
-        )
-    )
-    axes.text(
-        x + width / 2, y + height / 2, text, ha="center", va="center", color=pic.INK
-    )
 
 
 def _bare(axes: Axes, width: float, height: float) -> None:

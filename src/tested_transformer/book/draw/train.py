@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import tile
 
 LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
@@ -19,19 +19,12 @@ def questions(
     n = len(read)
     figure, ((axes,),) = pic.picture(min(7.2, 1.05 * (n + 1.6)), 0.52 * n + 0.7)
     for (i, j), seen in np.ndenumerate(np.asarray(visible)):
-        look = {"edgecolor": pic.QUERY if seen else pic.FAINT, "linewidth": 1.2}
-        hatch = {} if seen else {"hatch": "////"}
-        corner = (j + 0.04, i + 0.1)
-        axes.add_patch(Rectangle(corner, 0.92, 0.8, fill=False, **look, **hatch))
-        if seen:
-            axes.text(j + 0.5, i + 0.5, read[j], ha="center", va="center")
+        look = {"edgecolor": pic.QUERY} if seen else {"hatch": "////"}
+        place, text = (j + 0.04, i + 0.1, 0.92, 0.8), read[j] if seen else ""
+        tile(axes, place, "none", text, linewidth=1.2, **look)
+    style = {"arrowstyle": "->"}
     for i, token in enumerate(asked):
-        axes.annotate(
-            "",
-            (n + 0.55, i + 0.5),
-            (n + 0.05, i + 0.5),
-            arrowprops={"arrowstyle": "->"},
-        )
+        axes.annotate("", (n + 0.55, i + 0.5), (n + 0.05, i + 0.5), arrowprops=style)
         axes.text(n + 0.62, i + 0.5, token, color=pic.KEY, va="center", weight="bold")
     axes.text(0.04, -0.25, "the decoder reads", color=pic.QUERY)
     axes.text(n + 0.62, -0.25, "asked for", color=pic.KEY)
@@ -48,13 +41,8 @@ def grids(panels: Mapping[str, ArrayLike]) -> pic.Picture:
     for axes, (title, real) in zip(row, panels.items(), strict=True):
         real = np.asarray(real, dtype=bool)
         for (i, j), filled in np.ndenumerate(real):
-            colour = {"facecolor": pic.QUERY} if filled else {"facecolor": "white"}
-            place = (j + 0.08, i + 0.08)
-            axes.add_patch(
-                Rectangle(
-                    place, 0.84, 0.84, edgecolor=pic.FAINT, linewidth=0.6, **colour
-                )
-            )
+            place = j + 0.08, i + 0.08, 0.84, 0.84
+            tile(axes, place, pic.QUERY if filled else "white", linewidth=0.6)
         axes.set(xlim=(0, most), ylim=(len(real), 0), title=title)
         axes.set_xlabel("place in the sentence")
         axes.set_yticks([])
@@ -68,9 +56,8 @@ def losses(
 ) -> pic.Picture:
     """A curve from step 1 for each run, and named levels as thin lines."""
     figure, ((axes,),) = pic.picture(6.6, 3.8)
-    for (name, loss), colour, line in zip(
-        runs.items(), pic.SERIES, LINES, strict=False
-    ):
+    looks = zip(runs.items(), pic.SERIES, LINES, strict=False)
+    for (name, loss), colour, line in looks:
         steps = np.arange(1, len(np.asarray(loss)) + 1)
         axes.plot(steps, loss, color=colour, linestyle=line, linewidth=1.6, label=name)
     for name, level in (levels or {}).items():

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import FancyArrowPatch, Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow, tile
 from tested_transformer.book.draw.interactive import Interactive, written
 from tested_transformer.book.walk import AXES, CHAPTERS, Step, Table, steps
 
@@ -45,7 +45,8 @@ def journey(
         for start, end in pairwise(stops):
             low, high = start.get_position(), end.get_position()
             middle = low.x0 + 0.1
-            _line(figure, (middle, low.y1 + title), (middle, high.y0), "-|>", pic.INK)
+            ends = (middle, low.y1 + title), (middle, high.y0)
+            arrow(figure, *ends, size=11, width=1.5)
     for stops, sentence in zip(columns, words, strict=True):
         stops[0].set_yticks(range(len(sentence)), sentence)
         stops[0].tick_params(length=0, pad=2)
@@ -53,9 +54,9 @@ def journey(
     start, end = memory.get_position(), goal.get_position()
     level, aim = (start.y0 + start.y1) / 2, (end.y0 + end.y1) / 2
     bend = (start.x1 + end.x0) / 2
-    _line(figure, (start.x1, level), (bend, level), "-", pic.KEY)
-    _line(figure, (bend, level), (bend, aim), "-", pic.KEY)
-    _line(figure, (bend, aim), (end.x0, aim), "-|>", pic.KEY)
+    way = (start.x1, level), (bend, level), (bend, aim), (end.x0, aim)
+    for ends, style in zip(pairwise(way), ("-", "-", "-|>"), strict=True):
+        arrow(figure, *ends, pic.KEY, 11, 1.5, arrowstyle=style)
     return figure
 
 
@@ -76,19 +77,6 @@ def _stop(
     return axes
 
 
-def _line(
-    figure: pic.Picture,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    style: str,
-    colour: str,
-) -> None:
-    look = {"mutation_scale": 11, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
-    line = FancyArrowPatch(start, end, arrowstyle=style, color=colour, **look)
-    line.set_transform(figure.transFigure)
-    figure.add_artist(line)
-
-
 @pic.styled
 def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
     """Numbers of parameters as areas: a column for each part, cut into its boxes.
@@ -103,12 +91,10 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
         for box, number in boxes.items():
             height = number / whole / width
             kind = next(kind for kind in KINDS if kind in box)
-            look = {"facecolor": KINDS[kind], "edgecolor": "white", "linewidth": 2}
-            axes.add_patch(Rectangle((left, bottom), width, height, **look))
-            if height > 0.05:  # a thinner one has no room for words
-                middle = left + width / 2, bottom + height / 2
-                words = f"{box}\n{number / 1e6:.1f} M"
-                axes.text(*middle, words, ha="center", va="center", color="white")
+            # a thin one has no room for words
+            words = f"{box}\n{number / 1e6:.1f} M" if height > 0.05 else ""
+            place, look = (left, bottom, width, height), {"edgecolor": "white"}
+            tile(axes, place, KINDS[kind], words, "white", linewidth=2, **look)
             bottom += height
         axes.text(left + width / 2, 1.015, part, ha="center", va="bottom")
         left += width
@@ -165,9 +151,8 @@ def walk(
     for readers who hear the page.
     """
     first = next(iter(runs.values()))
-    layers = sum(
-        name.startswith("encoder.") and name.endswith("addnorm_1.out") for name in first
-    )
+    encoder = [name for name in first if name.startswith("encoder.")]
+    layers = sum(name.endswith("addnorm_1.out") for name in encoder)
     path = list(steps(layers))
     data = {
         "words": {"S": source, "T": target, "V": vocabulary},

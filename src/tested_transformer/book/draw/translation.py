@@ -37,9 +37,8 @@ def shares(
     """A row for each name with its count, and a mark for each model, in percent."""
     figure, ((axes,),) = pic.picture(6.8, 1.2 + 0.3 * len(names))
     rows = np.arange(len(names))
-    marks = zip(
-        models.items(), (pic.KEY, pic.QUERY, pic.VALUE), ("o", "s", "^"), strict=False
-    )
+    colours = pic.KEY, pic.QUERY, pic.VALUE
+    marks = zip(models.items(), colours, ("o", "s", "^"), strict=False)
     for (model, values), colour, mark in marks:
         axes.plot(values, rows, mark, color=colour, label=model, markersize=7)
     axes.hlines(rows, 0, 100, color=pic.FAINT, linewidth=0.6, zorder=0)
@@ -74,10 +73,8 @@ def minutes(
 ) -> pic.Picture:
     """Against minutes of training: above BLEU, below the validation loss."""
     figure, ((above,), (below,)) = pic.picture(6.6, 5.4, rows=2, sharex=True)
-    for axes, curves, palette in (
-        (above, runs, pic.SERIES),
-        (below, losses, (pic.INK, pic.OUT)),
-    ):
+    panels = (above, runs, pic.SERIES), (below, losses, (pic.INK, pic.OUT))
+    for axes, curves, palette in panels:
         for i, (name, (x, y)) in enumerate(curves.items()):
             line, mark = LOOKS[i % len(LOOKS)]
             look = {"color": palette[i % len(palette)], "linestyle": line}
