@@ -278,6 +278,13 @@ def test_a_job_that_installs_the_package_by_its_extras_has_what_the_tests_import
         assert lacking(imported(*tests, *helpers), brought(*asked(*extras.split(",")))) == set()
 
 
+def test_only_the_tests_of_the_site_need_the_builder_of_the_pages():
+    rooms = [path for room in ("library", "book") for path in (ROOT / "tests" / room).glob("*.py")]
+    assert lacking(imported(*rooms), brought(*asked("chapters", "dev"))) == set()
+    beside = {name for path in rooms for name in re.findall(r"^import (\w+)$", path.read_text("utf-8"), re.M)}
+    assert beside & {path.stem for path in (ROOT / "book" / "_ext").glob("*.py")} == set()
+
+
 def test_the_chapters_and_their_room_need_the_extra_named_after_them_and_the_library_nothing_of_it():
     package = ROOT / "src" / "tested_transformer"
     chapters = imported(*(ROOT / "book").glob("*.ipynb"), *(package / "book").rglob("*.py"))
