@@ -1,5 +1,7 @@
 """The training loop: every token counts once and the same, and a run that stopped goes on as if it had not."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -7,11 +9,13 @@ from torch.nn import functional as F
 
 from tested_transformer.book import draw
 from tested_transformer.config import TINY
-from tested_transformer.data.batches import tensors
+from tested_transformer.data.batches import batches, tensors
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
-from tested_transformer.training.events import Step
+from tested_transformer.training.adam import create_adam
+from tested_transformer.training.events import Step, Validation
+from tested_transformer.training.loss import smoothed_loss
 from tested_transformer.training.objective import NextToken
 from tested_transformer.training.options import Options
 from tested_transformer.training.resume import fingerprint
@@ -98,6 +102,71 @@ def test_a_step_weighs_every_token_the_same_however_the_batches_are_cut(tmp_path
         gradients.append({name: p.grad for name, p in t.model.named_parameters()})
     for name, gradient in gradients[0].items():
         torch.testing.assert_close(gradients[1][name], gradient, rtol=0, atol=1e-12)
+
+
+def test_a_run_is_the_plain_loop_with_dropout_groups_of_batches_and_a_moving_average(tmp_path):
+    options = Options(steps=7, batch_tokens=20, accumulate=2, warmup=3, rate_scale=2.0, ema=0.9, smoothing=0.2, seed=5)
+    torch.manual_seed(0)
+    model = Transformer(CONFIG).double()
+    plain, seen = copy.deepcopy(model), []
+    t = Trainer(model, options, pairs(), pairs(6, seed=1), tmp_path, report=seen.append)
+    t.run()
+    adam, kept = create_adam(plain.parameters()), {n: w.clone() for n, w in plain.state_dict().items()}
+    epochs = [list(batches(pairs(), 20, seed=5, epoch=epoch)) for epoch in range(3)]
+    groups = [epoch[i : i + 2] for epoch in epochs for i in range(0, len(epoch), 2)]
+    assert len(epochs[0]) % 2 == 1, "the last group of an epoch is a small one"
+    assert len({len(group) for group in groups[:7]}) == 2
+    plain.train()
+    for step, (group, told) in enumerate(zip(groups, steps(seen), strict=False), start=1):
+        n_tokens = sum(int((target[:, 1:] != 0).sum()) for _, target in group)
+        total = right = 0.0
+        for n, (source, target) in enumerate(group):
+            torch.manual_seed(seed_of(5, step, n, 0))
+            logits, wanted = plain(source, target[:, :-1]), target[:, 1:]
+            loss = smoothed_loss(logits, wanted, 0, 0.2, "sum") / n_tokens
+            loss.backward()
+            total += loss.item()
+            right += ((logits.argmax(-1) == wanted) & (wanted != 0)).sum().item()
+        adam.param_groups[0]["lr"] = 2.0 * rate(step, CONFIG.d_model, 3)
+        adam.step()
+        adam.zero_grad()
+        move = 1 - min(0.9, (1 + step) / (10 + step))
+        kept = {name: w + move * (plain.state_dict()[name] - w) for name, w in kept.items()}
+        assert (told.step, told.tokens) == (step, n_tokens)
+        assert told.rate == adam.param_groups[0]["lr"]
+        assert told.loss == pytest.approx(total, rel=1e-12)
+        assert told.accuracy == pytest.approx(right / n_tokens, rel=1e-12)
+    assert step == 7
+    for name, w in plain.state_dict().items():
+        torch.testing.assert_close(t.model.state_dict()[name], w, rtol=0, atol=1e-12)
+        torch.testing.assert_close(t.ema.weights[name], kept[name], rtol=0, atol=1e-12)
+    assert t.progress.tokens == sum(event.tokens for event in steps(seen))
+
+
+def test_a_run_that_ends_within_an_epoch_is_validated_once_more_unless_somebody_asked_to_stop(tmp_path):
+    seen = []
+    trainer(tmp_path / "a", Options(steps=2, batch_tokens=30), report=seen.append).run()
+    assert [type(event) for event in seen] == [Step, Step, Validation]
+    seen.clear()
+
+    def impatient(event):
+        seen.append(event)
+        t.stop()
+
+    t = trainer(tmp_path / "b", Options(steps=2, batch_tokens=30), report=impatient)
+    t.run()
+    assert [type(event) for event in seen] == [Step]
+
+
+def test_the_seconds_of_a_run_go_on_where_they_were(tmp_path):
+    seen = []
+    t = trainer(tmp_path, Options(steps=2, batch_tokens=30), report=seen.append)
+    t.progress.seconds = 1000.0
+    assert 1000 < t.run().seconds < 1100
+    assert all(event.seconds > 1000 for event in seen)
+    late = trainer(tmp_path, Options(minutes=16, batch_tokens=30))
+    late.progress.seconds = 961.0
+    assert late.run().step == 0
 
 
 def test_the_first_step_is_the_paper_s_rate_for_step_one(tmp_path):
