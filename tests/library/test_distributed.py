@@ -1,10 +1,16 @@
-"""One process or several: what one alone does. Two together are tried in test_main."""
+"""One process or several: what one alone does, and the first of two. Two together are tried in test_main."""
 
 import pytest
 import torch
 from torch import nn
 
+from tested_transformer.config import TINY
+from tested_transformer.data.batches import tensors
+from tested_transformer.model.transformer import Transformer
 from tested_transformer.training.distributed import World, join, no_sync
+from tested_transformer.training.objective import NextToken
+from tested_transformer.training.options import Options
+from tested_transformer.training.train import Trainer
 
 
 @pytest.fixture
@@ -29,16 +35,40 @@ def test_gradients_of_one_process_wait_for_nobody(alone):
     assert module.bias.grad.item() == 2
 
 
-def test_two_worlds_add_up(tmp_path):
-    """A process for each rank would be slow to start: one group of one process, taken for two."""
+@pytest.fixture
+def two(tmp_path):
+    """The first of two, without the second: a process for each would be slow to start. Sums are those of one."""
     torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'meet'}", rank=0, world_size=1)
-    try:
-        assert World(0, 2).sum(1, 2.5) == [1, 2.5]
-        wrapped = World(0, 2).wrap(nn.Linear(1, 1))
-        assert isinstance(wrapped, nn.parallel.DistributedDataParallel)
-        with no_sync(wrapped, wait=True):
-            assert not wrapped.require_backward_grad_sync
-        with no_sync(wrapped, wait=False):
-            assert wrapped.require_backward_grad_sync
-    finally:
-        torch.distributed.destroy_process_group()
+    yield World(0, 2)
+    torch.distributed.destroy_process_group()
+
+
+def test_the_first_of_two_adds_up_in_full_precision(two):
+    assert two.sum(1, 2.5, 1e9 + 0.25) == [1, 2.5, 1e9 + 0.25]
+
+
+def test_gradients_travel_with_the_last_batch_of_a_step_and_count_for_each_token_of_all_processes(two, tmp_path):
+    """PyTorch takes the mean over the processes, so each of two counts double."""
+    pairs = [([4, 5, 2], [1, 6, 7, 2]), ([4, 2], [1, 6, 2]), ([8, 2], [1, 9, 2]), ([5, 2], [1, 9, 8, 2])]
+    model, options = Transformer(TINY).double(), Options(steps=1, accumulate=2, smoothing=0.0)
+    t, travels = Trainer(model, options, pairs, pairs, tmp_path, world=two), []
+    t.objective.register_forward_pre_hook(lambda module, given: travels.append(module.require_backward_grad_sync))
+    group = [tensors(pairs[:2]), tensors(pairs[2:])]
+    loss, _, n_tokens = t.gradients(group)
+    assert travels == [False, True]
+    assert n_tokens == 10
+    found = {name: p.grad.clone() for name, p in model.named_parameters()}
+    model.zero_grad()
+    summed = sum(NextToken(model, 0.0)(*batch)[0] for batch in group)
+    (2 * summed / n_tokens).backward()
+    assert loss == pytest.approx(summed.item() / n_tokens)
+    for name, p in model.named_parameters():
+        torch.testing.assert_close(found[name], p.grad, rtol=0, atol=1e-12)
+
+
+def test_the_module_of_several_waits_only_when_it_is_told_to(two):
+    wrapped = two.wrap(nn.Linear(1, 1))
+    assert isinstance(wrapped, nn.parallel.DistributedDataParallel)
+    for wait in (True, False):
+        with no_sync(wrapped, wait):
+            assert wrapped.require_backward_grad_sync is not wait
