@@ -26,6 +26,16 @@ def test_the_log_keeps_numbers_and_words_and_forgets_what_was_not_saved(tmp_path
     assert in_words(EpochMean(7, 5, 1.0)) == "step 7, mean of 5 epochs: validation loss 1.0000"
 
 
+def test_the_bar_tells_the_tokens_of_a_second_since_it_last_did(tmp_path, monkeypatch):
+    clock = iter([100.0, 101.0, 102.0, 103.0, 107.0])
+    monkeypatch.setattr("tested_transformer.training.log.time.monotonic", lambda: next(clock))
+    log, told = RunLog(tmp_path, every=2), []
+    monkeypatch.setattr(log.bar, "set_postfix_str", told.append)
+    for step, tokens in ((1, 10), (2, 30), (3, 2), (4, 48)):
+        log(Step(step, 0, 1.0, 0.5, tokens, 0.1, 1.0))
+    assert told == ["loss 1.000, 20 tokens/s", "loss 1.000, 10 tokens/s"]
+
+
 def test_curves_hold_training_and_validation_apart(monkeypatch):
     drawn = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **kwargs: drawn.append(figure))

@@ -1,6 +1,7 @@
 """The training loop: every token counts once and the same, and a run that stopped goes on as if it had not."""
 
 import copy
+import signal
 
 import numpy as np
 import pytest
@@ -273,6 +274,18 @@ def test_who_asks_to_stop_gets_a_saved_run_that_goes_on(tmp_path):
     assert_same(state(tmp_path / "whole"), state(tmp_path / "parts"))
 
 
+def test_ctrl_c_lets_the_step_end_and_saves(tmp_path):
+    def interrupted(event):
+        if event.step == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    first = trainer(tmp_path, report=interrupted)
+    assert first.run().step == 3
+    second = trainer(tmp_path)
+    second.resume()
+    assert second.progress.step == 3
+
+
 def test_saving_happens_every_few_steps_and_at_the_end(tmp_path):
     t, saved = trainer(tmp_path), []
     t.save = lambda: saved.append(t.progress.step)
@@ -365,7 +378,9 @@ def test_the_mean_of_the_last_epochs_is_tried_and_old_ones_go(tmp_path):
     name = "encoder.layers.0.feed_forward.w_1.weight"
     torch.testing.assert_close(loaded.state_dict()[name], (two[name] + three[name]) / 2)
     t.progress.best = 0.0
+    checkpoint.save(tmp_path, t.model)
     assert not t.try_mean()
+    assert_same(checkpoint.load(tmp_path)[0].state_dict(), t.model.state_dict())
 
 
 def test_half_precision_without_a_gpu_is_refused(tmp_path):

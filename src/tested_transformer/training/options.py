@@ -67,11 +67,10 @@ class Options:
         return free - {"steps"} if self.cooldown else free
 
     def rate(self, step: int, d_model: int) -> float:
-        """The learning rate of a step, which counts from 1."""
+        """The learning rate of a step, which counts from 1 to steps."""
         scale = self.rate_scale
         if self.cooldown:
-            left = ramp(step, self.steps, rise=0, fall=self.cooldown + 1)
-            scale *= max(left, 0.0)
+            scale *= ramp(step, self.steps, rise=0, fall=self.cooldown + 1)
         return scale * rate(step, d_model, self.warmup)
 
     def reached(self, step: int, epoch: int, minutes: float, waited: int) -> bool:
