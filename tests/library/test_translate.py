@@ -9,7 +9,8 @@ import pytest
 import torch
 from helpers import unchecked
 
-from tested_transformer.__main__ import main
+from tested_transformer.__main__ import main, parser
+from tested_transformer.command.arguments import load_translator
 from tested_transformer.command.evaluate import scores
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.config import Config
@@ -212,6 +213,15 @@ def test_the_page_of_attention_has_every_sentence(tmp_path, capsys):
     assert page.count("<h2>") == 2
     assert "Ich trinke Tee." in page
     assert "Hilft mir der Freund?" in page
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
+def test_a_command_searches_as_it_was_told(command):
+    given = parser().parse_args([command, "--beam", "3", "--alpha", "0.25", "--device", "cpu"])
+    found = load_translator(given)
+    assert (found.width, found.alpha, found.model.embedding.weight.device.type) == (3, 0.25, "cpu")
+    as_a_rule = load_translator(parser().parse_args([command]))
+    assert (as_a_rule.width, as_a_rule.alpha) == (4, 0.6)
 
 
 def test_scores_are_those_of_sacrebleu_with_its_signature():
