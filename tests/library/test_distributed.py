@@ -72,3 +72,79 @@ def test_the_module_of_several_waits_only_when_it_is_told_to(two):
     for wait in (True, False):
         with no_sync(wrapped, wait):
             assert wrapped.require_backward_grad_sync is not wait
+
+
+class Echo(World):
+    """A process whose only companion does exactly the same: every sum is twice its own."""
+
+    def sum(self, *numbers):
+        return [2 * number for number in numbers]
+
+
+PAIRS = [([4, 5, 2], [1, 6, 7, 2]), ([4, 2], [1, 6, 2]), ([8, 2], [1, 9, 2]), ([5, 2], [1, 9, 8, 2])]
+
+
+def run(folder, world, **options):
+    torch.manual_seed(0)
+    seen = []
+    folder.mkdir()
+    how = Options(**{"steps": 2, "batch_tokens": 8, "warmup": 4} | options)
+    t = Trainer(Transformer(TINY.replace(dropout=0.2)), how, PAIRS, PAIRS, folder, world=world, report=seen.append)
+    t.run()
+    return t, seen
+
+
+def test_losses_are_those_of_all_tokens_of_all_processes(tmp_path):
+    _, alone = run(tmp_path / "alone", World())
+    t, both = run(tmp_path / "both", Echo())
+    assert [type(event) for event in both] == [type(event) for event in alone]
+    first, with_company = alone[0], both[0]
+    assert with_company.tokens == 2 * first.tokens
+    assert with_company.loss == pytest.approx(first.loss)
+    assert with_company.accuracy == first.accuracy
+    weights = t.model.state_dict()
+    t.world = World()
+    loss, accuracy = t.validate(weights)
+    t.world = Echo()
+    assert t.validate(weights) == (pytest.approx(loss), accuracy)
+
+
+def test_who_asks_to_stop_stops_all_processes(tmp_path):
+    class Stopped(World):
+        def sum(self, *numbers):
+            return [number + 1 for number in numbers]  # another one asked
+
+    t, _ = run(tmp_path / "run", Stopped())
+    assert t.progress.step == 0
+
+
+class Second(World):
+    """The second of two, whose companion has nothing to add."""
+
+    def sum(self, *numbers):
+        return list(numbers)
+
+    def wrap(self, module):
+        return module
+
+
+def test_only_rank_0_writes_and_each_rank_drops_out_other_numbers(tmp_path, monkeypatch):
+    seeds = []
+    monkeypatch.setattr("tested_transformer.training.train.seed_of", lambda *numbers: seeds.append(numbers) or 0)
+    for world in (World(), Second(1, 2)):
+        t, _ = run(tmp_path / str(world.rank), world, steps=None, epochs=1, keep=1)
+        assert t.progress.kept
+        assert {rank for *_, rank in seeds} == {world.rank}
+        seeds.clear()
+    assert list((tmp_path / "1").iterdir()) == []
+    assert sorted(path.suffix for path in (tmp_path / "0").iterdir()) == [".json", *3 * [".safetensors"]]
+
+
+def test_each_process_of_a_machine_gets_a_gpu_of_its_own(monkeypatch):
+    asked = []
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    choose = lambda name, local_rank: asked.append((name, local_rank)) or torch.device("cpu")  # noqa: E731
+    monkeypatch.setattr("tested_transformer.training.distributed.choose_device", choose)
+    with join("cuda"):
+        assert asked == [("cuda", 3)]

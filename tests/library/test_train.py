@@ -358,6 +358,22 @@ def test_the_best_model_is_kept_and_a_worse_one_is_not(tmp_path):
     assert_same(best.state_dict(), after.state_dict())
 
 
+def test_the_model_that_is_kept_has_the_moving_average_and_one_without_it_its_own_weights(tmp_path):
+    for ema in (0.5, 0.0):
+        t = trainer(tmp_path / str(ema), Options(steps=3, batch_tokens=30, ema=ema))
+        t.run()
+        kept, own = checkpoint.load(tmp_path / str(ema))[0].state_dict(), t.model.state_dict()
+        assert_same(kept, t.ema.weights if ema else own)
+        assert torch.equal(kept["embedding.weight"], own["embedding.weight"]) is not bool(ema)
+
+
+def test_patience_counts_from_the_best(tmp_path, monkeypatch):
+    losses = iter([3.0, 4.0, 2.0, 2.5, 2.0, 9.0])
+    t = trainer(tmp_path, Options(patience=2, batch_tokens=60))
+    monkeypatch.setattr(t, "validate", lambda weights: (next(losses), 0.5))
+    assert t.run().epoch == 5, "4.0 is one, 2.0 begins anew, as good as the best is no better"
+
+
 def test_validation_sees_the_average_and_leaves_the_model_alone(tmp_path):
     t = trainer(tmp_path)
     before = {name: tensor.clone() for name, tensor in t.model.state_dict().items()}
