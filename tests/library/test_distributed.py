@@ -96,17 +96,25 @@ def run(folder, world, **options):
 
 def test_losses_are_those_of_all_tokens_of_all_processes(tmp_path):
     _, alone = run(tmp_path / "alone", World())
-    t, both = run(tmp_path / "both", Echo())
+    _, both = run(tmp_path / "both", Echo())
     assert [type(event) for event in both] == [type(event) for event in alone]
     first, with_company = alone[0], both[0]
     assert with_company.tokens == 2 * first.tokens
     assert with_company.loss == pytest.approx(first.loss)
     assert with_company.accuracy == first.accuracy
-    weights = t.model.state_dict()
-    t.world = World()
-    loss, accuracy = t.validate(weights)
-    t.world = Echo()
-    assert t.validate(weights) == (pytest.approx(loss), accuracy)
+
+
+def test_a_validation_counts_what_other_processes_found(tmp_path):
+    class Loaded(World):
+        def sum(self, *numbers):
+            return [number + 100 for number in numbers]  # of another one: 100 tokens, all right, a loss of 1 each
+
+    t, _ = run(tmp_path / "run", World())
+    loss, accuracy = t.validate(t.model.state_dict())
+    n_tokens = sum(len(target) - 1 for _, target in PAIRS)
+    t.world = Loaded()
+    found = (loss * n_tokens + 100) / (n_tokens + 100), (accuracy * n_tokens + 100) / (n_tokens + 100)
+    assert t.validate(t.model.state_dict()) == pytest.approx(found)
 
 
 def test_who_asks_to_stop_stops_all_processes(tmp_path):
