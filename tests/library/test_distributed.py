@@ -43,8 +43,9 @@ def two(tmp_path):
     torch.distributed.destroy_process_group()
 
 
-def test_the_first_of_two_adds_up_in_full_precision(two):
-    assert two.sum(1, 2.5, 1e9 + 0.25) == [1, 2.5, 1e9 + 0.25]
+def test_sums_are_over_all_processes_and_in_full_precision(two, monkeypatch):
+    monkeypatch.setattr(torch.distributed, "all_reduce", lambda total: total.mul_(2))  # the other has as much
+    assert two.sum(1, 2.5, 1e9 + 0.25) == [2, 5, 2e9 + 0.5]
 
 
 def test_gradients_travel_with_the_last_batch_of_a_step_and_count_for_each_token_of_all_processes(two, tmp_path):

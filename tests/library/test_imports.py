@@ -1,5 +1,7 @@
 """No module imports from a higher floor, and none from a later chapter."""
 
+import re
+
 import guards
 import import_map
 import pytest
@@ -58,7 +60,8 @@ def test_a_module_imports_nothing_from_above_or_ahead(path):
 
 @pytest.mark.parametrize("path", sorted(BOOK.glob("*.ipynb")), ids=lambda path: path.name)
 def test_a_chapter_uses_nothing_of_a_later_one(path):
-    code = [cell["source"] for cell in guards.cells(path) if cell["cell_type"] == "code" and "%" not in cell["source"]]
+    code = [cell["source"] for cell in guards.cells(path) if cell["cell_type"] == "code"]
+    code = [re.sub(r"^(\s*)%.*", r"\1pass", source, flags=re.M) for source in code]
     if path.stem not in ("errata", "paper"):  # they look back on all of it
         assert looks_ahead(path.stem, "\n".join(code), chapter) == []
 

@@ -71,3 +71,15 @@ def test_a_line_of_metrics_that_is_no_event_is_named_and_nothing_is_lost(tmp_pat
     with pytest.raises(ValueError, match=r"metrics\.jsonl, line 1 is no event"):
         RunLog(tmp_path)
     assert (tmp_path / "metrics.jsonl").read_text() == lines
+
+
+def test_empty_lines_are_passed_over_and_only_a_line_without_its_end_is_torn(tmp_path):
+    path, good = tmp_path / "metrics.jsonl", '{"event": "epoch mean", "step": 1, "epochs": 2, "loss": 1.0}'
+    path.write_text(f"\n{good}\n\n{good[:30]}")
+    assert read_metrics(tmp_path) == [EpochMean(1, 2, 1.0)]
+    path.write_text(f"{good}\n{good[:30]}\n")
+    with pytest.raises(ValueError, match=r"line 2 is no event: .*; take it out"):
+        read_metrics(tmp_path)
+    path.write_bytes(b"\xff\n")
+    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 1 is no event"):
+        read_metrics(tmp_path)

@@ -1,6 +1,5 @@
 """Ctrl-C during training: once is a request, twice is an order."""
 
-import os
 import signal
 import threading
 
@@ -13,16 +12,20 @@ from tested_transformer.training.signals import on_interrupt
 def test_the_first_signal_asks_and_the_second_stops(number):
     asked, before = [], signal.getsignal(number)
 
+    def ask():
+        asked.append(number)
+        return asked == [number]
+
     def interrupted():
-        with on_interrupt(lambda: asked.append(number)):
-            os.kill(os.getpid(), number)
+        with on_interrupt(ask):
+            signal.raise_signal(number)
             asked.append("still here")
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
             asked.append("not here")
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert asked == [number, "still here"]
+    assert asked == [number, "still here", number]
     assert signal.getsignal(number) is before, "afterwards all is as it was"
 
 

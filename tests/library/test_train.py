@@ -1,6 +1,7 @@
 """The training loop: every token counts once and the same, and a run that stopped goes on as if it had not."""
 
 import copy
+import itertools
 import signal
 
 import numpy as np
@@ -212,6 +213,45 @@ def test_a_state_that_lacks_something_is_refused_before_anything_changes(tmp_pat
     assert second.progress.step == 0
 
 
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda tensors, told: told.clear(), "holds no state of a run: it lacks options"),
+        (lambda tensors, told: told["progress"].update(more=1), "holds no progress of a run: .*more"),
+        (lambda tensors, told: tensors.update({"ema.w": torch.zeros(1)}), r"holds ema\.w, which is not of this run"),
+        (
+            lambda tensors, told: tensors.update({"ema.embedding.weight": torch.zeros(1)}),
+            r"ema\.embedding\.weight has shape \(1,\), not \(16, 16\)",
+        ),
+        (
+            lambda tensors, told: tensors.update({"adam.exp_avg.embedding.weight": torch.zeros(2, 3)}),
+            r"adam\.exp_avg\.embedding\.weight has shape \(2, 3\), not \(16, 16\)",
+        ),
+        (lambda tensors, told: told["options"].update(ema=0.5), "was trained with another ema: 0.5, now 0.999"),
+    ],
+)
+def test_a_damaged_state_is_refused_in_words_before_anything_changes(tmp_path, damage, message):
+    trainer(tmp_path).run()
+    path = tmp_path / "last.safetensors"
+    tensors, told = checkpoint.read_tensors(path)
+    damage(tensors, told)
+    checkpoint.write_tensors(path, tensors, told)
+    second = trainer(tmp_path)
+    before = {name: t.clone() for name, t in second.model.state_dict().items()}
+    with pytest.raises(ValueError, match=rf"last\.safetensors.*{message}"):
+        second.resume()
+    assert_same(second.model.state_dict(), before)
+    assert second.progress.step == 0
+
+
+def test_a_run_that_was_stopped_can_be_run_on(tmp_path):
+    t = trainer(tmp_path, report=lambda event: event.step == 2 and t.stop())
+    assert t.run().step == 2
+    t.report = lambda event: None
+    assert t.run().step == 9
+    assert [t.stop(), t.stop()] == [True, False], "the second time it is an order"
+
+
 def test_a_state_without_anything_of_adam_is_refused(tmp_path):
     trainer(tmp_path).run()
     path = tmp_path / "last.safetensors"
@@ -287,13 +327,13 @@ def test_ctrl_c_lets_the_step_end_and_saves(tmp_path):
 
 
 def test_saving_happens_every_few_steps_and_at_the_end(tmp_path):
-    t, saved = trainer(tmp_path), []
+    told, saved = [], []
+    t = trainer(tmp_path, report=lambda event: told.append(event.epoch))
     t.save = lambda: saved.append(t.progress.step)
     t.keep_best = lambda: True
     t.run()
-    epochs = [s for s in saved if s not in (4, 8, 9)]
-    assert {4, 8, 9} <= set(saved)
-    assert len(epochs) <= 3
+    ends = [n for n, (now, after) in enumerate(itertools.pairwise(told), start=1) if after > now]
+    assert sorted(saved) == sorted([4, 8, *ends, 9]), "every four steps, at the end of each epoch, and at the end"
 
 
 def test_dropout_differs_from_step_to_step_and_batch_to_batch():

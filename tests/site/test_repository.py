@@ -3,11 +3,11 @@
 import ast
 import importlib.metadata
 import importlib.resources
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 
 import pytest
@@ -144,7 +144,7 @@ def test_the_pinned_versions_lie_in_the_ranges():
     pins = {name.lower().replace("_", "-"): version for name, version in pins.items()}
     extras = PROJECT["optional-dependencies"]
     for wanted in [*PROJECT["dependencies"], *(each for extra in extras.values() for each in extra)]:
-        name, lowest = re.match(r"([\w.-]+)>=([\d.]+)", wanted).groups()
+        name, lowest = re.match(r"([\w.-]+)[>=]=([\d.]+)", wanted).groups()
         assert numbers(pins[name]) >= numbers(lowest), wanted
 
 
@@ -171,7 +171,7 @@ def steps(job):
 
 def test_an_auditor_of_workflows_finds_nothing():
     """Actions pinned by commit, rights no wider than needed, no token left behind, no cache where something is made."""
-    zizmor = shutil.which("zizmor", path=str(pathlib.Path(sys.executable).parent))
+    zizmor = shutil.which("zizmor", path=sysconfig.get_path("scripts"))
     how = ["--offline", "--no-progress", "--persona=pedantic", "--strict-collection"]
     found = subprocess.run([zizmor, *how, ROOT / ".github"], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout
@@ -183,6 +183,29 @@ def test_a_workflow_ends_in_time_and_waits_for_none_that_waits_for_it(path):
     assert all("uses" in job or job["timeout-minutes"] <= 40 for job in workflow["jobs"].values())
     groups = [yaml.safe_load(other.read_text(encoding="utf-8"))["concurrency"]["group"] for other in WORKFLOWS]
     assert groups.count(workflow["concurrency"]["group"]) == 1
+
+
+@workflows
+def test_a_workflow_may_only_read_but_for_what_is_named_here(path):
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    more = {
+        ("publish.yml", "publish"): {"pages": "write", "id-token": "write"},
+        ("release.yml", "book"): {"contents": "write"},
+    }
+    assert workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        assert job.get("permissions") == more.get((path.name, name))
+        assert "env" not in job, "a token would be seen by every step"
+        for step in job.get("steps", []):
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
+    for line in re.findall(r"uses: (\S+@.*)", path.read_text(encoding="utf-8")):
+        assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
+
+
+def unconditional(steps):
+    """Steps that can neither be left out nor fail unnoticed."""
+    return not any({"if", "continue-on-error"} & step.keys() for step in steps)
 
 
 def test_an_action_has_the_same_commit_everywhere():
@@ -197,9 +220,9 @@ def test_nothing_is_published_that_was_not_tested():
     done = steps(jobs("test.yml")["pinned"])
     tried = [done.index(f"make {what}") for what in ("test", "book", "browser")]
     assert max(tried) < done.index("actions/upload-pages-artifact")
-    assert not any(
-        "if" in step or "continue-on-error" in step for step in jobs("test.yml")["pinned"]["steps"][: max(tried) + 1]
-    )
+    pinned = jobs("test.yml")["pinned"]
+    assert unconditional([*pinned["steps"][: max(tried) + 1], pinned, publish["test"]])
+    assert publish["publish"]["if"] == "github.ref == 'refs/heads/main'", "which asks for success, too"
 
 
 def test_nothing_is_released_that_was_not_tested():
@@ -207,9 +230,9 @@ def test_nothing_is_released_that_was_not_tested():
     done = steps(job)
     (upload,) = (n for n, step in enumerate(done) if step.startswith("gh release upload"))
     assert max(done.index(f"make {what}") for what in ("test", "zip", "pdf")) < upload
-    assert [n for n, step in enumerate(job["steps"]) if "secrets." in str(step) or "github.token" in str(step)] == [
-        upload
-    ]
+    assert unconditional([*job["steps"], job])
+    secret = [n for n, step in enumerate(job["steps"]) if re.search(r"secrets\.|github\.token", str(step))]
+    assert secret == [upload], "the token goes to the one step that needs it"
 
 
 def test_the_lowest_versions_are_those_of_the_package():
@@ -260,7 +283,8 @@ def imported(*paths):
 def code_of(path):
     if path.suffix == ".py":
         return path.read_text(encoding="utf-8")
-    return "\n".join(c["source"] for c in cells(path) if c["cell_type"] == "code" and "%" not in c["source"][:400])
+    code = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "code")
+    return re.sub(r"^(\s*)%.*", r"\1pass", code, flags=re.M)
 
 
 def lacking(names, distributions):
@@ -269,13 +293,25 @@ def lacking(names, distributions):
     return {name for name in names if not {canonicalize_name(d) for d in where.get(name, [])} & distributions}
 
 
+def extras_installed(path):
+    """The extras with which the jobs of a workflow install the package."""
+    for line in re.findall(r"pip install (.+)", path.read_text(encoding="utf-8")):
+        found = re.search(r"(?:^|[\s'\"])\.(?:\[([\w,]+)\])?(?:['\"\s]|$)", line)
+        assert found, f"{path.name}: pip install {line}: the package and its extras"
+        yield (found[1] or "").split(",")
+
+
+def test_other_versions_are_tried_by_two_workflows():
+    assert {path.name for path in WORKFLOWS if list(extras_installed(path))} == {"test.yml", "weekly.yml"}
+
+
 @workflows
 def test_a_job_that_installs_the_package_by_its_extras_has_what_the_tests_import(path):
     tests = [p for p in (ROOT / "tests").rglob("*.py") if "browser" not in p.parts]
     helpers = [*(ROOT / "tools").glob("*.py"), *(ROOT / "book" / "_ext").glob("*.py"), ROOT / "conftest.py"]
     helpers = [p for p in helpers if p.stem != "pdf"]  # which says itself what it needs
-    for extras in re.findall(r'pip install "\.\[([\w,]+)\]"', path.read_text(encoding="utf-8")):
-        assert lacking(imported(*tests, *helpers), brought(*asked(*extras.split(",")))) == set()
+    for extras in extras_installed(path):
+        assert lacking(imported(*tests, *helpers), brought(*asked(*extras))) == set()
 
 
 def test_only_the_tests_of_the_site_need_the_builder_of_the_pages():
@@ -293,12 +329,31 @@ def test_the_chapters_and_their_room_need_the_extra_named_after_them_and_the_lib
     assert lacking(imported(*library), brought(*asked())) == {"matplotlib", "sacrebleu"}, "each in one function"
 
 
+BLOCKED = """
+import importlib, pkgutil, sys
+for name in ("matplotlib", "sacrebleu", "IPython"):
+    sys.modules[name] = None
+import tested_transformer
+for found in pkgutil.walk_packages(tested_transformer.__path__, "tested_transformer."):
+    if not found.name.startswith("tested_transformer.book.draw"):
+        importlib.import_module(found.name)
+try:
+    import tested_transformer.book.draw
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+def test_every_module_but_the_figures_can_be_imported_without_the_extra_and_they_say_what_they_need():
+    said = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "the figures need matplotlib: pip install 'tested-transformer[chapters]'"
+
+
 def test_who_runs_the_chapters_elsewhere_gets_the_extra():
     assert "-e .[chapters]" in (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8").splitlines()
     assert 'pip install ".[chapters]"' in README
     for path in WORKFLOWS:
-        for extras in re.findall(r'pip install "\.\[([\w,]+)\]"', path.read_text(encoding="utf-8")):
-            assert "chapters" in extras.split(","), path.name
+        assert all("chapters" in extras for extras in extras_installed(path)), path.name
 
 
 def test_a_missing_distribution_is_noticed():

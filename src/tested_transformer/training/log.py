@@ -69,16 +69,19 @@ class RunLog:
 
 
 def read_metrics(folder: Path) -> list[Event]:
-    """The events in metrics.jsonl; the last line may be torn, and is then left out."""
+    """The events in metrics.jsonl. What stands behind the last newline is left out:
+
+    a line that was torn when the run was killed.
+    """
     path, events = folder / METRICS, []
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    for number, line in enumerate(lines, start=1):
+    whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    for number, line in enumerate(whole, start=1):
         try:
-            events.append(from_dict(json.loads(line)))
+            events += [from_dict(json.loads(line))] if line.strip() else []
         except (KeyError, TypeError, ValueError):
-            if number < len(lines):
-                found = f"line {number} is no event: {line[:40]!r}"
-                raise ValueError(f"{path}, {found}") from None
+            found = f"line {number} is no event: {line[:40].decode(errors='replace')!r}"
+            rule = "take it out, or the file: the run goes on without it"
+            raise ValueError(f"{path}, {found}; {rule}") from None
     return events
 
 

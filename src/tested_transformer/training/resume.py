@@ -61,9 +61,9 @@ class State:
     def load(self, path: Path) -> None:
         """Take over what `save` wrote. A ValueError comes before anything changes."""
         tensors, told = checkpoint.read_tensors(path)
-        self.check(path, tensors, told)
+        progress = self.check(path, tensors, told)
         checkpoint.load_weights(self.model, part(tensors, "model"), path)
-        vars(self.progress).update(vars(Progress(**told["progress"])))
+        vars(self.progress).update(vars(progress))
         if self.ema:
             for name, tensor in part(tensors, "ema").items():
                 self.ema.weights[name].copy_(tensor)
@@ -75,27 +75,43 @@ class State:
 
     def check(
         self, path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any]
-    ) -> None:
-        """A run only goes on with what it began with, and with all of it."""
-        needed = {f"model.{name}" for name in self.model.state_dict()}
-        if self.ema:
-            needed |= {f"ema.{name}" for name in self.ema.weights}
-        for name, _ in self.model.named_parameters():
-            entries = {f"adam.{key}.{name}" for key in ADAM}
-            needed |= entries if entries & tensors.keys() else set()
-        remembered = any(name.startswith("adam.") for name in tensors)
-        if told["progress"]["step"] and not remembered:
-            raise ValueError(f"{path} lacks everything that Adam remembers")
-        if lacking := sorted(needed - tensors.keys()):
-            raise ValueError(f"{path} lacks {lacking[0]} and {len(lacking) - 1} more")
-        if told.get("pairs") != self.pairs:
-            found = f"{told.get('pairs')}, now {self.pairs}"
+    ) -> Progress:
+        """How far the run was. It goes on only with what it began with, and all of it."""
+        if lacking := sorted({"progress", "options", "pairs"} - told.keys()):
+            raise ValueError(f"{path} holds no state of a run: it lacks {lacking[0]}")
+        if told["pairs"] != self.pairs:
+            found = f"{told['pairs']}, now {self.pairs}"
             raise ValueError(f"{path} was trained with other pairs: {found}")
         began, ours = told["options"], asdict(self.options)
         for name in sorted(ours.keys() - self.options.changeable()):
             if began.get(name) != ours[name]:
                 found = f"{began.get(name)!r}, now {ours[name]!r}"
                 raise ValueError(f"{path} was trained with another {name}: {found}")
+        try:
+            progress = Progress(**told["progress"])
+        except TypeError as error:
+            raise ValueError(f"{path} holds no progress of a run: {error}") from None
+        self.check_tensors(path, tensors)
+        if progress.step and not any(name.startswith("adam.") for name in tensors):
+            raise ValueError(f"{path} lacks everything that Adam remembers")
+        return progress
+
+    def check_tensors(self, path: Path, tensors: Mapping[str, Tensor]) -> None:
+        """Every tensor is there, has its shape, and no other is there."""
+        needed = {f"model.{n}": t.shape for n, t in self.model.state_dict().items()}
+        if self.ema:
+            needed |= {f"ema.{n}": t.shape for n, t in self.ema.weights.items()}
+        for name, p in self.model.named_parameters():
+            entries = {f"adam.{k}.{name}": p.shape if k != "step" else () for k in ADAM}
+            needed |= entries if entries.keys() & tensors.keys() else {}
+        if lacking := sorted(needed.keys() - tensors.keys()):
+            raise ValueError(f"{path} lacks {lacking[0]} and {len(lacking) - 1} more")
+        if foreign := sorted(tensors.keys() - needed.keys()):
+            raise ValueError(f"{path} holds {foreign[0]}, which is not of this run")
+        for name, shape in needed.items():
+            if tensors[name].shape != shape:
+                found = f"shape {tuple(tensors[name].shape)}, not {tuple(shape)}"
+                raise ValueError(f"{path}: {name} has {found}")
 
 
 def fingerprint(pairs: Sequence[Pair]) -> str:

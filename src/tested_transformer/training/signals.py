@@ -7,16 +7,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def on_interrupt(ask: Callable[[], None]) -> Iterator[None]:
-    """Call ask in place of stopping at once; a second signal raises KeyboardInterrupt."""
-    asked = False
+def on_interrupt(ask: Callable[[], bool]) -> Iterator[None]:
+    """Call ask in place of stopping; if that says False, raise KeyboardInterrupt."""
 
     def handle(number: int, frame: object) -> None:
-        nonlocal asked
-        if asked:
+        if not ask():
             raise KeyboardInterrupt
-        asked = True
-        ask()
 
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread hears signals

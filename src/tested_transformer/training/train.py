@@ -58,7 +58,7 @@ class Trainer:
 
     def run(self) -> Progress:
         """Train until a limit of the options is reached, or somebody asks to stop."""
-        o, p = self.options, self.progress
+        o, p, self.asked_to_stop = self.options, self.progress, False
         self.started = time.monotonic() - p.seconds
         with on_interrupt(self.stop):
             while not self.finished():
@@ -186,9 +186,10 @@ class Trainer:
         """Go on from last.safetensors, as if the run had never stopped."""
         self.state().load(self.folder / STATE)
 
-    def stop(self) -> None:
-        """Ask the run to end after the step that it is at."""
-        self.asked_to_stop = True
+    def stop(self) -> bool:
+        """Ask the run to end after the step that it is at; False if that was asked before."""
+        first, self.asked_to_stop = not self.asked_to_stop, True
+        return first
 
     def finished(self) -> bool:
         """Whether a limit is reached, for one process and so for all."""

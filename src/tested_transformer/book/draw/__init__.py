@@ -1,5 +1,12 @@
 """Every figure of the book. A drawing takes arrays and returns a picture; it computes nothing."""
 
+try:
+    import matplotlib as matplotlib
+except ModuleNotFoundError:
+    needed = "matplotlib: pip install 'tested-transformer[chapters]'"
+    error = f"the figures need {needed}"
+    raise ModuleNotFoundError(error, name="matplotlib") from None
+
 from tested_transformer.book.draw import adam as adam
 from tested_transformer.book.draw import addnorm as addnorm
 from tested_transformer.book.draw import attention as attention
