@@ -3,6 +3,7 @@
 import inspect
 import pathlib
 import pkgutil
+import re
 
 import guards
 import notebooks
@@ -97,9 +98,10 @@ def test_a_class_is_shown_whole_or_by_all_its_public_methods():
 def test_every_drawing_and_helper_is_used_in_a_chapter():
     code = "\n".join(cell["source"] for path in CHAPTERS for cell in guards.cells(path) if cell["cell_type"] == "code")
     wanted = [n for n in public(tested_transformer) if n.split(".")[1] == "book"]
-    draw = ROOT / "src" / "tested_transformer" / "book" / "draw"
-    code += "\n".join(path.read_text(encoding="utf-8") for path in draw.glob("*.py"))  # what figures are made of
-    helpers = {"Shown", "Report", "Printed"}  # what others return
+    room = ROOT / "src" / "tested_transformer" / "book"
+    for path in [room / "walk.py", *(room / "draw").glob("*.py")]:  # what figures are made of
+        code += re.sub(r"^ *(def|class) \w+", "", path.read_text(encoding="utf-8"), flags=re.M)
+    helpers = {"Shown", "Report", "Printed", "styled"}  # what others return, and the decorator of all figures
     assert [
         name for name in wanted if (last := name.rpartition(".")[2]) not in helpers and f"{last}(" not in code
     ] == []
