@@ -69,9 +69,9 @@ class RunLog:
 
 
 def read_metrics(folder: Path) -> list[Event]:
-    """The events in metrics.jsonl. What stands behind the last newline is left out:
+    """The events in metrics.jsonl.
 
-    a line that was torn when the run was killed.
+    A line without its newline was torn when the run was killed, and is left out.
     """
     path, events = folder / METRICS, []
     whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
