@@ -12,8 +12,11 @@ import pytest
 from helpers import normal
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
+from matplotlib.patches import FancyArrowPatch
 
 from tested_transformer.book import draw
+from tested_transformer.book.draw import flow
+from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.picture import (
     FAINT,
     INK,
@@ -358,3 +361,14 @@ def test_bars_carry_the_number_of_their_sentences():
     assert [bar.get_height() for bar in axes.patches] == [30, 20]
     assert labels(axes.get_xticklabels()) == ["1 to 5", "from 6"]
     assert [text.get_text() for text in axes.texts] == ["11 sentences", "7 sentences"]
+
+
+def test_a_link_leads_from_below_the_middle_of_a_box_to_its_part_of_the_next_one():
+    figure = pic.Picture(figsize=(4, 4))
+    start, end = figure.add_axes((0.1, 0.7, 0.4, 0.2)), figure.add_axes((0.5, 0.1, 0.4, 0.2))
+    flow.link(start, end, "red", gap=0.05, at=0.25)
+    (arrow,) = [a for a in figure.artists if isinstance(a, FancyArrowPatch)]
+    tail, head = arrow._posA_posB
+    assert tail == pytest.approx((0.3, 0.65))
+    assert head == pytest.approx((0.6, 0.332))
+    assert to_rgb(arrow.get_edgecolor()) == to_rgb("red")
