@@ -1,6 +1,7 @@
 """The command line: python -m tested_transformer train | translate | evaluate."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -8,12 +9,29 @@ from tested_transformer.command import evaluate, train, translate
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 if all went well, 1 after an error told in words."""
+    """Run one command; 0 if all went well, 1 after an error told in words.
+
+    130 if it was interrupted, and 141 if nobody reads what it writes any more: the
+    numbers that shells give for these.
+    """
     given = parser().parse_args(arguments)
     try:
         given.command(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest
+        return 141
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     except (OSError, ValueError, TypeError, FloatingPointError) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 1
+    except (MemoryError, RuntimeError) as error:
+        if "memory" not in f"{type(error).__name__} {error}".lower():
+            raise
+        told = "there is not enough memory: try a narrower beam or smaller batches"
+        print(f"error: {told} ({str(error)[:200]})", file=sys.stderr)
         return 1
     return 0
 

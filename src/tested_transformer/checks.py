@@ -6,7 +6,7 @@ from typing import Any
 def at_least(least: int, **values: float) -> None:
     """Refuse values below least: `at_least(1, d_model=d_model)`."""
     for name, value in values.items():
-        if value < least:
+        if not value >= least:  # NaN is not
             raise ValueError(f"{name} ({value}) must be at least {least}")
 
 
@@ -22,6 +22,13 @@ def share(**values: float) -> None:
     for name, value in values.items():
         if not 0 <= value < 1:
             raise ValueError(f"{name} ({value}) must be at least 0 and below 1")
+
+
+def number(**values: object) -> None:
+    """Refuse what is neither int nor float. True and False are none here."""
+    for name, value in values.items():
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise TypeError(f"{name} ({value!r}) must be a number")
 
 
 def whole(**values: object) -> None:

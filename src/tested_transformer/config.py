@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from tested_transformer.checks import at_least, positive, share, whole
+from tested_transformer.checks import at_least, number, positive, share, whole
 
 
 class SpecialIds(NamedTuple):
@@ -56,8 +56,7 @@ class Config:
             if not isinstance(getattr(self, name), bool):
                 value = getattr(self, name)
                 raise TypeError(f"{name} ({value!r}) must be True or False")
-        for name in ("dropout", "norm_eps"):
-            _require_number(name, getattr(self, name))
+        number(dropout=self.dropout, norm_eps=self.norm_eps)
         share(dropout=self.dropout)
         positive(norm_eps=self.norm_eps)
         rule = f"activation ({self.activation!r}) must be 'relu' or 'gelu'"
@@ -108,11 +107,6 @@ class Config:
 def _require(holds: bool, rule: str) -> None:
     if not holds:
         raise ValueError(rule)
-
-
-def _require_number(name: str, value: object) -> None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise TypeError(f"{name} ({value!r}) must be a number")
 
 
 def _require_size(name: str, value: Any) -> None:

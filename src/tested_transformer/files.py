@@ -2,40 +2,101 @@
 
 import json
 import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 
-def write(path: str | os.PathLike[str], content: bytes) -> None:
-    """Put content under that name: whole, or not at all.
+StrPath = str | os.PathLike[str]
 
-    It is written beside, synced to the disk, and renamed.
+
+def write(path: StrPath, content: bytes) -> None:
+    """Put content under that name: whole, or not at all."""
+    write_all({Path(path): content})
+
+
+def write_all(contents: Mapping[Path, bytes]) -> None:
+    """Put each content under its name. If one cannot be written, none is replaced.
+
+    They are written beside, synced to the disk, and renamed.
     """
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    beside = {p: p.with_name(f".{p.name}.{os.getpid()}.tmp") for p in contents}
     try:
-        with open(unfinished, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        for path, content in contents.items():
+            with naming(path), open(beside[path], "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        for path in contents:
+            with naming(path):
+                beside[path].replace(path)
     finally:
-        unfinished.unlink(missing_ok=True)
-    if os.name == "posix":  # the new name, too, must survive a power cut
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        for unfinished in beside.values():
+            unfinished.unlink(missing_ok=True)
+    if os.name == "posix":  # the new names, too, must survive a power cut
+        for parent in dict.fromkeys(path.parent for path in contents):
+            folder = os.open(parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
 
-def write_json(path: str | os.PathLike[str], content: Any) -> None:
+@contextmanager
+def naming(path: StrPath) -> Iterator[None]:
+    """Let an error of the system name the file that was meant: a full disk does not."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+def check_writable(path: StrPath) -> None:
+    """Refuse a name under which no file could be written, before work is done for it."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a file")
+    with naming(path), tempfile.TemporaryFile(dir=path.parent):
+        pass
+
+
+def make_folder(path: StrPath) -> Path:
+    """The folder of that name, made if it is not there, and looked at: it takes files."""
+    folder = Path(path)
+    with naming(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+
+
+@contextmanager
+def locked(lock: FileLock) -> Iterator[None]:
+    """Hold the lock, or refuse. The system frees it when a process ends, killed or not."""
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        folder = Path(lock.lock_file).parent
+        raise ValueError(f"{folder} is in use: another run writes there") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def write_json(path: StrPath, content: Any) -> None:
     """Put content there as JSON that people can read, too."""
-    text = json.dumps(content, ensure_ascii=False, indent=1)
-    write(path, f"{text}\n".encode())
+    write(path, to_json(content))
 
 
-def read_json(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
+def to_json(content: Any) -> bytes:
+    """The content as JSON that people can read, too."""
+    return f"{json.dumps(content, ensure_ascii=False, indent=1)}\n".encode()
+
+
+def read_json(path: StrPath, what: str) -> dict[str, Any]:
     """The object in a JSON file; a ValueError says why it is no `what`."""
     try:
         saved = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -107,7 +107,7 @@ def test_errors_name_what_is_wrong_and_write_nothing(tmp_path, files, capsys):
     assert "give --source with --target" in refused(capsys, folder, *steps)
     assert "give --source with --target" in refused(capsys, folder, *files, "--phrasebook", *steps)
     assert "belong together" in refused(capsys, folder, *files[:2], *steps)
-    assert "say when to stop: --steps" in refused(capsys, folder, *files)
+    assert "say when to stop: steps, epochs, " in refused(capsys, folder, *files)
     assert "n_heads (3) must divide d_model (16)" in refused(
         capsys, folder, *files, *steps, "--d-model", 16, "--n-heads", 3
     )

@@ -14,9 +14,11 @@ from tested_transformer.config import TINY
 from tested_transformer.data.batches import batches, tensors
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.params import part
 from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam
 from tested_transformer.training.events import Step, Validation
+from tested_transformer.training.filenames import epoch_end
 from tested_transformer.training.loss import smoothed_loss
 from tested_transformer.training.objective import NextToken
 from tested_transformer.training.options import Options
@@ -78,7 +80,7 @@ def test_padding_is_that_of_the_model(tmp_path):
         model.embedding.weight.data = model.embedding.weight.data[list(names)]
         named = [tuple([names[i] for i in side] for side in pair) for pair in texts]
         seen = []
-        Trainer(model, SHORT, named, named, tmp_path, report=seen.append).run()
+        Trainer(model, SHORT, named, named, tmp_path / str(pad_id), report=seen.append).run()
         runs.append(seen)
     one, other = runs
     assert list(map(type, other)) == list(map(type, one))
@@ -140,7 +142,7 @@ def test_a_run_is_the_plain_loop_with_dropout_groups_of_batches_and_a_moving_ave
         assert told.accuracy == pytest.approx(right / n_tokens, rel=1e-12)
     assert step == 7
     for name, w in plain.state_dict().items():
-        torch.testing.assert_close(t.model.state_dict()[name], w, rtol=0, atol=1e-12)
+        torch.testing.assert_close(state(tmp_path)[f"model.{name}"], w, rtol=0, atol=1e-12)
         torch.testing.assert_close(t.ema.weights[name], kept[name], rtol=0, atol=1e-12)
     assert t.progress.tokens == sum(event.tokens for event in steps(seen))
 
@@ -162,14 +164,14 @@ def test_a_run_that_ends_within_an_epoch_is_validated_once_more_unless_somebody_
 
 def test_the_seconds_of_a_run_go_on_where_they_were(tmp_path):
     seen = []
-    t = trainer(tmp_path, Options(steps=2, batch_tokens=30), report=seen.append)
+    t = trainer(tmp_path / "a", Options(steps=2, batch_tokens=30), report=seen.append)
     t.progress.seconds = 1000.0
     assert 1000 < t.run().seconds < 1100
     assert all(event.seconds > 1000 for event in seen)
-    late = trainer(tmp_path, Options(minutes=16, batch_tokens=30))
+    late = trainer(tmp_path / "b", Options(minutes=16, batch_tokens=30))
     late.progress.seconds = 961.0
     assert late.run().step == 0
-    in_time = trainer(tmp_path, Options(minutes=16, steps=1, batch_tokens=30))
+    in_time = trainer(tmp_path / "c", Options(minutes=16, steps=1, batch_tokens=30))
     in_time.progress.seconds = 30.0
     assert in_time.run().step == 1
 
@@ -217,15 +219,15 @@ def test_a_state_that_lacks_something_is_refused_before_anything_changes(tmp_pat
     ("damage", "message"),
     [
         (lambda tensors, told: told.clear(), "holds no state of a run: it lacks options"),
-        (lambda tensors, told: told["progress"].update(more=1), "holds no progress of a run: .*more"),
+        (lambda tensors, told: told["progress"].update(more=1), "holds no state of a run: .*and no more"),
         (lambda tensors, told: tensors.update({"ema.w": torch.zeros(1)}), r"holds ema\.w, which is not of this run"),
         (
             lambda tensors, told: tensors.update({"ema.embedding.weight": torch.zeros(1)}),
-            r"ema\.embedding\.weight has shape \(1,\), not \(16, 16\)",
+            r"ema\.embedding\.weight has the shape torch\.Size\(\[1\]\), not",
         ),
         (
             lambda tensors, told: tensors.update({"adam.exp_avg.embedding.weight": torch.zeros(2, 3)}),
-            r"adam\.exp_avg\.embedding\.weight has shape \(2, 3\), not \(16, 16\)",
+            r"adam\.exp_avg\.embedding\.weight has the shape torch\.Size\(\[2, 3\]\), not",
         ),
         (lambda tensors, told: told["options"].update(ema=0.5), "was trained with another ema: 0.5, now 0.999"),
     ],
@@ -333,7 +335,8 @@ def test_saving_happens_every_few_steps_and_at_the_end(tmp_path):
     t.keep_best = lambda: True
     t.run()
     ends = [n for n, (now, after) in enumerate(itertools.pairwise(told), start=1) if after > now]
-    assert sorted(saved) == sorted([4, 8, *ends, 9]), "every four steps, at the end of each epoch, and at the end"
+    wanted = [0, 4, 8, *ends, 9]
+    assert sorted(saved) == sorted(wanted), "the start, every four steps, the end of each epoch, and the end"
 
 
 def test_dropout_differs_from_step_to_step_and_batch_to_batch():
@@ -391,7 +394,9 @@ def test_the_best_model_is_kept_and_a_worse_one_is_not(tmp_path):
     best, _ = checkpoint.load(tmp_path)
     assert seen[-1].best
     assert seen[-1].loss == t.progress.best
-    t.progress.best, t.options = 0.0, Options(epochs=2, batch_tokens=30)
+    t = trainer(tmp_path, Options(epochs=2, batch_tokens=30), report=seen.append)
+    t.resume()
+    t.progress.best = 0.0
     t.run()
     after, _ = checkpoint.load(tmp_path)
     assert not seen[-1].best
@@ -402,9 +407,10 @@ def test_the_model_that_is_kept_has_the_moving_average_and_one_without_it_its_ow
     for ema in (0.5, 0.0):
         t = trainer(tmp_path / str(ema), Options(steps=3, batch_tokens=30, ema=ema))
         t.run()
-        kept, own = checkpoint.load(tmp_path / str(ema))[0].state_dict(), t.model.state_dict()
-        assert_same(kept, t.ema.weights if ema else own)
-        assert torch.equal(kept["embedding.weight"], own["embedding.weight"]) is not bool(ema)
+        kept = checkpoint.load(tmp_path / str(ema))[0].state_dict()
+        last = part(state(tmp_path / str(ema)), "model")
+        assert_same(kept, t.ema.weights if ema else last)
+        assert torch.equal(kept["embedding.weight"], last["embedding.weight"]) is not bool(ema)
 
 
 def test_patience_counts_from_the_best(tmp_path, monkeypatch):
@@ -429,7 +435,8 @@ def test_the_mean_of_the_last_epochs_is_tried_and_old_ones_go(tmp_path):
     assert sorted(p.name for p in tmp_path.glob("epoch-*")) == ["epoch-0002.safetensors", "epoch-0003.safetensors"]
     t.progress.best = float("inf")
     assert t.try_mean()
-    two, three = (checkpoint.read_tensors(tmp_path / name)[0] for name in t.progress.kept)
+    assert t.progress.kept == [2, 3]
+    two, three = (checkpoint.read_tensors(tmp_path / epoch_end(epoch))[0] for epoch in (2, 3))
     loaded, _ = checkpoint.load(tmp_path)
     name = "encoder.layers.0.feed_forward.w_1.weight"
     torch.testing.assert_close(loaded.state_dict()[name], (two[name] + three[name]) / 2)

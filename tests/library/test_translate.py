@@ -39,7 +39,7 @@ KNOWN = {
 
 
 def test_a_tokeniser_that_means_other_special_ids_than_the_model_is_refused(translator):
-    model = Transformer(Config(1760, 8, 16, 2, 1, pad_id=12))
+    model = Transformer(Config(translator.tokens.vocab_size, 8, 16, 2, 1, pad_id=12))
     with pytest.raises(ValueError, match=r"the tokeniser does not belong to the model: it has SpecialIds\(pad=0"):
         Translator(model, translator.tokens)
     with pytest.raises(
@@ -64,8 +64,8 @@ def test_translations_come_in_the_order_of_the_texts_however_many_at_once(transl
 
 def test_texts_of_similar_length_are_searched_together(translator, monkeypatch):
     together = []
-    search = translator._search
-    monkeypatch.setattr(translator, "_search", lambda read: together.append([*map(len, read)]) or search(read))
+    batch = translator._batch
+    monkeypatch.setattr(translator, "_batch", lambda read: together.append([*map(len, read)]) or batch(read))
     short, long = "I drink tea.", "Tomorrow we will go to the hotel with the old man."
     translator.translate([short, long, "", short, long], 2)
     assert [len(set(lengths)) for lengths in together] == [1, 1]
@@ -178,7 +178,7 @@ class Reader(HTMLParser):
 def test_the_page_escapes_tokens_and_needs_nothing_else():
     weights = {"cross": torch.tensor([[[[0.25, 0.75]]]]), "encoder": torch.eye(2)[None, None]}
     weights["decoder"] = torch.ones(1, 1, 1, 1)
-    page = attention_page([Seen(["<script>alert(1)</script>", "&amp"], ["<b>"], weights)])
+    page = attention_page([Seen("<script>", "<b>\0", ["<script>alert(1)</script>", "&amp"], ["<b>"], weights)])
     assert "<script" not in page
     assert "<b>" not in page
     assert not re.search(r"https?:|src=|href=|url\(", page)
@@ -194,13 +194,19 @@ def test_the_page_escapes_tokens_and_needs_nothing_else():
 # The commands
 
 
+def typed(text):
+    """Standard input with this text, or these bytes."""
+    content = text.encode() if isinstance(text, str) else text
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8")
+
+
 def test_lines_of_a_file_and_of_standard_input_are_translated(tmp_path, capsys, monkeypatch):
     lines = [*KNOWN, "", "I drink tea."]
     (tmp_path / "a.en").write_text("\n".join(lines) + "\n", encoding="utf-8")
     wanted = [KNOWN.get(line, "") for line in lines]
     assert main(["translate", str(tmp_path / "a.en")]) == 0
     assert capsys.readouterr().out.splitlines() == wanted
-    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines) + "\n"))
+    monkeypatch.setattr("sys.stdin", typed("\n".join(lines) + "\n"))
     assert main(["translate", "--beam", "1"]) == 0
     assert capsys.readouterr().out.splitlines() == wanted
 

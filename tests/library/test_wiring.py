@@ -1,6 +1,7 @@
 """What chapters show is what trains and decodes: training, searches and the cache run the layers of the model."""
 
 import ast
+import tempfile
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def step(model, folder):
     """One step of a Trainer, one validation; the losses of both."""
     seen = []
     options = Options(steps=1, batch_tokens=30, warmup=10)
-    Trainer(model, options, PAIRS, PAIRS, folder, report=seen.append).run()
+    Trainer(model, options, PAIRS, PAIRS, tempfile.mkdtemp(dir=folder), report=seen.append).run()
     return [event.loss for event in seen]
 
 

@@ -5,10 +5,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from tested_transformer.command import arguments as shared
 from tested_transformer.data import multi30k
 from tested_transformer.data.parallel import read_parallel
-from tested_transformer.files import write_json
+from tested_transformer.files import check_writable, write_json
 from tested_transformer.phrasebook import corpus
 
 
@@ -27,12 +29,18 @@ def arguments(add: argparse.ArgumentParser) -> None:
 
 def evaluate(given: argparse.Namespace) -> None:
     """Translate, compare, and print the scores with what they were measured by."""
+    if given.out:
+        check_writable(given.out)
+    import_metrics()
     texts, name = read_pairs(given)
     if not texts:
         raise ValueError("there must be at least one sentence pair")
     translator = shared.load_translator(given)
+    sources = [source for source, _ in texts]
     started = time.process_time(), time.perf_counter()
-    written = translator.translate([source for source, _ in texts])
+    # disable=None: a bar for people only, who wait
+    with tqdm(total=len(texts), unit=" sentences", disable=None) as bar:
+        written = translator.translate(sources, report=bar.update)
     seconds = time.process_time() - started[0], time.perf_counter() - started[1]
     numbers = {"data": name, "sentences": len(texts)}
     numbers |= {"beam": given.beam, "alpha": given.alpha}
@@ -55,16 +63,22 @@ def read_pairs(given: argparse.Namespace) -> tuple[list[tuple[str, str]], str]:
     return read_parallel(given.source, given.target), str(given.source)
 
 
-def scores(written: list[str], right: list[str]) -> dict[str, Any]:
-    """BLEU (by sacreBLEU) and chrF with their signatures, and how many are right to the letter."""
+def import_metrics() -> tuple[Any, Any]:
+    """BLEU and chrF of sacreBLEU, which is optional; without it a ValueError."""
     try:
         from sacrebleu.metrics import BLEU, CHRF
     except ImportError:
         needed = "sacrebleu, which is not installed: pip install sacrebleu"
         raise ValueError(f"evaluate needs {needed}") from None
+    return BLEU, CHRF
+
+
+def scores(written: list[str], right: list[str]) -> dict[str, Any]:
+    """BLEU (by sacreBLEU) and chrF with their signatures, and how many are right to the letter."""
     exact = sum(ours == theirs for ours, theirs in zip(written, right, strict=True))
     numbers: dict[str, Any] = {"exact": round(exact / len(right), 4)}
-    for metric in (BLEU(), CHRF()):
+    for make in import_metrics():
+        metric = make()
         score = metric.corpus_score(written, [right])
         numbers[score.name] = round(score.score, 2)
         numbers[f"{score.name} signature"] = str(metric.get_signature())

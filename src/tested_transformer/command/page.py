@@ -27,8 +27,10 @@ summary { cursor: pointer; margin: .5rem 0; }
 
 
 class Seen(NamedTuple):
-    """A sentence, what was written, and the attention weights: (layers, heads, Tq, Tk)."""
+    """A sentence, its translation, the tokens of both, and the attention weights."""
 
+    sentence: str
+    translation: str
     source: list[str]
     target: list[str]
     weights: dict[str, Float[Tensor, "L H Tq Tk"]]
@@ -51,8 +53,7 @@ def section(seen: Seen) -> str:
     """One sentence: its three kinds of attention, layer by layer."""
     tokens = {"source": seen.source, "target": seen.target}
     sides = {"cross": "target source", "encoder": "source source"}
-    parts = [f"<h2>{escape(''.join(seen.source[:-1]))}</h2>"]
-    parts.append(f"<p>{escape(''.join(seen.target[1:]))}</p>")
+    parts = [f"<h2>{shown(seen.sentence)}</h2><p>{shown(seen.translation)}</p>"]
     for kind, title in KINDS.items():
         queries, keys = (tokens[s] for s in sides.get(kind, "target target").split())
         for layer, heads in enumerate(seen.weights[kind].tolist(), start=1):
@@ -70,15 +71,20 @@ def table(
     name: str, weights: list[list[float]], queries: list[str], keys: list[str]
 ) -> str:
     """One head: the weights as percent on a colour that is as strong as they are."""
-    head = "".join(f'<th scope="col">{escape(key)}</th>' for key in keys)
+    head = "".join(f'<th scope="col">{shown(key)}</th>' for key in keys)
     rows = []
     for query, row in zip(queries, weights, strict=True):
         cells = "".join(
             f'<td style="background:rgb(59 111 182/{0.8 * w:.2f})">{100 * w:.0f}</td>'
             for w in row
         )
-        rows.append(f'<tr><th scope="row">{escape(query)}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row">{shown(query)}</th>{cells}</tr>')
     return (
         f'<div class="scroll"><table><caption>{name}</caption><thead><tr><td></td>{head}'
         f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def shown(text: str) -> str:
+    """Text as it may stand in HTML, which knows no character 0."""
+    return escape(text).replace("\0", "\ufffd")

@@ -2,6 +2,7 @@
 
 import argparse
 from dataclasses import asdict, fields
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,20 @@ from tested_transformer.data.parallel import Encoded, encode_pairs, read_paralle
 from tested_transformer.files import read_json, sweep, write, write_json
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
+from tested_transformer.text import tokenizer
+from tested_transformer.text.tokenizer import Tokenizer
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.curves import curves
 from tested_transformer.training.distributed import join
-from tested_transformer.training.filenames import CONFIG, CURVES, RUN, STATE, TOKENS
+from tested_transformer.training.filenames import (
+    CONFIG,
+    CURVES,
+    RUN,
+    STATE,
+    TOKENS,
+    check_free,
+)
 from tested_transformer.training.log import RunLog
 from tested_transformer.training.options import Options
 from tested_transformer.training.train import Trainer
@@ -58,6 +68,9 @@ HELP = {
 """What the options mean that fields of `Config` and `Options` have names for."""
 
 Texts = list[tuple[str, str]]
+FILES = ("source", "target", "valid_source", "valid_target")
+SIZES = ("d_model", "d_ff", "n_heads", "n_layers", "max_len", "dropout", "norm_first")
+NONE_YET = "no epoch has ended, so there is no best model yet"
 
 
 def arguments(add: argparse.ArgumentParser) -> None:
@@ -73,9 +86,13 @@ def arguments(add: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     model = add.add_argument_group("the model")
     model.add_argument(
-        "--preset", choices=PRESETS, default="mini", help="sizes to begin from"
+        "--preset", choices=PRESETS, help="sizes to begin from (else mini)"
     )
-    for name in ("d_model", "d_ff", "n_heads", "n_layers", "max_len"):
+    model.add_argument(
+        "--init", type=Path, metavar="FOLDER",
+        help="a trained model to begin from, with its sizes and its tokens",
+    )  # fmt: skip
+    for name in SIZES[:5]:
         model.add_argument(flag(name), type=int, metavar="int", help=HELP[name])
     model.add_argument(
         "--dropout", type=float, metavar="float", help="in training only"
@@ -85,8 +102,8 @@ def arguments(add: argparse.ArgumentParser) -> None:
         help="norms before the sub-layers; the paper has them behind",
     )  # fmt: skip
     model.add_argument(
-        "--merges", type=int, metavar="int", default=8000,
-        help="pairs that the tokeniser joins at most",
+        "--merges", type=int, metavar="int",
+        help="pairs that the tokeniser joins at most (else 8000)",
     )  # fmt: skip
     how = add.add_argument_group("training")
     for field in fields(Options):
@@ -109,29 +126,30 @@ def train(given: argparse.Namespace) -> None:
         run = resumed(given) if given.resume else begun(given)
         train_texts, valid_texts = read_texts(run["data"])
         tokens = find_tokens(given, run, train_texts)
-        config = Config(**run["config"] | {"vocab_size": tokens.vocab_size})
-        options = Options.from_dict(run["options"])
-        torch.manual_seed(options.seed)
+        config = run["config"].replace(vocab_size=tokens.vocab_size)
+        torch.manual_seed(run["options"].seed)
         model = Transformer(config)
         encoded = encode_pairs(train_texts, tokens, config.max_len)
         valid = encode_pairs(valid_texts, tokens, config.max_len)
         for name, part in (("training", encoded), ("validation", valid)):
             if not part.pairs:
                 raise ValueError(f"no {name} pair is left: {left_out(part, config)}")
+        if run["init"] and not given.resume:
+            checkpoint.load_into(run["init"], model)
+        pairs = encoded.pairs, valid.pairs
         folder = given.folder
-        if not given.resume and world.rank == 0:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_json(folder / RUN, run)
-            checkpoint.save(folder, model, tokens)
-        trainer = Trainer(model, options, encoded.pairs, valid.pairs, folder, world)
-        if given.resume:
-            trainer.resume()
-        if world.rank:
-            trainer.run()
-            trainer.try_mean()
-        else:
-            sweep(folder)
-            watch(trainer, encoded, config, folder)
+        trainer = Trainer(model, run["options"], *pairs, folder, world, tokens=tokens)
+        with trainer.writing():
+            if given.resume:
+                trainer.resume()
+            elif not world.rank:
+                check_free(folder)
+                write_json(folder / RUN, to_json(run))
+            if world.rank:
+                trainer.run()
+            else:
+                sweep(folder)
+                watch(trainer, encoded, config, folder)
 
 
 def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> None:
@@ -144,7 +162,6 @@ def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> N
     log.write(f"{size:,} parameters on {trainer.world.device}")
     try:
         progress = trainer.run()
-        trainer.try_mean()
         try:
             write(folder / CURVES, curves(log.events))
         except ModuleNotFoundError as error:
@@ -154,56 +171,108 @@ def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> N
             f"{ended} after step {progress.step}, {progress.seconds / 60:.1f} min"
         )
         again = f"python -m tested_transformer train {folder} --resume"
-        log.write(f"the best model is {folder}; go on with: {again}")
+        found = f"the best model is {folder}" if progress.best < inf else NONE_YET
+        log.write(f"{found}; go on with: {again}")
     finally:
         log.close()
 
 
 def begun(given: argparse.Namespace) -> dict[str, Any]:
     """A new run: data, sizes and options from the command line."""
-    for name in (RUN, CONFIG, STATE):
-        if (given.folder / name).exists():
-            rule = "add --resume to go on with it, or choose another folder"
-            raise ValueError(f"{given.folder} already holds a run ({name}): {rule}")
-    config, settings = PRESETS[given.preset]
-    names = ("d_model", "d_ff", "n_heads", "n_layers", "max_len", "dropout")
-    changes = {n: getattr(given, n) for n in (*names, "norm_first")}
-    config = config.replace(**{n: v for n, v in changes.items() if v is not None})
+    check_free(given.folder)
+    preset = given.preset or "mini"
+    config, settings = PRESETS[preset]
+    changes = {n: v for n in SIZES if (v := getattr(given, n)) is not None}
+    init, merges = given.init, 8000 if given.merges is None else given.merges
+    if init:
+        config, merges = checkpoint.read_description(init / CONFIG)[0], None
+        for name in (*changes, *(["merges"] if given.merges is not None else [])):
+            if name != "dropout":
+                raise ValueError(
+                    f"{flag(name)} is that of the model in {init}: leave it out"
+                )
     asked = {field.name: getattr(given, field.name) for field in fields(Options)}
     options = Options(**settings | {n: v for n, v in asked.items() if v is not None})
-    if options.steps is options.epochs is options.minutes is options.patience is None:
-        raise ValueError("say when to stop: --steps, --epochs, --minutes or --patience")
-    return {"data": chosen(given), "config": asdict(config), "options": asdict(options)}
+    options.check_limits()
+    return {
+        "data": chosen(given),
+        "init": str(init.resolve()) if init else None,
+        "preset": preset,
+        "merges": merges,
+        "config": config.replace(**changes),
+        "options": options,
+    }
 
 
 def resumed(given: argparse.Namespace) -> dict[str, Any]:
-    """The run in the folder, with other limits if the command line names some."""
-    run = read_json(given.folder / RUN, "run")
-    free = Options.from_dict(run["options"]).changeable()
-    for field in fields(Options):
-        value = getattr(given, field.name)
-        if value is None:
+    """The run in the folder, with other limits if the command line names some.
+
+    Everything else that is said must be as it was said at the start.
+    """
+    run = read_run(given.folder / RUN)
+    if not (given.folder / STATE).exists():
+        rule = "start it again, without --resume"
+        raise ValueError(f"the run in {given.folder} never began ({STATE}): {rule}")
+    began = {n: v for n, v in run.items() if n in ("init", "preset", "merges")}
+    began |= run["data"] | asdict(run["config"]) | asdict(run["options"])
+    free = {"folder", "resume", "device", "command"}
+    changes = {}
+    for name, value in vars(given).items():
+        if value is None or name in free:
             continue
-        if field.name not in free and value != run["options"][field.name]:
-            raise ValueError(f"{flag(field.name)} cannot change when a run goes on")
-        run["options"][field.name] = value
-    return run
+        value = str(value.resolve()) if isinstance(value, Path) else value
+        if name in run["options"].changeable():
+            changes[name] = value
+        elif began.get(name) != value:
+            found = f"it was {began.get(name)!r}, now {value!r}"
+            raise ValueError(f"{flag(name)} cannot change when a run goes on: {found}")
+    options = Options.from_dict(asdict(run["options"]) | changes)
+    return run | {"options": options}
+
+
+def to_json(run: dict[str, Any]) -> dict[str, Any]:
+    """What run.json holds."""
+    return run | {"config": asdict(run["config"]), "options": asdict(run["options"])}
+
+
+def read_run(path: Path) -> dict[str, Any]:
+    """What `to_json` made; a ValueError says what else the file is."""
+    run = {"init": None, "preset": None, "merges": None} | read_json(path, "run")
+    try:
+        for name in ("data", "config", "options"):
+            if not isinstance(run.get(name), dict):
+                raise TypeError(f"{name} ({run.get(name)!r}) must be an object")
+        data = run["data"]
+        kinds = {"phrasebook": int} | dict.fromkeys(("multi30k", *FILES), str)
+        for name, value in data.items():
+            if type(value) is not kinds.get(name):
+                raise TypeError(f"data has {name!r}: {value!r}")
+        if not data.keys() & {"phrasebook", "multi30k"} and not data.keys() >= {
+            *FILES[:2]
+        }:
+            raise TypeError(f"data ({data!r}) must name sentence pairs")
+        options = Options.from_dict(run["options"])
+        return run | {"config": Config(**run["config"]), "options": options}
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no run: {error}") from None
 
 
 def chosen(given: argparse.Namespace) -> dict[str, Any]:
     """Which sentence pairs, in a form that --resume finds again."""
     shared.check_pairs(given)
-    if given.phrasebook is not None:
-        return {"phrasebook": given.phrasebook}
-    if given.multi30k:
-        return {"multi30k": str(given.multi30k.resolve())}
     data = {}
-    for one, other in (("source", "target"), ("valid_source", "valid_target")):
+    for one, other in (FILES[:2], FILES[2:]):
         paths = getattr(given, one), getattr(given, other)
         if (paths[0] is None) != (paths[1] is None):
             raise ValueError(f"{flag(one)} and {flag(other)} belong together")
         if paths[0] is not None:
             data |= {one: str(paths[0].resolve()), other: str(paths[1].resolve())}
+    if data and not given.source:
+        raise ValueError("--valid-source needs --source: other pairs have their own")
+    if given.phrasebook is not None:
+        return {"phrasebook": given.phrasebook}
+    if given.multi30k:
+        return {"multi30k": str(given.multi30k.resolve())}
     return data
 
 
@@ -227,12 +296,12 @@ def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
 
 def find_tokens(
     given: argparse.Namespace, run: dict[str, Any], texts: Texts
-) -> BytePairEncoding:
+) -> Tokenizer:
     """The tokeniser of the run, or a new one for both languages together."""
-    if given.resume:
-        return BytePairEncoding.load(given.folder / TOKENS)
+    if given.resume or run["init"]:
+        return tokenizer.load((given.folder if given.resume else given.init) / TOKENS)
     both = [text for pair in texts for text in pair]
-    return BytePairEncoding.train(both, given.merges)
+    return BytePairEncoding.train(both, run["merges"])
 
 
 def left_out(encoded: Encoded, config: Config) -> str:

@@ -1,14 +1,15 @@
 """The command `translate`: sentences in, a line each, and their translations out."""
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from tested_transformer.command import arguments as shared
 from tested_transformer.command.page import Seen, attention_page
-from tested_transformer.data.parallel import read_lines
-from tested_transformer.files import write
+from tested_transformer.data.parallel import decode_lines
+from tested_transformer.files import check_writable, write
 
 FEW = 20
 """So many sentences a page of attention shows at most; each takes some 100 kB."""
@@ -27,23 +28,29 @@ def arguments(add: argparse.ArgumentParser) -> None:
 
 def translate(given: argparse.Namespace) -> None:
     """Write a line for each line read, as soon as it is ready."""
-    if given.attention and given.attention.is_dir():
-        raise ValueError(f"{given.attention} is a folder, no file to write a page to")
+    if given.attention:
+        check_writable(given.attention)
+    if given.input is None and sys.stdin is None:
+        raise ValueError("there is nothing to read: name a file, or pipe lines in")
     translator = shared.load_translator(given)
     live = given.input is None and sys.stdin.isatty()
     seen: list[Seen] = []
     sources: list[str] = []
-    for translation in translator.stream(lines(given, sources), 1 if live else 64):
-        print(translation, flush=True)
-        source = sources.pop(0)
-        if given.attention and source.strip() and len(seen) < FEW:
-            seen.append(Seen(*translator.look(source, translation)))
+    with contextlib.closing(lines(given, sources)) as read:
+        for translation in translator.stream(read, 1 if live else 64):
+            print(translation, flush=True)
+            source = sources.pop(0)
+            if given.attention and source.strip() and len(seen) < FEW:
+                looked = translator.look(source, translation)
+                seen.append(Seen(source, translation, *looked))
     if given.attention:
         write(given.attention, attention_page(seen).encode())
 
 
 def lines(given: argparse.Namespace, into: list[str]) -> Iterator[str]:
     """The lines to translate, kept in `into` as well until they are."""
-    for line in read_lines(given.input) if given.input else sys.stdin:
-        into.append(line.rstrip("\r\n"))
-        yield into[-1]
+    path = given.input
+    with open(path, "rb") if path else contextlib.nullcontext(sys.stdin.buffer) as file:
+        for line in decode_lines(file, path or "standard input"):
+            into.append(line)
+            yield line

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from tested_transformer.config import SpecialIds
+from tested_transformer.config import Config, SpecialIds
 from tested_transformer.text.tokens import pad
 
 Pair = tuple[Sequence[int], Sequence[int]]
@@ -80,6 +80,27 @@ def tensors(
     """These pairs as one batch: sources and targets, filled up with pad_id."""
     source, target = zip(*pairs, strict=True)
     return torch.from_numpy(pad(source, pad_id)), torch.from_numpy(pad(target, pad_id))
+
+
+def check_pairs(pairs: Sequence[Pair], name: str, config: Config) -> None:
+    """Refuse pairs that a model of this Config could not learn from; name is theirs."""
+    if not len(pairs):
+        raise ValueError(f"{name} has no pairs; there must be at least one")
+    for i, pair in enumerate(pairs):
+        if len(pair) != 2:
+            rule = f"must be two lists of ids, source and target, not {len(pair)}"
+            raise ValueError(f"{name}: pair {i} {rule}")
+        for side, ids, unread in (("source", pair[0], 0), ("target", pair[1], 1)):
+            what = f"{name}: the {side} of pair {i} has"
+            if not 1 <= len(ids) - unread <= config.max_len:
+                most = f"at most {config.max_len + unread} (max_len)"
+                rule = f"there must be at least {1 + unread} and {most}"
+                raise ValueError(f"{what} {len(ids)} ids; {rule}")
+            if not 0 <= min(ids) <= max(ids) < config.vocab_size:
+                rule = f"all must be at least 0 and below {config.vocab_size}"
+                raise ValueError(f"{what} ids from {min(ids)} to {max(ids)}; {rule}")
+            if config.pad_id in ids:
+                raise ValueError(f"{what} the id {config.pad_id}, which is padding")
 
 
 def _lengths(pairs: Sequence[Pair], max_tokens: int) -> Int[np.ndarray, "N 2"]:

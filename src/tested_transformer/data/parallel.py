@@ -1,26 +1,30 @@
 """Sentence pairs from two text files, line by line, and their way to ids."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from tested_transformer.text.tokens import BytePairEncoding
+from tested_transformer.text.tokenizer import Tokenizer
 
 
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
     """The lines of a UTF-8 file, without their ends. Only a newline ends a line."""
-    content = Path(path).read_bytes()
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
-        raise ValueError(
-            f"{path}, line {line}: byte 0x{byte:02x} is no UTF-8"
-        ) from None
-    lines = text.replace("\r\n", "\n").split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
+    with open(path, "rb") as file:
+        return list(decode_lines(file, path))
+
+
+def decode_lines(lines: Iterable[bytes], name: object) -> Iterator[str]:
+    """Lines of UTF-8 as text, without their ends and a mark of the byte order.
+
+    Bytes that are no UTF-8 are a ValueError with name and the number of the line.
+    """
+    for number, line in enumerate(lines, start=1):
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            byte = f"byte 0x{line[error.start]:02x} is no UTF-8"
+            raise ValueError(f"{name}, line {number}: {byte}") from None
+        yield text.removesuffix("\n").removesuffix("\r")
 
 
 def read_parallel(
@@ -46,7 +50,7 @@ class Encoded:
 
 
 def encode_pairs(
-    pairs: Iterable[tuple[str, str]], tokens: BytePairEncoding, max_len: int
+    pairs: Iterable[tuple[str, str]], tokens: Tokenizer, max_len: int
 ) -> Encoded:
     """Sources end with eos; targets begin with bos, too. tokens says what they are.
 

@@ -1,39 +1,57 @@
 """From sentences to sentences: a trained model with its tokeniser."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tested_transformer.checks import at_least, number, whole
+from tested_transformer.config import Config
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
+from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.text.tokens import BytePairEncoding, pad
+from tested_transformer.text._checks import require_many
+from tested_transformer.text.tokenizer import Tokenizer
+from tested_transformer.text.tokens import pad
 from tested_transformer.training import checkpoint
 from tested_transformer.training.filenames import TOKENS
 
 PHRASEBOOK = Path(__file__).parents[1] / "trained" / "phrasebook"
 """A small English-German model that comes with the package."""
 
+Found = TypeVar("Found")
+
+
+class Candidate(NamedTuple):
+    """One of several translations; score and log_probability as in `Hypothesis`."""
+
+    text: str
+    score: float
+    log_probability: float
+
 
 class Translator:
     """Translates sentences with a trained model.
 
     width is the number of hypotheses of the beam search, 1 for greedy decoding; alpha
-    belongs to its length penalty (paper, Section 6.1).
+    belongs to its length penalty (paper, Section 6.1). Any `Tokenizer` will do that
+    belongs to the model.
     """
 
     def __init__(
         self,
         model: Transformer,
-        tokens: BytePairEncoding,
+        tokens: Tokenizer,
         width: int = 4,
         alpha: float = 0.6,
     ) -> None:
+        check_search(width, alpha, model.config)
         checkpoint.check_tokens(tokens, model.config, "the tokeniser")
         self.model, self.tokens, self.width, self.alpha = model, tokens, width, alpha
 
@@ -51,31 +69,67 @@ class Translator:
             raise ValueError(f"{folder} has no {TOKENS}, so it reads no text")
         return cls(model, tokens, width, alpha)
 
-    def translate(self, texts: Sequence[str], at_once: int = 64) -> list[str]:
+    def translate(
+        self,
+        texts: Sequence[str],
+        at_once: int = 64,
+        max_len: int | None = None,
+        report: Callable[[int], object] = lambda done: None,
+    ) -> list[str]:
         """One translation for each text; an empty one for an empty text.
 
-        Texts of similar length are translated together, at_once of them. A text with
-        more tokens than the model reads is a ValueError.
+        Texts of similar length are translated together, at_once of them; report is told
+        how many are done. A text with more tokens than the model reads is a ValueError.
+        A translation has at most max_len tokens; see `max_lengths`.
         """
-        read = [self.encode(text, place) for place, text in enumerate(texts, start=1)]
-        return self._write(read, at_once)
+        if self.width > 1:
+            found = self.n_best(texts, at_once, max_len, report)
+            return [candidates[0].text if candidates else "" for candidates in found]
+
+        def search(source: Tensor) -> list[str]:
+            return [*map(self._text, greedy(self.model, source, max_len).tolist())]
+
+        written = self._each(self._read(texts), at_once, search, report)
+        return ["" if text is None else text for text in written]
+
+    def n_best(
+        self,
+        texts: Sequence[str],
+        at_once: int = 64,
+        max_len: int | None = None,
+        report: Callable[[int], object] = lambda done: None,
+    ) -> list[list[Candidate]]:
+        """For each text the best translations, width at most, best first.
+
+        The rest is as for `translate`. Hypotheses that read the same are one candidate,
+        and an empty text has none.
+        """
+
+        def search(source: Tensor) -> list[list[Candidate]]:
+            found = beam(self.model, source, self.width, self.alpha, max_len)
+            return [self._candidates(hypotheses) for hypotheses in found]
+
+        return [c or [] for c in self._each(self._read(texts), at_once, search, report)]
 
     def stream(self, texts: Iterable[str], at_once: int = 64) -> Iterator[str]:
         """As `translate`, for texts that come one by one: at_once are waited for.
 
         What came before an error is translated first.
         """
-        waiting: list[list[int]] = []
+        require_many(texts, "texts")
+        check_at_once(at_once)
+        waiting: list[str] = []
         for place, text in enumerate(texts, start=1):
             try:
-                waiting.append(self.encode(text, place))
-            except ValueError:
-                yield from self._write(waiting, at_once)
+                self.encode(text, place)
+            except (TypeError, ValueError):
+                yield from self.translate(waiting, at_once)
                 raise
+            waiting.append(text)
             if len(waiting) == at_once:
-                yield from self._write(waiting, at_once)
+                yield from self.translate(waiting, at_once)
                 waiting = []
-        yield from self._write(waiting, at_once)
+        yield from self.translate(waiting, at_once)
 
     def look(
         self, source: str, target: str
@@ -93,6 +147,8 @@ class Translator:
 
     def encode(self, text: str, place: int) -> list[int]:
         """The ids that the model reads; place is for the error message."""
+        if not isinstance(text, str):
+            raise TypeError(f"sentence {place} ({text!r:.40}) must be a string")
         ids = [*self.tokens.encode(text.strip()), self.model.config.eos_id]
         if len(ids) > (most := self.model.config.max_len):
             found = f"sentence {place} has {len(ids)} tokens"
@@ -105,29 +161,58 @@ class Translator:
         special = {c.bos_id: "<bos>", c.eos_id: "<eos>"}
         return special.get(id) or self.tokens.decode([id])
 
-    def _write(self, read: list[list[int]], at_once: int) -> list[str]:
+    def _read(self, texts: Sequence[str]) -> list[list[int]]:
+        require_many(texts, "texts")
+        return [self.encode(text, place) for place, text in enumerate(texts, start=1)]
+
+    def _each(
+        self,
+        read: list[list[int]],
+        at_once: int,
+        search: Callable[[Tensor], list[Found]],
+        report: Callable[[int], object],
+    ) -> list[Found | None]:
+        """What search finds for each sentence, None for an empty one; long ones first."""
+        check_at_once(at_once)
         full = [place for place, ids in enumerate(read) if len(ids) > 1]  # not eos only
         full.sort(key=lambda place: -len(read[place]))
-        out = [""] * len(read)
+        out: list[Found | None] = [None] * len(read)
+        report(len(read) - len(full))
         for first in range(0, len(full), at_once):
             places = full[first : first + at_once]
-            written = self._search([read[place] for place in places])
-            for place, ids in zip(places, written, strict=True):
-                out[place] = self.tokens.decode(ids)
+            found = search(self._batch([read[place] for place in places]))
+            for place, what in zip(places, found, strict=True):
+                out[place] = what
+            report(len(places))
         return out
 
-    def _search(self, read: list[list[int]]) -> list[list[int]]:
-        source = self._batch(read)
-        if self.width == 1:
-            rows = greedy(self.model, source).tolist()
-        else:
-            rows = [
-                found[0].ids
-                for found in beam(self.model, source, self.width, self.alpha)
-            ]
+    def _candidates(self, hypotheses: list[Hypothesis]) -> list[Candidate]:
+        best: dict[str, Candidate] = {}
+        for h in hypotheses:
+            text = self._text(h.ids)
+            best.setdefault(text, Candidate(text, h.score, h.log_probability))
+        return list(best.values())
+
+    def _text(self, ids: Sequence[int]) -> str:
         eos, padding = self.model.config.eos_id, self.model.config.pad_id
-        return [[i for i in row if i not in (eos, padding)] for row in rows]
+        return self.tokens.decode([i for i in ids if i not in (eos, padding)])
 
     def _batch(self, rows: list[list[int]]) -> Tensor:
         device = self.model.embedding.weight.device
         return torch.from_numpy(pad(rows, self.model.config.pad_id)).to(device)
+
+
+def check_search(width: int, alpha: float, config: Config) -> None:
+    """Refuse a search that cannot be made, before a sentence has to be read."""
+    whole(width=width)
+    if not 1 <= width <= config.vocab_size:
+        rule = f"must be at least 1 and at most vocab_size ({config.vocab_size})"
+        raise ValueError(f"width ({width}) {rule}")
+    number(alpha=alpha)
+    length_penalty(1, alpha)
+
+
+def check_at_once(at_once: int) -> None:
+    """Refuse to translate no sentence at a time."""
+    whole(at_once=at_once)
+    at_least(1, at_once=at_once)

@@ -42,7 +42,8 @@ class VisionTransformer(nn.Module):
         super().__init__()
         at_least(1, size=size, channels=channels)
         at_least(2, n_classes=n_classes)
-        c, self.size = config, size
+        c = self.config = config
+        self.size, self.n_classes, self.channels = size, n_classes, channels
         self.embedding = create_linear_layer(channels * size * size, c.d_model)
         self.class_token = nn.Parameter(torch.zeros(c.d_model))
         self.positions = LearnedPositions(c.max_len, c.d_model, c.dropout)

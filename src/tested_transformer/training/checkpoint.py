@@ -1,65 +1,183 @@
 """Models on disk: safetensors for the weights, JSON for the rest, nothing that runs."""
 
+import hashlib
 import json
-import os
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
-from torch import Tensor
+from torch import Tensor, nn
 
+from tested_transformer import files
 from tested_transformer.config import Config
-from tested_transformer.files import read_json, write, write_json
+from tested_transformer.model.bert import Bert
+from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.text.tokens import BytePairEncoding
+from tested_transformer.text import tokenizer
+from tested_transformer.text.tokenizer import Saved, Tokenizer
 from tested_transformer.training.filenames import CONFIG, MODEL, TOKENS
+
+MODELS: dict[type[nn.Module], tuple[str, ...]] = {
+    Transformer: (),
+    Gpt: (),
+    Bert: ("n_segments", "first_position"),
+    VisionTransformer: ("size", "n_classes", "channels"),
+}
+"""The models that have files, and what they are made with besides a Config."""
+
+MOST = 2**30
+"""So many numbers a table of positions may have: it is made, not read."""
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def save(
-    folder: str | os.PathLike[str],
-    model: Transformer,
-    tokens: BytePairEncoding | None = None,
+    folder: files.StrPath,
+    model: nn.Module,
+    tokens: Tokenizer | None = None,
     weights: Mapping[str, Tensor] | None = None,
 ) -> None:
     """Write config.json, model.safetensors and, if given, tokens.json into the folder.
 
-    weights, under the model's own names, are written in place of its own (an average).
+    All of them or, where one cannot be written, none. weights, under the model's own
+    names, are written in place of its own (an average). What could not be read again
+    is refused.
     """
     folder = Path(folder)
+    contents = {folder / CONFIG: files.to_json(describe(model))}
+    weights = weights or model.state_dict()
+    check_shapes(model, {n: t.shape for n, t in weights.items()}, folder / MODEL)
     if tokens is not None:
         check_tokens(tokens, model.config, folder / TOKENS)
+        contents[folder / TOKENS] = token_bytes(tokens)
+    contents[folder / MODEL] = tensor_bytes(weights, {})
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / CONFIG, asdict(model.config))
-    if tokens is not None:
-        tokens.save(folder / TOKENS)
-    write_tensors(folder / MODEL, weights or model.state_dict(), {})
+    files.write_all(contents)
 
 
+@overload
 def load(
-    folder: str | os.PathLike[str], device: torch.device | str = "cpu"
-) -> tuple[Transformer, BytePairEncoding | None]:
-    """The model, in eval mode, and its tokeniser, which is None if none was saved."""
+    folder: files.StrPath, device: torch.device | str = "cpu"
+) -> tuple[Transformer, Saved | None]: ...
+@overload
+def load(
+    folder: files.StrPath, device: torch.device | str, kind: type[Model]
+) -> tuple[Model, Saved | None]: ...
+@overload
+def load(
+    folder: files.StrPath, device: torch.device | str = "cpu", *, kind: type[Model]
+) -> tuple[Model, Saved | None]: ...
+def load(
+    folder: files.StrPath,
+    device: torch.device | str = "cpu",
+    kind: type[nn.Module] = Transformer,
+) -> tuple[nn.Module, Saved | None]:
+    """The model, in eval mode, and its tokeniser, which is None if none was saved.
+
+    kind is Transformer, Gpt, Bert or VisionTransformer. Sizes are held against the
+    header of the weights before anything is made.
+    """
     folder = Path(folder)
-    with torch.device("meta"):
-        model = Transformer(load_config(folder / CONFIG))
-    model.to_empty(device=device)
-    tensors, _ = read_tensors(folder / MODEL)
-    load_weights(model, tensors, folder / MODEL)
+    config, settings = read_description(folder / CONFIG, kind)
+    path = folder / MODEL
+    shapes = read_shapes(path)
+    check_sizes(config, shapes, folder)
+    try:
+        model = plain(kind, config, settings)
+    except (RuntimeError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder / CONFIG} describes no model: {error}") from None
+    check_shapes(model, shapes, path)
+    load_into(folder, model.to_empty(device=device))
     tokens = folder / TOKENS
-    loaded = BytePairEncoding.load(tokens) if tokens.exists() else None
+    loaded = tokenizer.load(tokens) if tokens.exists() else None
     if loaded is not None:
-        check_tokens(loaded, model.config, tokens)
+        check_tokens(loaded, config, tokens)
     return model.eval(), loaded
 
 
-def check_tokens(tokens: BytePairEncoding, config: Config, name: object) -> None:
+def load_into(folder: files.StrPath, model: Model) -> Model:
+    """The model that was given, with the weights in the folder, in eval mode.
+
+    For models with modules of their own: `load` knows only how to make plain ones.
+    """
+    path = Path(folder) / MODEL
+    load_weights(model, read_tensors(path)[0], path)
+    return model.eval()
+
+
+def plain(kind: type[nn.Module], config: Config, settings: Any) -> nn.Module:
+    """A model of that kind without numbers, which takes no memory."""
+    with torch.device("meta"):
+        return kind(config, **settings)
+
+
+def describe(model: nn.Module) -> dict[str, Any]:
+    """What config.json says about a model: its kind, sizes, settings, own modules."""
+    kind = next((kind for kind in MODELS if isinstance(model, kind)), None)
+    if kind is None:
+        names = ", ".join(kind.__name__ for kind in MODELS)
+        raise TypeError(f"{type(model).__name__} cannot be saved; these can: {names}")
+    named = {} if kind is Transformer else {"model": kind.__name__}
+    settings = {name: getattr(model, name) for name in MODELS[kind]}
+    made = {n: type(m) for n, m in plain(kind, model.config, settings).named_modules()}
+    own = [n for n, m in model.named_modules() if made.get(n) is not type(m)]
+    replaced = {"replaced": own} if own else {}
+    return named | asdict(model.config) | settings | replaced
+
+
+def read_description(
+    path: Path, kind: type[nn.Module] = Transformer
+) -> tuple[Config, dict[str, Any]]:
+    """The Config in a JSON file, and the settings that this kind of model has besides.
+
+    A ValueError says what is wrong with the file.
+    """
+    if kind not in MODELS:
+        names = ", ".join(kind.__name__ for kind in MODELS)
+        raise TypeError(f"kind ({kind!r}) must be one of {names}")
+    saved = files.read_json(path, "checkpoint")
+    found = saved.pop("model", Transformer.__name__)
+    if found != kind.__name__:
+        rule = f"its model is {found!r}, not {kind.__name__!r}: give kind="
+        raise ValueError(f"{path} is of another kind: {rule}")
+    if replaced := saved.pop("replaced", None):
+        rule = f"such as {replaced!r:.60}: make it, and give it to load_into"
+        raise ValueError(f"{path} is of a model with modules of its own, {rule}")
+    lacking = sorted({"vocab_size", *MODELS[kind]} - saved.keys())
+    if lacking:
+        raise ValueError(f"{path} lacks {', '.join(lacking)}")
+    settings = {name: saved.pop(name) for name in MODELS[kind]}
+    unknown = sorted(set(saved) - {field.name for field in fields(Config)})
+    if unknown:
+        raise ValueError(f"{path} has fields that no Config has: {', '.join(unknown)}")
+    try:
+        return Config(**saved), settings
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no config: {error}") from None
+
+
+def token_bytes(tokens: Tokenizer) -> bytes:
+    """The file of a tokeniser. One that could not be loaded again is a TypeError."""
+    if not isinstance(tokens, Saved):
+        names = ", ".join(tokenizer.KINDS)
+        rule = f"cannot be loaded again; these can: {names}"
+        raise TypeError(f"a tokeniser of the class {type(tokens).__name__} {rule}")
+    with tempfile.TemporaryDirectory() as folder:
+        tokens.save(Path(folder) / TOKENS)
+        return (Path(folder) / TOKENS).read_bytes()
+
+
+def check_tokens(tokens: Tokenizer, config: Config, name: object) -> None:
     """A tokeniser and a model must mean the same by an id."""
     rule = f"{name} does not belong to the model: it has"
-    if tokens.vocab_size > config.vocab_size:
+    if tokens.vocab_size != config.vocab_size:
         sizes = f"{tokens.vocab_size} tokens, the model {config.vocab_size}"
         raise ValueError(f"{rule} {sizes}")
     if tokens.special_ids != config.special_ids:
@@ -67,31 +185,39 @@ def check_tokens(tokens: BytePairEncoding, config: Config, name: object) -> None
         raise ValueError(f"{rule} {ids}")
 
 
-def load_config(path: Path) -> Config:
-    """The Config in a JSON file. A ValueError says what is wrong with the file."""
-    saved = read_json(path, "checkpoint")
-    unknown = sorted(set(saved) - {field.name for field in fields(Config)})
-    if unknown:
-        raise ValueError(f"{path} has fields that no Config has: {', '.join(unknown)}")
-    try:
-        return Config(**saved)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no config: {error}") from None
+def check_sizes(
+    config: Config, shapes: Mapping[str, Sequence[int]], folder: Path
+) -> None:
+    """Refuse sizes that would take long to build, and that the weights do not have."""
+    layers = {name.partition(".layers.")[2].split(".")[0] for name in shapes} - {""}
+    if config.n_layers != len(layers):
+        found = f"n_layers ({config.n_layers}), but {MODEL} has {len(layers)}"
+        raise ValueError(f"{folder / CONFIG} says {found}")
+    if config.max_len * config.d_model > MOST:
+        sizes = f"max_len ({config.max_len}) times d_model ({config.d_model})"
+        raise ValueError(f"{folder / CONFIG}: {sizes} must be at most {MOST}")
 
 
-def load_weights(model: Transformer, tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Copy tensors into the model; a ValueError names what is missing or unlike."""
-    own = model.state_dict()
-    wrong = [f"{name} is missing" for name in own.keys() - tensors.keys()]
-    wrong += [f"{name} is foreign" for name in tensors.keys() - own.keys()]
-    for name in own.keys() & tensors.keys():
-        found, wanted = tuple(tensors[name].shape), tuple(own[name].shape)
-        if found != wanted:
-            wrong.append(f"{name} has shape {found}, the model {wanted}")
+def check_shapes(
+    model: nn.Module, shapes: Mapping[str, Sequence[int]], path: Path
+) -> None:
+    """A ValueError names what the file lacks, what is foreign in it, or unlike."""
+    own = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    wrong = [f"{name} is missing" for name in own.keys() - shapes.keys()]
+    wrong += [f"{name} is foreign" for name in shapes.keys() - own.keys()]
+    for name in own.keys() & shapes.keys():
+        if tuple(shapes[name]) != own[name]:
+            found = f"{tuple(shapes[name])}, the model {own[name]}"
+            wrong.append(f"{name} has shape {found}")
     if wrong:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         listed = "; ".join(sorted(wrong)[:3])
         raise ValueError(f"{path} does not fit its config: {listed}{more}")
+
+
+def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Copy tensors into the model; a ValueError names what is missing or unlike."""
+    check_shapes(model, {name: t.shape for name, t in tensors.items()}, path)
     model.load_state_dict(dict(tensors))
 
 
@@ -99,19 +225,57 @@ def write_tensors(
     path: Path, tensors: Mapping[str, Tensor], state: Mapping[str, Any]
 ) -> None:
     """Tensors, with a few numbers and words beside them, as one safetensors file."""
+    files.write(path, tensor_bytes(tensors, state))
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> bytes:
+    """What `write_tensors` writes: a checksum of everything is in it, too."""
     # Copies stand by themselves: the format knows no memory that two tensors share.
     plain = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
-    write(path, to_bytes(plain, {"state": json.dumps(state)}))
+    told = json.dumps(state)
+    return to_bytes(plain, {"state": told, "sha256": checksum(plain, told)})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `write_tensors` wrote. A damaged or foreign file raises a ValueError."""
+    """What `write_tensors` wrote. A damaged or foreign file raises a ValueError.
+
+    A file without a checksum, made by other programs, is taken as it is.
+    """
+    with opened(path) as file:
+        metadata = file.metadata() or {}
+        told = metadata.get("state", "{}")
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    if metadata.get("sha256", found := checksum(tensors, told)) != found:
+        rule = "its checksum is that of other content"
+        raise ValueError(f"{path} is damaged or was changed: {rule}")
+    state = json.loads(told)
+    if not isinstance(state, dict):
+        raise ValueError(f"{path} holds no state of a run but {told[:20]}")
+    return tensors, state
+
+
+def read_shapes(path: Path) -> dict[str, list[int]]:
+    """The shape of each tensor in the file; only its header is read."""
+    with opened(path) as file:
+        return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """A safetensors file; what is wrong with it is told with its name."""
     try:
         with safe_open(path, "pt") as file:
-            state = json.loads((file.metadata() or {}).get("state", "{}"))
-            names = file.keys()
-            return {name: file.get_tensor(name) for name in names}, state
+            yield file
     except FileNotFoundError:
         raise FileNotFoundError(f"no such checkpoint: {path}") from None
     except (SafetensorError, ValueError) as error:
         raise ValueError(f"{path} is damaged or no safetensors file: {error}") from None
+
+
+def checksum(tensors: Mapping[str, Tensor], told: str) -> str:
+    """SHA-256 of names, types, shapes and numbers, and of what is told beside them."""
+    digest = hashlib.sha256(told.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()

@@ -52,4 +52,10 @@ def to_dict(event: Event) -> dict[str, Any]:
 def from_dict(saved: dict[str, Any]) -> Event:
     """What `to_dict` made; whatever else stands beside it is left out."""
     made = KINDS[saved["event"]]
-    return made(**{field.name: saved[field.name] for field in fields(made)})
+    values = {field.name: saved[field.name] for field in fields(made)}
+    for field in fields(made):
+        if not isinstance(
+            values[field.name], int if field.type is int else (int, float)
+        ):
+            raise TypeError(f"{field.name} ({values[field.name]!r}) is no {field.type}")
+    return made(**values)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from tested_transformer.files import write
+from tested_transformer.files import naming, write
 from tested_transformer.training.events import (
     EpochMean,
     Event,
@@ -54,14 +54,17 @@ class RunLog:
             self.write(in_words(event))
         self._tokens, self._since = 0, now
         self.events.append(event)
-        with open(self.folder / METRICS, "a", encoding="utf-8") as file:
-            file.write(json.dumps(to_dict(event)) + "\n")
+        self._add(METRICS, json.dumps(to_dict(event)))
 
     def write(self, text: str) -> None:
         """A line for people: on the screen and, with the time, in log.txt."""
         tqdm.write(text, file=sys.stderr)
-        with open(self.folder / LOG, "a", encoding="utf-8") as file:
-            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+        self._add(LOG, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
+
+    def _add(self, name: str, line: str) -> None:
+        path = self.folder / name
+        with naming(path), open(path, "a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
 
     def close(self) -> None:
         """Take the bar away."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tested_transformer.checks import at_least, positive, share, whole
+from tested_transformer.checks import at_least, number, positive, share, whole
 from tested_transformer.training.schedule import ramp, rate
 
 
@@ -53,9 +53,10 @@ class Options:
         if self.cooldown > (self.steps or 0):
             rule = f"needs at least as many steps, not {self.steps}"
             raise ValueError(f"cooldown ({self.cooldown}) {rule}")
-        positive(rate_scale=self.rate_scale)
-        if self.minutes is not None:
-            positive(minutes=self.minutes)
+        minutes = {} if self.minutes is None else {"minutes": self.minutes}
+        number(smoothing=self.smoothing, ema=self.ema)
+        number(rate_scale=self.rate_scale, **minutes)
+        positive(rate_scale=self.rate_scale, **minutes)
         share(smoothing=self.smoothing, ema=self.ema)
         if self.precision not in ("float32", "bfloat16"):
             rule = "must be 'float32' or 'bfloat16'"
@@ -73,6 +74,12 @@ class Options:
             scale *= ramp(step, self.steps, rise=0, fall=self.cooldown + 1)
         return scale * rate(step, d_model, self.warmup)
 
+    def check_limits(self) -> None:
+        """Refuse options with which a run would go on for ever."""
+        if self.steps is self.epochs is self.minutes is self.patience is None:
+            rule = "say when to stop: steps, epochs, minutes or patience"
+            raise ValueError(f"a run without a limit never ends: {rule}")
+
     def reached(self, step: int, epoch: int, minutes: float, waited: int) -> bool:
         """Whether one of the limits is reached; waited are validations since the best."""
         limits = self.steps, self.epochs, self.minutes, self.patience
@@ -87,6 +94,8 @@ class Options:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> "Options":
         """Options from a file; a field of another version is a ValueError."""
+        if not isinstance(saved, dict):
+            raise TypeError(f"options ({saved!r}) must be an object")
         unknown = sorted(set(saved) - {field.name for field in fields(cls)})
         if unknown:
             raise ValueError(f"no option of this version: {', '.join(unknown)}")

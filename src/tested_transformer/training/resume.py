@@ -2,12 +2,15 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, optim
 
+from tested_transformer.checks import at_least, number, whole
 from tested_transformer.data.batches import Pair
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.params import part
@@ -30,7 +33,24 @@ class Progress:
     tokens: int = 0  # target tokens, over all steps
     best: float = float("inf")
     waited: int = 0  # validations since the best
-    kept: list[str] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)  # epochs whose ends are on disk
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> "Progress":
+        """Progress from a file; an error says what none can be."""
+        names = {made.name for made in fields(cls)}
+        if not isinstance(saved, dict) or saved.keys() != names:
+            raise ValueError(f"it must have {', '.join(sorted(names))}, and no more")
+        numbers = {name: saved[name] for name in saved if name != "kept"}
+        number(**numbers)
+        at_least(0, **numbers)
+        whole(**{n: v for n, v in numbers.items() if n not in ("seconds", "best")})
+        kept, rule = saved["kept"], f"epochs from 1 to {saved['epoch']}, in order"
+        if not isinstance(kept, list) or not all(type(epoch) is int for epoch in kept):
+            raise TypeError(f"kept ({kept!r}) must be {rule}")
+        if any(a >= b for a, b in pairwise([0, *kept, saved["epoch"] + 1])):
+            raise ValueError(f"kept ({kept!r}) must be {rule}")
+        return cls(**saved)
 
 
 @dataclass(frozen=True)
@@ -82,41 +102,45 @@ class State:
         if told["pairs"] != self.pairs:
             found = f"{told['pairs']}, now {self.pairs}"
             raise ValueError(f"{path} was trained with other pairs: {found}")
-        began, ours = told["options"], asdict(self.options)
-        for name in sorted(ours.keys() - self.options.changeable()):
-            if began.get(name) != ours[name]:
-                found = f"{began.get(name)!r}, now {ours[name]!r}"
-                raise ValueError(f"{path} was trained with another {name}: {found}")
         try:
-            progress = Progress(**told["progress"])
-        except TypeError as error:
-            raise ValueError(f"{path} holds no progress of a run: {error}") from None
+            began = asdict(Options.from_dict(told["options"]))
+            progress = Progress.from_dict(told["progress"])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} holds no state of a run: {error}") from None
+        ours = asdict(self.options)
+        for name in sorted(ours.keys() - self.options.changeable()):
+            if began[name] != ours[name]:
+                found = f"{began[name]!r}, now {ours[name]!r}"
+                raise ValueError(f"{path} was trained with another {name}: {found}")
         self.check_tensors(path, tensors)
         if progress.step and not any(name.startswith("adam.") for name in tensors):
             raise ValueError(f"{path} lacks everything that Adam remembers")
         return progress
 
     def check_tensors(self, path: Path, tensors: Mapping[str, Tensor]) -> None:
-        """Every tensor is there, has its shape, and no other is there."""
-        needed = {f"model.{n}": t.shape for n, t in self.model.state_dict().items()}
+        """Every tensor is there, has its shape and type, and no other is there."""
+        needed = {f"model.{n}": t for n, t in self.model.state_dict().items()}
         if self.ema:
-            needed |= {f"ema.{n}": t.shape for n, t in self.ema.weights.items()}
+            needed |= {f"ema.{n}": t for n, t in self.ema.weights.items()}
         for name, p in self.model.named_parameters():
-            entries = {f"adam.{k}.{name}": p.shape if k != "step" else () for k in ADAM}
+            like = torch.zeros(()), p, p
+            entries = {f"adam.{k}.{name}": t for k, t in zip(ADAM, like, strict=True)}
             needed |= entries if entries.keys() & tensors.keys() else {}
         if lacking := sorted(needed.keys() - tensors.keys()):
             raise ValueError(f"{path} lacks {lacking[0]} and {len(lacking) - 1} more")
         if foreign := sorted(tensors.keys() - needed.keys()):
             raise ValueError(f"{path} holds {foreign[0]}, which is not of this run")
-        for name, shape in needed.items():
-            if tensors[name].shape != shape:
-                found = f"shape {tuple(tensors[name].shape)}, not {tuple(shape)}"
-                raise ValueError(f"{path}: {name} has {found}")
+        for name, tensor in needed.items():
+            for what in ("shape", "dtype"):
+                found, wanted = getattr(tensors[name], what), getattr(tensor, what)
+                if found != wanted:
+                    rule = f"has the {what} {found}, not {wanted}"
+                    raise ValueError(f"{path}: {name} {rule}")
 
 
 def fingerprint(pairs: Sequence[Pair]) -> str:
     """A short name for these pairs in this order."""
     digest = hashlib.sha256()
     for source, target in pairs:
-        digest.update(f"{list(source)} {list(target)}\n".encode())
+        digest.update(f"{[*map(int, source)]} {[*map(int, target)]}\n".encode())
     return f"{len(pairs)} pairs, {digest.hexdigest()[:16]}"

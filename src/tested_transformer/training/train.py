@@ -1,22 +1,33 @@
 """The training loop: one that can be read on a screen, for one process and for several."""
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
-from pathlib import Path
 
 import torch
+from filelock import FileLock
 from torch import Tensor
 
-from tested_transformer.data.batches import Pair, batches
+from tested_transformer.data.batches import Pair, batches, check_pairs
+from tested_transformer.files import locked, make_folder, write
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.text.tokenizer import Tokenizer
 from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam
 from tested_transformer.training.average import ExponentialMovingAverage, mean
 from tested_transformer.training.distributed import World, no_sync
 from tested_transformer.training.events import EpochMean, Event, Step, Validation
-from tested_transformer.training.filenames import STATE, epoch_end
+from tested_transformer.training.filenames import (
+    LOCK,
+    MODEL,
+    STATE,
+    TOKENS,
+    check_free,
+    epoch_end,
+)
 from tested_transformer.training.objective import NextToken, n_tokens
 from tested_transformer.training.options import Options
 from tested_transformer.training.resume import Progress, State, fingerprint
@@ -29,8 +40,9 @@ Batch = tuple[Tensor, Tensor]
 class Trainer:
     """Trains a model on pairs of ids, validates after every epoch, and can go on.
 
-    In folder it keeps the best model, and in last.safetensors all that it needs to go
-    on, bit for bit. report gets a `Step`, a `Validation` or an `EpochMean` at a time.
+    In folder it keeps the best model, with tokens if they are given, and all that it
+    needs to go on, bit for bit (last.safetensors). report gets a `Step`, a `Validation`
+    or an `EpochMean` at a time. What cannot work is refused here, before any work.
     """
 
     def __init__(
@@ -39,15 +51,26 @@ class Trainer:
         options: Options,
         train: Sequence[Pair],
         valid: Sequence[Pair],
-        folder: Path,
+        folder: str | os.PathLike[str],
         world: World = World(),  # noqa: B008
         report: Callable[[Event], None] = lambda event: None,
+        tokens: Tokenizer | None = None,
     ) -> None:
+        options.check_limits()
+        check_pairs(train, "train", model.config)
+        check_pairs(valid, "valid", model.config)
         if options.precision != "float32" and world.device.type != "cuda":
             rule = f"precision ({options.precision}) other than float32 needs a GPU"
             raise ValueError(f"{rule}, not {world.device.type}")
-        self.model, self.options, self.folder = model.to(world.device), options, folder
+        if tokens is not None:
+            checkpoint.check_tokens(tokens, model.config, "the tokeniser")
+        self.token_file = None if tokens is None else checkpoint.token_bytes(tokens)
+        self.model, self.options, self.tokens = model.to(world.device), options, tokens
         self.train, self.valid, self.world, self.report = train, valid, world, report
+        for pairs in (train, valid):
+            next(self.batches(pairs))  # one that is too long for a batch is refused
+        self.folder = make_folder(folder)
+        self.lock = FileLock(self.folder / LOCK)
         self.adam = create_adam(self.model.parameters())
         self.ema: ExponentialMovingAverage | None = None
         if options.ema:
@@ -55,12 +78,18 @@ class Trainer:
         self.objective = world.wrap(NextToken(self.model, options.smoothing))
         self.progress, self.started = Progress(), time.monotonic()
         self.asked_to_stop, self.fingerprint = False, fingerprint(train)
+        self.has = "new"  # weights in memory: new, or of the last step, or the best
 
     def run(self) -> Progress:
-        """Train until a limit of the options is reached, or somebody asks to stop."""
+        """Train until a limit of the options is reached, or somebody asks to stop.
+
+        Afterwards the model has the best weights, as those in the folder. A further run
+        goes on from the last.
+        """
         o, p, self.asked_to_stop = self.options, self.progress, False
-        self.started = time.monotonic() - p.seconds
-        with on_interrupt(self.stop):
+        with self.writing(), on_interrupt(self.stop):
+            self.begin()
+            self.started = time.monotonic() - p.seconds
             while not self.finished():
                 for group in self.groups():  # the batches of one step
                     p.step += 1
@@ -82,10 +111,33 @@ class Trainer:
                         break
                 else:
                     self.end_epoch()
-        if p.batch and not self.asked_to_stop:
-            self.keep_best()
-        self.save()
+            if p.batch and not self.asked_to_stop:
+                self.keep_best()
+            self.save()
+            self.try_mean()
+            self.take_best()
         return p
+
+    def writing(self) -> AbstractContextManager[None]:
+        """While it lasts, no other run can write into the folder."""
+        return nullcontext() if self.world.rank else locked(self.lock)
+
+    def begin(self) -> None:
+        """Save the start of a new run, so that it can go on whatever happens."""
+        if self.has == "best":
+            self.resume()
+        elif self.has == "new" and self.world.rank == 0:
+            check_free(self.folder, self.token_file)
+            if self.token_file is not None:
+                write(self.folder / TOKENS, self.token_file)
+            self.save()
+        self.has = "last"
+
+    def take_best(self) -> None:
+        """Give the model the best weights, if a validation has found some."""
+        if (self.folder / MODEL).exists() and self.world.rank == 0:
+            checkpoint.load_into(self.folder, self.model)
+            self.has = "best"
 
     def gradients(self, group: Sequence[Batch]) -> tuple[float, float, int]:
         """Gradients of a group of batches, of which every process has its share.
@@ -129,7 +181,7 @@ class Trainer:
         if best:
             p.best = loss
             if self.world.rank == 0:
-                checkpoint.save(self.folder, self.model, weights=weights)
+                checkpoint.save(self.folder, self.model, self.tokens, weights)
         self.report(Validation(p.step, p.epoch, loss, accuracy, best, p.seconds))
         return best
 
@@ -151,24 +203,24 @@ class Trainer:
     def keep_epoch_end(self) -> None:
         """Keep the weights of this epoch's end, and forget the oldest."""
         p, keep = self.progress, self.options.keep
-        p.kept.append(epoch_end(p.epoch))
+        p.kept.append(p.epoch)
         gone, p.kept = p.kept[:-keep], p.kept[-keep:]
         if self.world.rank == 0:
             weights = self.model.state_dict()
-            checkpoint.write_tensors(self.folder / p.kept[-1], weights, {})
-            for name in gone:
-                (self.folder / name).unlink(missing_ok=True)
+            checkpoint.write_tensors(self.folder / epoch_end(p.epoch), weights, {})
+            for epoch in gone:
+                (self.folder / epoch_end(epoch)).unlink(missing_ok=True)
 
     def try_mean(self) -> bool:
         """Try the plain mean of the kept epoch ends; it stays if it validates better."""
         p, device = self.progress, self.world.device
         if not p.kept:
             return False
-        ends = (checkpoint.read_tensors(self.folder / name)[0] for name in p.kept)
+        ends = (checkpoint.read_tensors(self.folder / epoch_end(e))[0] for e in p.kept)
         weights = {name: tensor.to(device) for name, tensor in mean(ends).items()}
         loss, _ = self.validate(weights)
         if loss < p.best and self.world.rank == 0:
-            checkpoint.save(self.folder, self.model, weights=weights)
+            checkpoint.save(self.folder, self.model, self.tokens, weights)
         self.report(EpochMean(p.step, len(p.kept), loss))
         return loss < p.best
 
@@ -178,13 +230,17 @@ class Trainer:
         return State(*memory, self.options, self.fingerprint)
 
     def save(self) -> None:
-        """Write last.safetensors: everything that going on needs."""
-        if self.world.rank == 0:
+        """Write last.safetensors: everything that going on needs.
+
+        After a run it is there, and the model has the best weights, not the last.
+        """
+        if self.world.rank == 0 and self.has != "best":
             self.state().save(self.folder / STATE)
 
     def resume(self) -> None:
         """Go on from last.safetensors, as if the run had never stopped."""
         self.state().load(self.folder / STATE)
+        self.has = "last"
 
     def stop(self) -> bool:
         """Ask the run to end after the step that it is at; False if that was asked before."""
