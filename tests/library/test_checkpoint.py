@@ -1,14 +1,27 @@
 """Saving and loading: whole or not at all, nothing that runs, and errors that name the file."""
 
+import builtins
+import contextlib
+import errno
+import io
 import json
+import time
 
 import pytest
 import torch
+from helpers import unchecked
+from safetensors.torch import save_file
+from torch import nn
 
 from tested_transformer.config import TINY
-from tested_transformer.files import write_json
+from tested_transformer.files import write_all, write_json
+from tested_transformer.model.bert import Bert, Pretraining
+from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.text.tokens import BytePairEncoding
+from tested_transformer.text import tokenizer
+from tested_transformer.text.tokenizer import Tokenizer
+from tested_transformer.text.tokens import BytePairEncoding, Vocabulary, WordPiece
 from tested_transformer.training import checkpoint
 
 TOKENS = BytePairEncoding.train(["low lower lowest", "new newer newest"], 20)
@@ -145,3 +158,255 @@ def test_tensors_that_share_memory_are_saved_as_two(tmp_path):
     assert torch.equal(tensors["a"], x)
     assert torch.equal(tensors["b"], x.T)
     assert state == {"step": 3}
+
+
+# Every kind of model and of tokeniser
+
+MADE = {
+    "Gpt": (Gpt(CONFIG), {}, (IDS[0],)),
+    "Bert": (Bert(CONFIG, 1, 2), {"n_segments": 1, "first_position": 2}, (IDS[0],)),
+    "VisionTransformer": (
+        VisionTransformer(TINY, 2, 3, 1), {"size": 2, "n_classes": 3, "channels": 1}, (torch.ones(1, 1, 4, 4),),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_kind_of_model_comes_back_as_it_was(tmp_path, name):
+    model, settings, given = MADE[name]
+    checkpoint.save(tmp_path, model)
+    loaded, tokens = checkpoint.load(tmp_path, kind=type(model))
+    assert (type(loaded), loaded.config, tokens) == (type(model), model.config, None)
+    assert {setting: getattr(loaded, setting) for setting in settings} == settings
+    assert torch.equal(loaded(*given), model.eval()(*given))
+    with pytest.raises(ValueError, match=rf"config\.json is of another kind: its model is '{name}', not 'Transformer'"):
+        checkpoint.load(tmp_path)
+
+
+def test_a_kind_that_has_no_files_is_refused_on_both_ways(tmp_path, folder):
+    with unchecked():
+        for model in (nn.Linear(2, 2), Pretraining(Bert(CONFIG))):
+            with pytest.raises(
+                TypeError, match=r"cannot be saved; these can: Transformer, Gpt, Bert, VisionTransformer"
+            ):
+                checkpoint.save(tmp_path / "new", model)
+        assert not (tmp_path / "new").exists()
+        with pytest.raises(TypeError, match=r"kind .*Linear.* must be one of Transformer, Gpt"):
+            checkpoint.load(folder, kind=nn.Linear)
+
+
+def test_word_pieces_come_back_too(tmp_path):
+    tokens = WordPiece.train(["low lower lowest"], 20)
+    checkpoint.save(tmp_path, Transformer(TINY.replace(vocab_size=tokens.vocab_size)), tokens)
+    _, loaded = checkpoint.load(tmp_path)
+    assert type(loaded) is WordPiece
+    assert loaded.encode("lowest low") == tokens.encode("lowest low")
+
+
+class Letters:
+    """Somebody's own tokeniser."""
+
+    vocab_size, special_ids = 30, BytePairEncoding.special_ids
+
+    def encode(self, text):
+        return [ord(letter) - 93 for letter in text]
+
+    def decode(self, ids):
+        return "".join(chr(93 + i) for i in ids)
+
+
+def test_a_tokeniser_without_files_is_refused_before_anything_is_written(tmp_path):
+    assert all(isinstance(made, Tokenizer) for made in (Letters(), TOKENS, WordPiece(Vocabulary([]))))
+    assert not isinstance(Vocabulary([]), str | Tokenizer) or Vocabulary.encode, "its texts are lists of tokens"
+    model = Transformer(TINY.replace(vocab_size=30))
+    with pytest.raises(TypeError, match=r"class Letters cannot be loaded again; these can: BytePair.*, WordPiece"):
+        checkpoint.save(tmp_path, model, Letters())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["Vocabulary", None, ["BytePairEncoding"], 3])
+def test_a_file_of_another_kind_is_no_tokeniser(tmp_path, kind):
+    write_json(tmp_path / "tokens.json", {"kind": kind, "version": 1, "tokens": []})
+    with pytest.raises(ValueError, match=r"tokens\.json is no saved tokeniser: its kind is .*, not one of BytePair"):
+        tokenizer.load(tmp_path / "tokens.json")
+
+
+def test_a_model_with_modules_of_its_own_is_loaded_into_itself_and_never_taken_for_a_plain_one(tmp_path):
+    class Other(nn.Linear):
+        def forward(self, x):
+            return super().forward(2 * x)
+
+    def made():
+        model = Transformer(TINY)
+        model.decoder.layers[1].feed_forward.w_2 = Other(TINY.d_ff, TINY.d_model)
+        return model.eval()
+
+    model = made()
+    checkpoint.save(tmp_path, model)
+    words = r"is of a model with modules of its own, such as \['decoder\.layers\.1\.feed_forward\.w_2'\]: make it, and"
+    with pytest.raises(ValueError, match=words):
+        checkpoint.load(tmp_path)
+    again = checkpoint.load_into(tmp_path, made().train())
+    assert not again.training
+    assert torch.equal(again(*SMALL), model(*SMALL))
+
+
+SMALL = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
+
+
+# Damage
+
+
+def test_a_flipped_byte_anywhere_is_refused(tmp_path):
+    path = tmp_path / "t.safetensors"
+    checkpoint.write_tensors(path, {"a": torch.arange(5.0), "b": torch.ones(2, 2)}, {"step": 3})
+    whole, accepted = path.read_bytes(), b""
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with contextlib.suppress(ValueError):
+            tensors, state = checkpoint.read_tensors(path)
+            assert (tensors["a"].tolist(), tensors["b"].tolist()) == ([0, 1, 2, 3, 4], [[1, 1], [1, 1]])
+            assert state == {"step": 3}
+            accepted += whole[place : place + 1]
+    # Letters of the word sha256: then there is no checksum, and all that it would protect is right
+    assert accepted == b"sha256"
+
+
+def test_tensors_of_other_programs_have_no_checksum_and_are_taken(folder, model):
+    save_file(model.state_dict(), folder / "model.safetensors")
+    assert torch.equal(checkpoint.load(folder)[0](*IDS), model(*IDS))
+
+
+def test_a_state_that_is_no_object_is_refused(tmp_path):
+    path = tmp_path / "t.safetensors"
+    for state in ("[1]", "3", '"x"'):
+        save_file({"a": torch.ones(1)}, path, {"state": state})
+        with pytest.raises(ValueError, match=r"t\.safetensors holds no state of a run"):
+            checkpoint.read_tensors(path)
+    save_file({"a": torch.ones(1)}, path, {"state": "{"})
+    with pytest.raises(ValueError, match=r"t\.safetensors holds no state of a run"):
+        checkpoint.read_tensors(path)
+
+
+HUGE = {
+    "layers": {"n_layers": 1_000_000},
+    "words": {"vocab_size": 10**12},
+    "width": {"d_model": 2**40, "n_heads": 1},
+    "width beyond every number": {"d_model": 10**30, "n_heads": 1},
+    "words beyond every number": {"vocab_size": 10**30},
+    "positions": {"max_len": 10**9},
+    "positions beyond every number": {"max_len": 10**30},
+    "inside": {"d_ff": 2**62},
+    "heads": {"d_k": 2**61},
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_sizes_that_are_not_those_of_the_weights_are_refused_before_anything_is_made(folder, name):
+    config = json.loads((folder / "config.json").read_text())
+    config.pop("d_k"), config.pop("d_v")
+    write_json(folder / "config.json", config | HUGE[name])
+    started = time.perf_counter()
+    with pytest.raises(ValueError, match=r"config\.json|model\.safetensors does not fit its config"):
+        checkpoint.load(folder)
+    assert time.perf_counter() - started < 5, "a wrong size takes no time, and no memory"
+
+
+WRONG = {
+    "vocab_size": [None, "300", 3.5, True, -1, [], 0],
+    "d_model": [None, "16", 16.5, {}, -16],
+    "dropout": [None, "0.1", 2, float("nan"), []],
+    "norm_eps": ["1e-5", 0, float("inf"), None],
+    "fused": ["yes", 1, None],
+    "activation": ["tanh", 3, None, []],
+    "pad_id": ["0", -1, 1, 1e9],
+    "max_len": ["32", 0, None],
+    "norm_first": ["no", 0],
+    "model": ["Gpt", 3, ["Transformer"], None],
+}
+
+
+@pytest.mark.parametrize("field", WRONG)
+def test_every_wrong_field_is_told_with_the_name_of_the_file(folder, field):
+    config = json.loads((folder / "config.json").read_text())
+    for value in WRONG[field]:
+        (folder / "config.json").write_text(json.dumps(config | {field: value}))
+        with pytest.raises(ValueError, match=r"config\.json"):
+            checkpoint.load(folder)
+
+
+def test_deep_nesting_is_no_config(folder):
+    (folder / "config.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match=r"config\.json is no checkpoint: not JSON"):
+        checkpoint.load(folder)
+
+
+class Full(io.BytesIO):
+    """A file on a disk with room for so many bytes."""
+
+    room = 0
+
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+
+    def write(self, content):
+        taken, Full.room = content[: Full.room], Full.room - len(content)
+        with REAL(self.path, "ab") as file:
+            file.write(taken)
+        if Full.room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return len(content)
+
+    def fileno(self):
+        return 0
+
+
+REAL = open
+
+
+@pytest.fixture
+def small_disk(monkeypatch):
+    chosen = lambda path, mode="r", **more: REAL(path, mode, **more) if mode != "wb" else Full(path)  # noqa: E731
+    monkeypatch.setattr(builtins, "open", chosen)
+    monkeypatch.setattr("tested_transformer.files.os.fsync", lambda descriptor: None)
+
+
+def test_a_disk_that_fills_at_any_byte_leaves_both_files_or_none(tmp_path, small_disk):
+    new = {tmp_path / "one": b"a" * 30, tmp_path / "two": b"b" * 30}
+    Full.room = 60
+    write_all(dict.fromkeys(new, b"old"))
+    for room in range(60):
+        Full.room = room
+        with pytest.raises(OSError, match=rf"No space left on device: '.*{'one' if room < 30 else 'two'}'"):
+            write_all(new)
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == dict.fromkeys(new, b"old")
+    Full.room = 60
+    write_all(new)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == new
+
+
+def test_a_disk_that_fills_while_a_model_is_saved_loses_nothing(tmp_path, small_disk):
+    Full.room = 10**6
+    first, second = (Transformer(TINY.replace(n_layers=n, d_ff=4, d_model=4)) for n in (1, 2))
+    checkpoint.save(tmp_path, first)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    needed = 0
+    while not save_with_room(needed, tmp_path, second, before):
+        needed += 211
+    assert needed > 5000
+    assert checkpoint.load(tmp_path)[0].config == second.config
+
+
+def save_with_room(room, folder, model, before):
+    """Whether so many bytes were enough. If not, all is as before, and the error names a file."""
+    Full.room = room
+    try:
+        checkpoint.save(folder, model)
+    except OSError as error:
+        told = str(error)
+    else:
+        return True
+    assert str(folder) in told
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    return False

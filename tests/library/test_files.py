@@ -3,11 +3,23 @@
 import ast
 import errno
 import os
+import re
+import time
 
 import pytest
+from filelock import FileLock
 from guards import ROOT
 
-from tested_transformer.files import read_json, sweep, write, write_json
+from tested_transformer.files import (
+    check_writable,
+    locked,
+    make_folder,
+    read_json,
+    sweep,
+    write,
+    write_all,
+    write_json,
+)
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training.log import RunLog
 
@@ -20,7 +32,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=rf"No space left on device: '{re.escape(str(path))}'"):
         write(path, b"new and longer")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
@@ -46,6 +58,94 @@ def test_every_file_is_complete_and_on_disk_before_it_gets_its_name(tmp_path, mo
     WRITERS[writer](path)
     assert seen == [False, True], "the content before the name, the name after it"
     assert path.exists()
+
+
+def test_of_several_files_all_are_replaced_or_none(tmp_path, monkeypatch):
+    one, two = tmp_path / "one", tmp_path / "two"
+    write_all({one: b"old", two: b"old"})
+    sync, synced = os.fsync, []
+
+    def full_for_the_second(descriptor):
+        synced.append(descriptor)
+        if len(synced) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(descriptor)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full_for_the_second)
+        with pytest.raises(OSError, match=r"No space left on device: .*two"):
+            write_all({one: b"new", two: b"new"})
+    assert (one.read_bytes(), two.read_bytes()) == (b"old", b"old")
+    assert sorted(tmp_path.iterdir()) == [one, two]
+    write_all({one: b"new", two: b"newer"})
+    assert (one.read_bytes(), two.read_bytes()) == (b"new", b"newer")
+
+
+def test_a_place_that_takes_no_file_is_refused_before_there_is_one(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(IsADirectoryError, match="is a folder, not a file"):
+        check_writable(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"none.a\.html"):
+        check_writable(tmp_path / "none" / "a.html")
+    with pytest.raises(NotADirectoryError, match=r"file.a\.html"):
+        check_writable(tmp_path / "file" / "a.html")
+    check_writable(tmp_path / "new.html")
+    check_writable(tmp_path / "file")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"], "looking leaves nothing behind"
+
+
+def test_a_folder_is_made_and_takes_files_or_is_refused_by_name(tmp_path, monkeypatch):
+    assert make_folder(str(tmp_path / "a" / "b")) == tmp_path / "a" / "b"
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"file"):
+        make_folder(tmp_path / "file" / "run")
+
+    def read_only(**where):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("tested_transformer.files.tempfile.TemporaryFile", read_only)
+    with pytest.raises(OSError, match=r"Read-only file system: '.*a'"):
+        make_folder(tmp_path / "a")
+
+
+def test_a_lock_is_held_by_one_and_free_when_it_is_let_go(tmp_path):
+    one, other = FileLock(tmp_path / ".lock"), FileLock(tmp_path / ".lock")
+    with locked(one):
+        with pytest.raises(ValueError, match=rf"{re.escape(str(tmp_path))} is in use: another run writes there"):
+            other_try(other)
+        with locked(one):
+            pass
+        with pytest.raises(ValueError, match="is in use"):
+            other_try(other)
+    with pytest.raises(ZeroDivisionError), locked(one):
+        raise ZeroDivisionError
+    other_try(other)
+
+
+def other_try(lock):
+    with locked(lock):
+        pass
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes can be forked here")
+def test_a_killed_process_leaves_no_lock(tmp_path):
+    ready, mine = tmp_path / "ready", FileLock(tmp_path / ".lock")
+    child = os.fork()
+    if not child:
+        try:
+            with locked(FileLock(tmp_path / ".lock")):
+                ready.touch()
+                time.sleep(60)
+        finally:
+            os._exit(1)
+    while not ready.exists():
+        time.sleep(0.01)
+    with pytest.raises(ValueError, match="is in use"):
+        other_try(mine)
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    other_try(mine)
 
 
 def test_scraps_of_a_killed_run_are_swept_and_nothing_else(tmp_path):

@@ -7,14 +7,18 @@ import signal
 import numpy as np
 import pytest
 import torch
+from helpers import unchecked
 from torch.nn import functional as F
 
 from tested_transformer.book import draw
 from tested_transformer.config import TINY
 from tested_transformer.data.batches import batches, tensors
+from tested_transformer.data.parallel import encode_pairs
+from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.params import part
+from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam
 from tested_transformer.training.events import Step, Validation
@@ -449,6 +453,260 @@ def test_the_mean_of_the_last_epochs_is_tried_and_old_ones_go(tmp_path):
 def test_half_precision_without_a_gpu_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"precision \(bfloat16\) other than float32 needs a GPU"):
         trainer(tmp_path, Options(steps=1, precision="bfloat16"))
+
+
+# Refused before any work
+
+
+def refused(folder, train=None, valid=None, options=SHORT, config=CONFIG, **more):
+    train, valid = pairs() if train is None else train, pairs(6, seed=1) if valid is None else valid
+    with pytest.raises((ValueError, TypeError, OSError)) as error, unchecked():
+        Trainer(Transformer(config), options, train, valid, folder, **more)
+    assert not (folder / "last.safetensors").exists()
+    return str(error.value)
+
+
+def test_pairs_that_no_model_could_learn_from_are_refused_with_their_number(tmp_path):
+    good = pairs(3)
+    assert refused(tmp_path, train=[]) == "train has no pairs; there must be at least one"
+    assert refused(tmp_path, valid=[]) == "valid has no pairs; there must be at least one"
+    long = [4] * 40
+    said = "train: the source of pair 3 has 40 ids; there must be at least 1 and at most 32 (max_len)"
+    assert refused(tmp_path, train=[*good, (long, [1, 2])]) == said
+    said = "valid: the target of pair 3 has 34 ids; there must be at least 2 and at most 33 (max_len)"
+    assert refused(tmp_path, valid=[*good, ([4], [4] * 34)]) == said
+    Trainer(Transformer(CONFIG), Options(steps=1), [([4] * 32, [4] * 33)], good, tmp_path)
+    assert "the target of pair 3 has 1 ids" in refused(tmp_path, train=[*good, ([4, 2], [1])])
+    assert "the source of pair 3 has 0 ids" in refused(tmp_path, train=[*good, ([], [1, 2])])
+    said = "train: the source of pair 3 has ids from 4 to 16; all must be at least 0 and below 16"
+    assert refused(tmp_path, train=[*good, ([4, 16], [1, 2])]) == said
+    assert "ids from -1 to 4" in refused(tmp_path, train=[*good, ([4, -1], [1, 2])])
+    assert "the target of pair 3 has the id 0, which is padding" in refused(tmp_path, train=[*good, ([4], [1, 0, 2])])
+    assert "pair 0 must be two lists of ids, source and target, not 3" in refused(tmp_path, train=[[1, 2, 3]])
+    assert "has more than max_tokens (9)" in refused(
+        tmp_path, valid=[*good, ([4], [4] * 10)], options=Options(steps=1, batch_tokens=9)
+    )
+
+
+def test_a_run_that_would_never_end_is_refused(tmp_path):
+    said = "a run without a limit never ends: say when to stop: steps, epochs, minutes or patience"
+    assert refused(tmp_path, options=Options()) == said
+    for limit in ("steps", "epochs", "minutes", "patience"):
+        Trainer(Transformer(CONFIG), Options(**{limit: 1}), pairs(), pairs(), tmp_path)
+
+
+def test_a_folder_that_takes_no_files_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        Trainer(Transformer(CONFIG), SHORT, pairs(), pairs(), tmp_path / "file" / "run")
+
+
+def test_a_tokeniser_of_another_model_is_refused_and_one_without_files(tmp_path):
+    said = refused(tmp_path, tokens=BytePairEncoding([]))
+    assert said == "the tokeniser does not belong to the model: it has 260 tokens, the model 16"
+
+    class Letters(BytePairEncoding):
+        """Can be saved, and comes back as one."""
+
+    class Own:
+        vocab_size, special_ids, encode, decode = 16, BytePairEncoding.special_ids, None, None
+
+    assert "class Own cannot be loaded again" in refused(tmp_path, tokens=Own())
+
+
+# The folder
+
+
+def test_a_folder_may_be_named_by_a_string_and_is_made(tmp_path):
+    t = Trainer(Transformer(CONFIG), SHORT, pairs(), pairs(6), str(tmp_path / "a" / "b"))
+    t.run()
+    assert (tmp_path / "a" / "b" / "last.safetensors").exists()
+
+
+def test_another_run_or_model_in_the_folder_is_not_touched(tmp_path):
+    trainer(tmp_path / "run").run()
+    checkpoint.save(tmp_path / "model", Transformer(CONFIG))
+    (tmp_path / "tokens").mkdir()
+    BytePairEncoding([(4, 5)]).save(tmp_path / "tokens" / "tokens.json")
+    config = CONFIG.replace(vocab_size=260)
+    for name, found in (("run", "last.safetensors"), ("model", "config.json"), ("tokens", "tokens.json")):
+        before = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        t = trainer(tmp_path / name, config=config, tokens=BytePairEncoding([]))
+        with pytest.raises(ValueError, match=rf"{name} already holds a run or a model \({found}\): go on with it"):
+            t.run()
+        assert {path.name: path.read_bytes() for path in (tmp_path / name).glob("[!.]*")} == {
+            name: content for name, content in before.items() if name[0] != "."
+        }
+
+
+def test_a_run_that_is_there_goes_on_only_when_it_is_resumed(tmp_path):
+    trainer(tmp_path).run()
+    again = trainer(tmp_path, Options(**vars(SHORT) | {"steps": 12}))
+    with pytest.raises(ValueError, match="already holds a run"):
+        again.run()
+    again.resume()
+    assert again.run().step == 12
+
+
+def test_there_is_a_state_before_the_first_step_and_a_start_that_failed_can_begin_again(tmp_path):
+    def killed(event):
+        raise KeyboardInterrupt
+
+    t = trainer(tmp_path / "run", report=killed)
+    t.gradients = lambda group: (_ for _ in ()).throw(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        t.run()
+    _, told = checkpoint.read_tensors(tmp_path / "run" / "last.safetensors")
+    assert told["progress"]["step"] == 0
+    second = trainer(tmp_path / "run")
+    second.resume()
+    second.run()
+    trainer(tmp_path / "whole").run()
+    assert_same(state(tmp_path / "whole"), state(tmp_path / "run"))
+
+
+def test_no_second_run_writes_into_the_folder_while_one_does(tmp_path):
+    told = []
+
+    def meddle(event):
+        other = trainer(tmp_path, Options(steps=1))
+        for act in (other.run, lambda: (other.resume(), other.run())):
+            with pytest.raises(ValueError, match="is in use: another run writes there") as error:
+                act()
+            told.append(str(error.value))
+
+    t = trainer(tmp_path, Options(steps=1), report=meddle)
+    t.run()
+    assert told
+    assert t.lock.is_locked is False
+
+
+def test_the_tokeniser_is_kept_and_a_translator_reads_what_the_run_left(tmp_path):
+    tokens = BytePairEncoding([])
+    texts = [("ab", "ba"), ("abc", "cba"), ("b", "b")]
+    encoded = encode_pairs(texts, tokens, 32).pairs
+    model = Transformer(TINY.replace(vocab_size=tokens.vocab_size))
+    seen = []
+    t = Trainer(model, Options(steps=2), encoded, encoded, tmp_path, report=seen.append, tokens=tokens)
+    t.gradients = lambda group, whole=t.gradients: (
+        seen.append(sorted(p.name for p in tmp_path.glob("[!.]*"))) or whole(group)
+    )
+    t.run()
+    assert seen[0] == ["last.safetensors", "tokens.json"], "before the first step"
+    loaded = Translator.load(tmp_path)
+    assert loaded.translate(["ab"]) == Translator(t.model, tokens).translate(["ab"])
+    checkpoint.save(tmp_path / "plain", t.model)
+    with pytest.raises(ValueError, match=r"has no tokens.json"):
+        Translator.load(tmp_path / "plain")
+
+
+# The best weights
+
+
+@pytest.mark.parametrize("ema", [0.0, 0.9])
+def test_after_a_run_the_model_has_the_best_weights_as_the_folder(tmp_path, ema, monkeypatch):
+    t, losses, kept = trainer(tmp_path, Options(epochs=3, batch_tokens=30, ema=ema)), iter([2.0, 1.0, 3.0]), []
+
+    def validate(weights):
+        kept.append({name: w.clone() for name, w in weights.items()})
+        return next(losses), 0.5
+
+    monkeypatch.setattr(t, "validate", validate)
+    t.run()
+    assert_same(t.model.state_dict(), kept[1])
+    assert_same(checkpoint.load(tmp_path)[0].state_dict(), kept[1])
+    assert not torch.equal(state(tmp_path)["model.embedding.weight"], kept[1]["embedding.weight"])
+
+
+def test_after_a_run_saving_and_running_on_still_mean_the_last_step(tmp_path):
+    whole = trainer(tmp_path / "whole", Options(**vars(SHORT) | {"steps": 12}))
+    whole.run()
+    t = trainer(tmp_path / "parts")
+    t.run()
+    before = state(tmp_path / "parts")
+    t.save()
+    assert_same(state(tmp_path / "parts"), before)
+    t.options = whole.options
+    t.run()
+    assert_same(state(tmp_path / "parts"), state(tmp_path / "whole"))
+
+
+def test_the_mean_of_the_last_epochs_is_the_best_if_it_validates_better(tmp_path, monkeypatch):
+    t = trainer(tmp_path, Options(epochs=2, keep=2, batch_tokens=60, ema=0.0))
+    losses = iter([3.0, 2.0, 1.0])
+    monkeypatch.setattr(t, "validate", lambda weights: (next(losses), 0.5))
+    t.run()
+    one, two = (checkpoint.read_tensors(tmp_path / epoch_end(epoch))[0] for epoch in (1, 2))
+    for name, w in t.model.state_dict().items():
+        torch.testing.assert_close(w, (one[name] + two[name]) / 2)
+
+
+# Hostile and damaged states
+
+
+def test_a_state_names_no_file_but_those_of_its_own_epochs(tmp_path):
+    victim = tmp_path / "victim.txt"
+    victim.write_text("mine")
+    folder = tmp_path / "run"
+    trainer(folder, Options(epochs=3, keep=1, batch_tokens=60)).run()
+    tensors, told = checkpoint.read_tensors(folder / "last.safetensors")
+    for kept in (["../victim.txt"], [str(victim)], [0], [4], [2, 1], [1, 1], [True], [1.0], "1", None, [[1]]):
+        told["progress"]["kept"] = kept
+        checkpoint.write_tensors(folder / "last.safetensors", tensors, told)
+        with pytest.raises(
+            ValueError, match=r"last\.safetensors holds no state .*: kept .* must be epochs from 1 to 3"
+        ):
+            trainer(folder, Options(epochs=5, keep=1, batch_tokens=60)).resume()
+    assert victim.read_text() == "mine"
+
+
+NUMBERS = ("step", "epoch", "batch", "seconds", "tokens", "best", "waited")
+BAD = [None, "3", [], {}, -1, True, float("nan")]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_every_wrong_number_of_a_state_is_told(tmp_path, name):
+    trainer(tmp_path).run()
+    tensors, told = checkpoint.read_tensors(tmp_path / "last.safetensors")
+    for value in BAD if name in ("seconds", "best") else [*BAD, 0.5]:
+        wrong = {**told, "progress": {**told["progress"], name: value}}
+        checkpoint.write_tensors(tmp_path / "last.safetensors", tensors, wrong)
+        with pytest.raises(ValueError, match=rf"last\.safetensors holds no state of a run: {name} "):
+            trainer(tmp_path).resume()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"progress": 3}, "it must have batch, best, "),
+        ({"progress": {}}, "it must have batch, best, "),
+        ({"options": [1]}, r"options \(\[1\]\) must be an object"),
+        ({"options": {"stepz": 3}}, "no option of this version: stepz"),
+        ({"options": {"ema": "x"}}, r"ema \('x'\) must be a number"),
+        ({"options": {"warmup": None}}, r"warmup \(None\) must be a whole number"),
+    ],
+)
+def test_a_state_of_another_make_is_told(tmp_path, change, message):
+    trainer(tmp_path).run()
+    tensors, told = checkpoint.read_tensors(tmp_path / "last.safetensors")
+    checkpoint.write_tensors(tmp_path / "last.safetensors", tensors, told | change)
+    with unchecked(), pytest.raises(ValueError, match=rf"last\.safetensors holds no state of a run: {message}"):
+        trainer(tmp_path).resume()
+
+
+def test_a_state_with_another_type_of_numbers_is_refused(tmp_path):
+    trainer(tmp_path).run()
+    tensors, told = checkpoint.read_tensors(tmp_path / "last.safetensors")
+    name = "adam.exp_avg.embedding.weight"
+    checkpoint.write_tensors(tmp_path / "last.safetensors", tensors | {name: tensors[name].half()}, told)
+    with pytest.raises(ValueError, match=rf"{name} has the dtype torch.float16, not torch.float32"):
+        trainer(tmp_path).resume()
+
+
+def test_the_same_ids_are_the_same_pairs_whatever_holds_them():
+    arrays = [tuple(map(np.array, pair)) for pair in pairs(3)]
+    with unchecked():
+        assert fingerprint(arrays) == fingerprint(pairs(3))
 
 
 # The figures

@@ -248,9 +248,12 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if metadata.get("sha256", found := checksum(tensors, told)) != found:
         rule = "its checksum is that of other content"
         raise ValueError(f"{path} is damaged or was changed: {rule}")
-    state = json.loads(told)
+    try:
+        state = json.loads(told)
+    except (ValueError, RecursionError):
+        state = None
     if not isinstance(state, dict):
-        raise ValueError(f"{path} holds no state of a run but {told[:20]}")
+        raise ValueError(f"{path} holds no state of a run but {told[:20]!r}")
     return tensors, state
 
 
