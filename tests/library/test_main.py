@@ -1,5 +1,9 @@
 """The command line: trains, goes on, and tells in words what is wrong before anything is written."""
 
+import argparse
+import errno
+import io
+import json
 import os
 import random
 import re
@@ -7,15 +11,24 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
+from pathlib import Path
 
 import pytest
 import torch
+from helpers import unchecked
 
-from tested_transformer.__main__ import main
+from tested_transformer.__main__ import main, parser
+from tested_transformer.config import TINY
+from tested_transformer.decoding.translator import Translator
+from tested_transformer.files import write_json
+from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
+from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.events import Step
 from tested_transformer.training.log import read_metrics
+from tested_transformer.training.train import Trainer
 
 SIZES = ["--d-model", "16", "--d-ff", "32", "--n-heads", "2", "--n-layers", "1"]
 SIZES += ["--merges", "20", "--batch-tokens", "100"]
@@ -127,6 +140,211 @@ def test_a_run_is_never_overwritten(tmp_path, files, capsys):
     assert "already holds a run" in refused(capsys, folder, *files, "--steps", 1)
     assert "--warmup cannot change when a run goes on" in refused(capsys, folder, "--resume", "--warmup", 9)
     assert (folder / "model.safetensors").read_bytes() == before
+
+
+def options_of(command):
+    """Every option of a command: its name in what was parsed, and the action."""
+    (commands,) = (action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+    return {action.dest: action for action in commands.choices[command]._actions if action.dest != "help"}
+
+
+ANOTHER = {"preset": "small", "dropout": 0.9, "smoothing": 0.3, "ema": 0.5, "rate_scale": 0.5, "precision": "bfloat16"}
+LIMITS = {"steps", "epochs", "minutes", "patience", "save_every"}
+
+
+@pytest.mark.parametrize("name", sorted(options_of("train").keys() - {"folder", "resume", "device"} - LIMITS))
+def test_a_run_goes_on_with_what_it_began_with_or_not_at_all(began, capsys, name):
+    folder, files = began
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    action = options_of("train")[name]
+    given = [action.option_strings[0]]
+    if action.type is Path:
+        given.append(files[1] if name != "source" else files[3])
+    elif action.nargs != 0:
+        given.append(ANOTHER.get(name, 97))
+    said = refused(capsys, folder, "--resume", *given)
+    assert f"{action.option_strings[0]} cannot change when a run goes on: it was " in said
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_who_says_again_what_was_said_goes_on(began):
+    folder, files = began
+    again = [*files, *SIZES, "--preset", "mini", "--dropout", "0.2", "--seed", "0", "--warmup", "800"]
+    assert main(["train", str(folder), "--resume", *again, "--steps", "3", "--save-every", "2", "--device", "cpu"]) == 0
+    _, told = checkpoint.read_tensors(folder / "last.safetensors")
+    assert told["progress"]["step"] == 3
+
+
+@pytest.fixture
+def began(tmp_path, files):
+    """The folder of a run of one step, and what names its pairs."""
+    assert main(["train", str(tmp_path / "run"), *files, *SIZES, "--steps", "1"]) == 0
+    return tmp_path / "run", files
+
+
+def test_a_start_that_failed_can_begin_again_with_other_options(tmp_path, files, capsys, monkeypatch):
+    folder = tmp_path / "run"
+    assert "needs a GPU" in refused(capsys, folder, *files, *SIZES, "--steps", 1, "--precision", "bfloat16")
+    assert not folder.exists()
+    with monkeypatch.context() as patched:
+        full = OSError(errno.ENOSPC, "No space left on device", "there")
+        patched.setattr(checkpoint, "write_tensors", lambda *given: (_ for _ in ()).throw(full))
+        assert main(["train", str(folder), *files, *SIZES, "--steps", "1"]) == 1
+        assert "error: [Errno 28] No space left on device: 'there'" in capsys.readouterr().err
+    assert sorted(path.name for path in folder.glob("*.json")) == ["run.json", "tokens.json"]
+    assert not list(folder.glob("*.safetensors"))
+    assert "never began (last.safetensors): start it again, without" in refused(capsys, folder, "--resume")
+    assert main(["train", str(folder), *files, *SIZES, "--merges", "5", "--steps", "1"]) == 0
+    assert checkpoint.load(folder)[1].vocab_size == 265
+
+
+def test_a_model_that_stands_in_the_folder_is_not_written_over(tmp_path, files, capsys):
+    tokens = BytePairEncoding([])
+    checkpoint.save(tmp_path, Transformer(TINY.replace(vocab_size=tokens.vocab_size)), tokens)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    said = refused(capsys, tmp_path, *files, *SIZES, "--steps", 1)
+    assert "already holds a run or a model (config.json): go on with it (resume), or choose another folder" in said
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes can be forked here")
+def test_of_two_runs_in_one_folder_one_is_refused(tmp_path, files):
+    folder = tmp_path / "run"
+    options = ["train", str(folder), *files, *SIZES, "--steps", "15"]
+    for more in ([], ["--resume", "--steps", "30"]):
+        ended = sorted(
+            at_once([*options, "--seed", str(seed)] if not more else [*options[:2], *more] for seed in (1, 2))
+        )
+        assert ended == [0, 1]
+        _, told = checkpoint.read_tensors(folder / "last.safetensors")
+        run = json.loads((folder / "run.json").read_text())
+        assert told["options"]["seed"] == run["options"]["seed"], "state and run.json are of one run"
+        steps = [event.step for event in read_metrics(folder) if isinstance(event, Step)]
+        assert steps == sorted(set(steps)), "nothing is there twice"
+
+
+def at_once(lines):
+    """Run the commands at the same time, and return how they ended."""
+    children = []
+    for line in lines:
+        child = os.fork()
+        if not child:
+            try:
+                os._exit(main(line))
+            except BaseException:
+                traceback.print_exc()
+                os._exit(99)
+        children.append(child)
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+
+WRONG_RUNS = [
+    ({"data": None}, r"data \(None\) must be an object"),
+    ({"data": {}}, r"data \(\{\}\) must name sentence pairs"),
+    ({"data": {"source": "a"}}, "must name sentence pairs"),
+    ({"data": {"source": 3, "target": "b"}}, "data has 'source': 3"),
+    ({"data": {"phrasebook": "many"}}, "data has 'phrasebook': 'many'"),
+    ({"data": {"phrasebook": True}}, "data has 'phrasebook': True"),
+    ({"data": {"web": "x"}}, "data has 'web': 'x'"),
+    ({"config": [1]}, r"config \(\[1\]\) must be an object"),
+    ({"config": {"vocab_size": 3.5}}, r"vocab_size \(3\.5\) must be a whole number"),
+    ({"config": {"size": 3}}, "size"),
+    ({"options": 3}, r"options \(3\) must be an object"),
+    ({"options": {"stepz": 3}}, "no option of this version: stepz"),
+    ({"options": {"seed": None}}, r"seed \(None\) must be a whole number"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG_RUNS)
+def test_every_wrong_field_of_a_run_is_told_with_the_name_of_the_file(began, capsys, change, message):
+    folder, _ = began
+    run = json.loads((folder / "run.json").read_text())
+    write_json(folder / "run.json", run | change)
+    with unchecked():
+        said = refused(capsys, folder, "--resume")
+    assert re.search(rf"run\.json is no run: .*{message}", said)
+    write_json(folder / "run.json", {name: value for name, value in run.items() if name not in change})
+    assert "run.json is no run: " in refused(capsys, folder, "--resume")
+
+
+def test_a_trained_model_can_be_fine_tuned_on_other_pairs(tmp_path, began, capsys):
+    folder, files = began
+    tuned = tmp_path / "tuned"
+    start, tokens = checkpoint.load(folder)
+    other = tmp_path / "other"
+    other.write_text("a cat\nthe flower\na cat\n")
+    data = ["--source", str(other), "--target", str(other), "--valid-source", files[1], "--valid-target", files[3]]
+    assert main(["train", str(tuned), "--init", str(folder), *data, "--epochs", "1", "--rate-scale", "1e-9"]) == 0
+    found, its_tokens = checkpoint.load(tuned)
+    assert its_tokens.merges == tokens.merges
+    assert found.config == start.config
+    for name, w in found.state_dict().items():
+        torch.testing.assert_close(w, start.state_dict()[name], rtol=0, atol=1e-6)
+    assert main(["train", str(tmp_path / "freer"), "--init", str(folder), *data, "--steps", "1", "--dropout", "0"]) == 0
+    assert checkpoint.load(tmp_path / "freer")[0].config == start.config.replace(dropout=0.0)
+    capsys.readouterr()
+    for option in ("--d-model", "--n-layers", "--max-len", "--merges"):
+        said = refused(capsys, tmp_path / "new", "--init", folder, *data, "--steps", 1, option, 16)
+        assert f"{option} is that of the model in {folder}: leave it out" in said
+    assert "no such checkpoint" in refused(capsys, tmp_path / "new", "--init", tmp_path / "none", *data, "--steps", 1)
+    said = refused(capsys, tuned, "--resume", "--init", tmp_path / "other")
+    assert f"--init cannot change when a run goes on: it was '{folder}'" in said
+    assert main(["train", str(tuned), "--resume", "--epochs", "2"]) == 0
+    assert not (tmp_path / "new").exists()
+
+
+def test_pairs_to_validate_on_come_with_pairs_of_their_own(tmp_path, files, capsys):
+    valid = ["--valid-source", files[1], "--valid-target", files[3]]
+    assert "--valid-source needs --source" in refused(capsys, tmp_path / "r", "--phrasebook", *valid, "--steps", 1)
+
+
+def test_a_run_that_was_stopped_before_any_validation_says_so(tmp_path, files, capsys, monkeypatch):
+    whole = Trainer.gradients
+    monkeypatch.setattr(Trainer, "gradients", lambda self, group: (self.stop(), whole(self, group))[1])
+    assert main(["train", str(tmp_path / "run"), *files, *SIZES, "--steps", "9"]) == 0
+    assert "no epoch has ended, so there is no best model yet; go on with: " in capsys.readouterr().err
+    assert not (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_scraps_of_a_killed_run_are_swept_when_it_goes_on(began):
+    folder, _ = began
+    (folder / ".model.safetensors.123.tmp").write_bytes(b"half")
+    assert main(["train", str(folder), "--resume", "--steps", "2"]) == 0
+    assert not list(folder.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "said"),
+    [
+        (FloatingPointError("the loss is nan"), 1, "error: the loss is nan\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (
+            torch.OutOfMemoryError("tried to allocate 3 GiB"),
+            1,
+            "error: there is not enough memory: try a narrower beam",
+        ),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 1, "error: there is not enough memory"),
+        (MemoryError(), 1, "error: there is not enough memory"),
+    ],
+)
+def test_what_stops_a_command_is_told_in_words_and_by_its_status(monkeypatch, capsys, raised, status, said):
+    def stops(folder, *given):
+        raise raised
+
+    monkeypatch.setattr(Translator, "load", stops)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    assert main(["translate"]) == status
+    assert capsys.readouterr().err.startswith(said)
+
+
+def test_a_mistake_of_the_program_itself_is_not_hidden(monkeypatch):
+    def wrong(*given):
+        raise RuntimeError("expected a tensor")
+
+    monkeypatch.setattr(Translator, "load", wrong)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    with pytest.raises(RuntimeError, match="expected a tensor"):
+        main(["translate"])
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path, files, capsys):

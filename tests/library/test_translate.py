@@ -1,26 +1,40 @@
 """From sentences to sentences: the translator, what it looks at, and the commands translate and evaluate."""
 
+import html
 import io
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
+import types
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
+import sacrebleu
 import torch
 from helpers import unchecked
+from tqdm import tqdm
 
 from tested_transformer.__main__ import main, parser
 from tested_transformer.command.arguments import load_translator
-from tested_transformer.command.evaluate import scores
+from tested_transformer.command.evaluate import read_pairs, scores
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.config import Config
+from tested_transformer.data import multi30k
 from tested_transformer.decoding.attention_weights import attention_weights
-from tested_transformer.decoding.translator import Translator
+from tested_transformer.decoding.beam import beam
+from tested_transformer.decoding.hypothesis import Hypothesis
+from tested_transformer.decoding.translator import Candidate, Translator
 from tested_transformer.model.attention import attention
 from tested_transformer.model.heads import split_heads
 from tested_transformer.model.masks import causal_mask, padding_mask
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
+from tested_transformer.phrasebook.corpus import Sentence
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 
@@ -98,6 +112,87 @@ def test_a_model_without_a_tokeniser_is_refused(tmp_path):
     checkpoint.save(tmp_path, Transformer(Config(300, 16, 16, 2, 1)))
     with pytest.raises(ValueError, match=r"has no tokens.json, so it reads no text"):
         Translator.load(tmp_path)
+
+
+def test_one_string_is_not_taken_for_eleven_texts(translator):
+    for act in (translator.translate, translator.n_best, lambda text: list(translator.stream(text))):
+        with pytest.raises(TypeError, match=r"texts must be several strings, in a list for example, not one: 'The old"):
+            act("The old man")
+    with unchecked(), pytest.raises(TypeError, match=r"sentence 2 \(b'tea'\) must be a string"):
+        translator.translate(["I drink tea.", b"tea"])
+
+
+def test_a_search_that_cannot_be_made_is_refused_before_there_is_a_sentence(translator):
+    model, tokens = translator.model, translator.tokens
+    for width in (0, -1, 10**6):
+        with pytest.raises(ValueError, match=rf"width \({width}\) must be at least 1 and at most vocab_size"):
+            Translator(model, tokens, width)
+    with unchecked(), pytest.raises(TypeError, match=r"width \('4'\) must be a whole number"):
+        Translator(model, tokens, "4")
+    for alpha in (-0.1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=r"alpha \(.*\) must be at least 0 and finite"):
+            Translator(model, tokens, 4, alpha)
+    for act in (translator.translate, translator.n_best, lambda *given: list(translator.stream(*given))):
+        with pytest.raises(ValueError, match=r"at_once \(0\) must be at least 1"):
+            act(["I drink tea."], 0)
+    with pytest.raises(ValueError, match=r"max_len \(0\) must be at least 1"):
+        translator.translate(["I drink tea."], max_len=0)
+
+
+def test_the_best_translations_come_with_their_scores(translator):
+    texts = ["I drink tea.", "", "Is the friend helping me?"]
+    found = translator.n_best(texts)
+    assert [len(candidates) for candidates in found][1] == 0
+    assert [candidates[0].text for candidates in found if candidates] == ["Ich trinke Tee.", "Hilft mir der Freund?"]
+    source = translator._batch([translator.encode(texts[2], 1)])
+    (hypotheses,) = beam(translator.model, source, 4, 0.6)
+    assert 1 < len(found[2]) <= 4
+    assert len({candidate.text for candidate in found[2]}) == len(found[2])
+    scores_ = [candidate.score for candidate in found[2]]
+    assert scores_ == sorted(scores_, reverse=True)
+    best = hypotheses[0]
+    assert found[2][0][1:] == pytest.approx((best.score, best.log_probability), rel=1e-5)
+    assert found[2][0].score > found[2][0].log_probability, "the penalty of a sentence of several tokens is above 1"
+    assert [len(candidates) for candidates in Translator.load(width=1).n_best(texts)] == [1, 0, 1]
+
+
+def test_hypotheses_that_read_the_same_are_one_candidate(translator):
+    ids = translator.tokens.encode("Tee")
+    letters = [translator.tokens.encode(letter)[0] for letter in "Tee"]
+    assert ids != letters
+    hypotheses = [Hypothesis(tuple(ids), -1.0, -1.5), Hypothesis(tuple(letters), -2.0, -2.5)]
+    assert translator._candidates(hypotheses) == [Candidate("Tee", -1.0, -1.5)]
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_translation_is_no_longer_than_asked_for(width):
+    translator = Translator.load(width=width)
+    (short,) = translator.translate(["The old man is reading a good book."], max_len=3)
+    assert len(translator.tokens.encode(short)) <= 3
+    assert "Der alte Mann liest".startswith(short)
+
+
+def test_it_is_told_how_many_are_done(translator):
+    told = []
+    translator.translate([*KNOWN, "", ""], 3, report=told.append)
+    assert told == [2, 3, 1]
+
+
+def test_a_tokeniser_of_somebody_else_will_do():
+    class Letters:
+        vocab_size, special_ids = 30, BytePairEncoding.special_ids
+
+        def encode(self, text):
+            return [ord(letter) - 93 for letter in text]
+
+        def decode(self, ids):
+            return "".join(chr(93 + i) for i in ids)
+
+    torch.manual_seed(0)
+    letters = Translator(Transformer(Config(30, 16, 16, 2, 1)), Letters(), width=1)
+    (written,) = letters.translate(["abc"], max_len=5)
+    assert 1 <= len(written) <= 5
+    assert letters.encode("abc", 1) == [4, 5, 6, 2]
 
 
 # Attention
@@ -211,6 +306,112 @@ def test_lines_of_a_file_and_of_standard_input_are_translated(tmp_path, capsys, 
     assert capsys.readouterr().out.splitlines() == wanted
 
 
+@pytest.mark.parametrize("name", ["file", "standard input"])
+def test_bytes_that_are_no_utf_8_and_a_mark_of_the_byte_order_are_told_alike(tmp_path, capsys, monkeypatch, name):
+    def translated(content):
+        (tmp_path / "file").write_bytes(content)
+        monkeypatch.setattr("sys.stdin", typed(content))
+        status = main(["translate", *([str(tmp_path / "file")] if name == "file" else [])])
+        return status, *capsys.readouterr()
+
+    tea = b"I drink tea.\n"
+    assert translated(b"\xef\xbb\xbf" + tea + tea)[:2] == (0, "Ich trinke Tee.\n" * 2)
+    assert translated(tea.replace(b"\n", b"\r\n") + b"\n" + tea[:-1])[1] == "Ich trinke Tee.\n\nIch trinke Tee.\n"
+    status, out, error = translated(tea + tea + b"gr\xfcn\n")
+    assert (status, out) == (1, "Ich trinke Tee.\n" * 2), "what came before is translated"
+    assert re.search(rf"error: .*{name}, line 3: byte 0xfc is no UTF-8", error)
+
+
+def test_there_may_be_nothing_to_read(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", typed(""))
+    assert main(["translate"]) == 0
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["translate"]) == 1
+    assert "there is nothing to read: name a file, or pipe lines in" in capsys.readouterr().err
+
+
+def test_at_a_terminal_each_line_is_answered_at_once(monkeypatch, capsys):
+    asked = []
+
+    class Terminal(io.BytesIO):
+        def __next__(self):
+            asked.append(capsys.readouterr().out)
+            return super().__next__()
+
+        def isatty(self):
+            return True
+
+    lines = Terminal(b"I drink tea.\nIs the friend helping me?\n")
+    monkeypatch.setattr("sys.stdin", types.SimpleNamespace(buffer=lines, isatty=lines.isatty))
+    assert main(["translate"]) == 0
+    assert asked == ["", "Ich trinke Tee.\n", "Hilft mir der Freund?\n"]
+
+
+def test_work_that_could_not_be_written_down_is_not_begun(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Translator, "load", lambda *given: pytest.fail("the model was loaded"))
+    monkeypatch.setattr("sys.stdin", typed("I drink tea.\n"))
+    nowhere = str(tmp_path / "none" / "file")
+    for command in (["translate", "--attention", nowhere], ["evaluate", "--phrasebook", "--out", nowhere]):
+        assert main(command) == 1
+        assert re.search(r"error: .*No such file or directory: '.*none.file'", capsys.readouterr().err)
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    assert main(["evaluate", "--phrasebook"]) == 1
+    assert "evaluate needs sacrebleu, which is not installed" in capsys.readouterr().err
+
+
+def in_a_shell(line):
+    """How a line of a shell ended, and what it said."""
+    script = line.replace("translate", f"{sys.executable} -m tested_transformer translate")
+    ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell with pipes")
+def test_a_reader_that_goes_away_and_an_input_that_is_closed_are_no_accidents():
+    many = "for i in $(seq 300); do echo 'I drink tea.'; done"
+    assert in_a_shell(f"set -o pipefail; {many} | translate --beam 1 | head -n 1") == (141, "Ich trinke Tee.\n", "")
+    status, _, said = in_a_shell("translate <&-")
+    assert (status, said) == (1, "error: there is nothing to read: name a file, or pipe lines in\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of a shell")
+def test_ctrl_c_ends_a_translation_with_one_word():
+    line = [sys.executable, "-m", "tested_transformer", "translate"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(line, text=True, **pipes) as run:
+        run.stdin.write("I drink tea.\n" * 64)
+        run.stdin.flush()
+        assert run.stdout.readline() == "Ich trinke Tee.\n", "it works, and waits for more"
+        time.sleep(1)
+        run.send_signal(signal.SIGINT)
+        assert run.wait(30) == 130
+        assert run.stderr.read() == "interrupted\n"
+
+
+def test_letters_of_several_tokens_stand_right_in_the_heading(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", typed("日本 and 👩\0.\n"))
+    assert main(["translate", "--attention", str(tmp_path / "a.html")]) == 0
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "<h2>日本 and 👩\ufffd.</h2>" in page
+    assert "\0" not in page
+
+
+def test_each_sentence_of_the_page_stands_over_its_own_translation(tmp_path):
+    (tmp_path / "a.en").write_text("\n".join(KNOWN), encoding="utf-8")
+    assert main(["translate", str(tmp_path / "a.en"), "--attention", str(tmp_path / "a.html")]) == 0
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    headings = re.findall("<h2>(.*?)</h2><p>(.*?)</p>", page)
+    assert [tuple(map(html.unescape, pair)) for pair in headings] == list(KNOWN.items())
+    first = Reader(page[: page.index("</table>")] + "</table></div></div></details></body></html>").cells
+    translator = Translator.load()
+    source, target = next(iter(KNOWN.items()))
+    reads, writes, weights = translator.look(source, target)
+    assert [text for tag, text in first if tag == "th"] == [*reads, *writes]
+    percent = [f"{100 * w:.0f}" for w in weights["cross"][0, 0].flatten().tolist()]
+    assert [text for tag, text in first if tag == "td"][1:] == percent
+
+
 def test_the_page_of_attention_has_every_sentence(tmp_path, capsys):
     (tmp_path / "a.en").write_text("I drink tea.\n\nIs the friend helping me?\n", encoding="utf-8")
     assert main(["translate", str(tmp_path / "a.en"), "--attention", str(tmp_path / "a.html")]) == 0
@@ -238,6 +439,47 @@ def test_scores_are_those_of_sacrebleu_with_its_signature():
     numbers = scores(["Der alte Mann liest gutes Buch.", "Ich trinke Tee."], right)
     assert numbers["exact"] == 0.5
     assert 50 < numbers["BLEU"] < 100
+
+
+def test_scores_know_what_was_written_from_what_is_right():
+    right, written = ["Der alte Mann liest ein gutes Buch ."], ["Der alte Mann liest ."]
+    one, other = scores(written, right), scores(right, written)
+    assert one["BLEU"] == pytest.approx(sacrebleu.corpus_bleu(written, [right]).score, abs=0.01)
+    assert one["chrF2"] == pytest.approx(sacrebleu.corpus_chrf(written, [right]).score, abs=0.01)
+    assert abs(one["BLEU"] - other["BLEU"]) > 1
+    assert abs(one["chrF2"] - other["chrF2"]) > 1
+
+
+def test_the_pairs_that_are_held_out_are_those_of_the_test_set(monkeypatch):
+    parts = [[Sentence(f"{name} en", f"{name} de", None, None)] for name in ("train", "valid", "test")]
+    monkeypatch.setattr(corpus, "split", lambda: parts)
+    given = parser().parse_args(["evaluate", "--phrasebook"])
+    with unchecked():
+        assert read_pairs(given) == ([("test en", "test de")], "phrasebook, held out")
+
+
+def test_of_multi30k_the_part_is_read_that_was_named(monkeypatch):
+    asked = []
+    monkeypatch.setattr(multi30k, "read", lambda *given: asked.append(given) or [("a", "b")])
+    for more in ([], ["--part", "val"]):
+        given = parser().parse_args(["evaluate", "--multi30k", "there", *more])
+        assert read_pairs(given)[1] == f"multi30k {given.part}"
+    assert asked == [(Path("there"), "test_2016_flickr"), (Path("there"), "val")]
+
+
+def test_who_waits_for_the_scores_sees_how_far_they_are(monkeypatch, capsys, tmp_path):
+    (tmp_path / "a").write_text("\n".join(KNOWN), encoding="utf-8")
+    told = []
+
+    class Bar(tqdm):
+        def update(self, n=1):
+            told.append(n)
+
+    monkeypatch.setattr("tested_transformer.command.evaluate.tqdm", Bar)
+    pairs = ["--source", str(tmp_path / "a"), "--target", str(tmp_path / "a")]
+    assert main(["evaluate", *pairs]) == 0
+    assert sum(told) == len(KNOWN)
+    assert "sentences" not in capsys.readouterr().err, "nothing where nobody looks"
 
 
 def test_evaluate_prints_and_writes_the_scores(tmp_path, capsys):

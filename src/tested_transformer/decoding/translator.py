@@ -119,16 +119,16 @@ class Translator:
         require_many(texts, "texts")
         check_at_once(at_once)
         waiting: list[str] = []
-        for place, text in enumerate(texts, start=1):
-            try:
+        try:
+            for place, text in enumerate(texts, start=1):
                 self.encode(text, place)
-            except (TypeError, ValueError):
-                yield from self.translate(waiting, at_once)
-                raise
-            waiting.append(text)
-            if len(waiting) == at_once:
-                yield from self.translate(waiting, at_once)
-                waiting = []
+                waiting.append(text)
+                if len(waiting) == at_once:
+                    ready, waiting = waiting, []
+                    yield from self.translate(ready, at_once)
+        except Exception:
+            yield from self.translate(waiting, at_once)
+            raise
         yield from self.translate(waiting, at_once)
 
     def look(

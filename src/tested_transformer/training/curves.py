@@ -21,7 +21,8 @@ def curves(events: Sequence[Event]) -> bytes:
             axes.plot(*zip(*found, strict=True), mark, label=label)
     axes.set(xlabel="step", ylabel="loss for each token (nats)")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    if axes.lines:
+        axes.legend(frameon=False)
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png", metadata={"Software": None})
     return drawn.getvalue()
