@@ -83,6 +83,10 @@ def tensors(
 
 
 def _lengths(pairs: Sequence[Pair], max_tokens: int) -> Int[np.ndarray, "N 2"]:
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            rule = f"pair {i} must be (source ids, target ids)"
+            raise TypeError(f"{rule}, not {pair!r:.40}")
     lengths = np.array([[len(s), len(t)] for s, t in pairs], dtype=int).reshape(-1, 2)
     for name, bad in (
         ("is empty", lengths.min(axis=1) < 1),
