@@ -1,5 +1,6 @@
-"""What numbers must be, said in one place: each rule is an error that names the value."""
+"""What arguments must be, said in one place: each rule is an error with the value."""
 
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -25,17 +26,33 @@ def share(**values: float) -> None:
 
 
 def number(**values: object) -> None:
-    """Refuse what is neither int nor float. True and False are none here."""
+    """Refuse what is no number, Python's or NumPy's. True and False are none."""
     for name, value in values.items():
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
+        if not isinstance(value, Real) or isinstance(value, bool):
             raise TypeError(f"{name} ({value!r}) must be a number")
 
 
 def whole(**values: object) -> None:
-    """Refuse what is no int. True and False are none here."""
+    """Refuse what is no whole number, Python's or NumPy's. True and False are none."""
     for name, value in values.items():
-        if not isinstance(value, int) or isinstance(value, bool):
+        if not isinstance(value, Integral) or isinstance(value, bool):
             raise TypeError(f"{name} ({value!r}) must be a whole number")
+
+
+def make_plain(settings: Any) -> None:
+    """Turn NumPy's numbers in a frozen dataclass into Python's: JSON can write them."""
+    for name, value in list(vars(settings).items()):
+        if isinstance(value, Real) and not isinstance(value, bool):
+            plain = int(value) if isinstance(value, Integral) else float(value)
+            object.__setattr__(settings, name, plain)
+
+
+def instance(kind: type, **values: object) -> None:
+    """Refuse what is of another type: `instance(np.ndarray, x=x)`."""
+    for name, value in values.items():
+        if not isinstance(value, kind):
+            wanted, found = f"{kind.__module__}.{kind.__name__}", type(value).__name__
+            raise TypeError(f"{name} must be a {wanted}, not {found}")
 
 
 def ids_within(ids: Any, size: int, name: str, what: str) -> None:

@@ -3,7 +3,14 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from tested_transformer.checks import at_least, number, positive, share, whole
+from tested_transformer.checks import (
+    at_least,
+    make_plain,
+    number,
+    positive,
+    share,
+    whole,
+)
 
 
 class SpecialIds(NamedTuple):
@@ -49,6 +56,7 @@ class Config:
     fused: bool = True  # PyTorch's kernels instead of the formulas, where they agree
 
     def __post_init__(self) -> None:
+        make_plain(self)
         for name in ("vocab_size", "d_model", "d_ff", "n_heads", "n_layers", "max_len"):
             _require_size(name, getattr(self, name))
         self._fill_in()

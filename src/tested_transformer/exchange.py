@@ -48,8 +48,14 @@ OF_WHOLE = {"vocab_size", "max_len", "pad_id", "bos_id", "eos_id", "unk_id"}
 Read = Iterator[tuple[str, Any]]
 
 
-def from_torch(theirs: nn.Module, **settings: Any) -> nn.Module:
+def from_torch(
+    theirs: nn.Module, *, batch_first: bool = False, **settings: Any
+) -> nn.Module:
     """Our module with the weights of PyTorch's; dtype, device and mode stay.
+
+    Ours reads (batch, length, width). Where theirs has the length first, which is
+    PyTorch's default, the weights are the same and the inputs must be transposed:
+    batch_first=True says that you know.
 
     settings are fields of Config that theirs lacks: nn.Transformer needs vocab_size.
     Theirs also drops out inside attention and feed-forward; ours, as the paper, does
@@ -63,6 +69,10 @@ def from_torch(theirs: nn.Module, **settings: Any) -> nn.Module:
         rule = "give dropout, which ours applies to the outputs of sub-layers only"
         raise ValueError(f"dropout inside sub-layers ({inner}) would be lost: {rule}")
     found = _agreed(_read_theirs(theirs), settings)
+    if not found.pop("batch_first", True) and not batch_first:
+        rule = "ours reads (batch, length, width)"
+        rule += ", so transpose the inputs and give batch_first=True"
+        raise ValueError(f"batch_first (False) would be lost: {rule}")
     defaults = {"vocab_size": 4, "n_heads": 1}  # for a module that has none
     ours = _like(OURS[type(theirs)](Config(**defaults | found | settings)), theirs)
     if alone:
@@ -117,6 +127,7 @@ def _read_theirs(theirs: nn.Module) -> Read:
             _check_attention(m)
             yield from (("d_model", m.embed_dim), ("n_heads", m.num_heads))
             yield "attention_bias", m.in_proj_bias is not None
+            yield "batch_first", m.batch_first
         elif type(m) is nn.LayerNorm:
             if m.bias is None or len(m.normalized_shape) != 1:
                 raise ValueError(f"{m} must have a weight, a bias and one axis")

@@ -1,6 +1,9 @@
 """Scaled dot-product attention: the worked example, its laws, its gradient, and three implementations that agree."""
 
+import importlib
+import inspect
 import math
+import pkgutil
 
 import numpy as np
 import pytest
@@ -9,10 +12,17 @@ from helpers import arrays, assert_gradients, assert_near, lengths, normal, tens
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tested_transformer import byhand
 from tested_transformer.book.example import W_K, W_Q, W_V, P, X
 from tested_transformer.byhand.attention import attention, attention_backward
+from tested_transformer.byhand.decoder import decoder, decoder_layer
+from tested_transformer.byhand.encoder import encoder, encoder_layer
+from tested_transformer.byhand.heads import multi_head_attention
+from tested_transformer.byhand.transformer import create_params
+from tested_transformer.config import TINY
 from tested_transformer.model.attention import attention as torch_attention
 from tested_transformer.model.attention import fused_attention
+from tested_transformer.params import part
 
 Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 own_attention = torch.nn.functional.scaled_dot_product_attention
@@ -420,6 +430,8 @@ REFUSED = {
     ),
     "dropout of all": ({"dropout": 1.0}, ValueError, r"dropout \(1.0\) must be at least 0 and below 1"),
     "negative dropout": ({"dropout": -0.1}, ValueError, r"dropout \(-0.1\) must be at least 0 and below 1"),
+    "an array for a query": ({"q": np.zeros((3, 5))}, TypeError, r"q must be a torch.Tensor, not ndarray"),
+    "an array for a mask": ({"mask": np.tri(3, 4) > 0}, TypeError, r"mask must be a torch.Tensor, not ndarray"),
     "a mask of numbers": (
         {"mask": torch.ones(3, 4)},
         TypeError,
@@ -452,3 +464,89 @@ def test_what_does_not_fit_is_refused_by_name_and_value(case, attend):
         attend(**arguments)
         with pytest.raises(error, match=words):
             attend(**arguments | wrong)
+
+
+REFUSED_BY_HAND = {
+    "a list for queries": ({"q": [[0.0] * 5]}, TypeError, r"q must be a numpy.ndarray, not list"),
+    "a tensor for values": ({"v": torch.zeros(4, 2)}, TypeError, r"v must be a numpy.ndarray, not Tensor"),
+    "widths of queries and keys": (
+        {"k": np.zeros((4, 6))},
+        ValueError,
+        r"queries and keys must be equally wide: queries \(3, 5\), keys \(4, 6\)",
+    ),
+    "fewer values than keys": (
+        {"v": np.zeros((3, 2))},
+        ValueError,
+        r"one value for each key: keys \(4, 5\), values \(3, 2\)",
+    ),
+    "numbers to add": (
+        {"mask": np.where(np.tri(3, 4), 0, -np.inf)},
+        TypeError,
+        r"mask must be bool \(True = may look\), not float64",
+    ),
+    "ones and zeros": ({"mask": np.tri(3, 4, dtype=int)}, TypeError, r"mask must be bool .* not int64"),
+    "a list for a mask": ({"mask": [[True] * 4] * 3}, TypeError, r"mask must be a numpy.ndarray, not list"),
+    "a mask for other keys": (
+        {"mask": np.tri(3, 3, dtype=bool)},
+        ValueError,
+        r"mask of shape \(3, 3\) does not broadcast to the scores \(3, 4\)",
+    ),
+    "a mask with too many axes": (
+        {"mask": np.ones((1, 3, 4), dtype=bool)},
+        ValueError,
+        r"mask of shape \(1, 3, 4\) does not broadcast to the scores \(3, 4\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_BY_HAND)
+def test_by_hand_too_what_does_not_fit_is_refused_by_name_and_value(case):
+    wrong, error, words = REFUSED_BY_HAND[case]
+    arguments = {"q": np.zeros((3, 5)), "k": np.zeros((4, 5)), "v": np.zeros((4, 2))}
+    with unchecked():
+        attention(**arguments)
+        with pytest.raises(error, match=words):
+            attention(**arguments | wrong)
+
+
+ROWS, N = np.zeros((1, 3, TINY.d_model)), TINY.n_layers
+DRAWN = create_params(TINY, np.random.default_rng(0))
+MASKED = {  # for each argument of byhand that is a mask, a call with it
+    "attention mask": lambda mask: attention(ROWS, ROWS, ROWS, mask),
+    "multi_head_attention mask": lambda mask: multi_head_attention(
+        ROWS, ROWS, ROWS, part(DRAWN, "encoder.layers.0.self_attention"), 2, mask
+    ),
+    "encoder_layer mask": lambda mask: encoder_layer(ROWS, part(DRAWN, "encoder.layers.0"), 2, mask),
+    "encoder mask": lambda mask: encoder(ROWS, part(DRAWN, "encoder"), N, 2, mask),
+    "decoder_layer self_mask": lambda mask: decoder_layer(ROWS, ROWS, part(DRAWN, "decoder.layers.0"), 2, mask),
+    "decoder_layer memory_mask": lambda mask: decoder_layer(
+        ROWS, ROWS, part(DRAWN, "decoder.layers.0"), 2, memory_mask=mask
+    ),
+    "decoder self_mask": lambda mask: decoder(ROWS, ROWS, part(DRAWN, "decoder"), N, 2, mask),
+    "decoder memory_mask": lambda mask: decoder(ROWS, ROWS, part(DRAWN, "decoder"), N, 2, memory_mask=mask),
+}
+
+
+@pytest.mark.parametrize("place", MASKED)
+def test_a_mask_of_numbers_is_refused_wherever_byhand_takes_one(place):
+    additive = np.where(np.tri(3), 0, -np.inf)
+    with unchecked():
+        MASKED[place](additive == 0)
+        for wrong in (additive, np.tri(3, dtype=int)):
+            with pytest.raises(TypeError, match=rf"mask must be bool \(True = may look\), not {wrong.dtype}"):
+                MASKED[place](wrong)
+        with pytest.raises(TypeError, match=r"mask must be a numpy.ndarray, not list"):
+            MASKED[place]((additive == 0).tolist())
+
+
+def test_every_mask_that_byhand_takes_is_among_them():
+    modules = (importlib.import_module(f"{byhand.__name__}.{m.name}") for m in pkgutil.iter_modules(byhand.__path__))
+    found = {
+        f"{name} {parameter}"
+        for module in modules
+        for name, f in vars(module).items()
+        if inspect.isfunction(f) and not name.startswith("_")
+        for parameter in inspect.signature(f).parameters
+        if parameter.endswith("mask")
+    }
+    assert found == MASKED.keys()

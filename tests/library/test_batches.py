@@ -221,6 +221,15 @@ def test_a_pair_with_an_empty_side_is_refused(pair):
         plan([([5], [5]), pair], 8)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])  # two rows of sources look like a pair
+def test_two_arrays_are_no_list_of_pairs(n):
+    arrays = np.full((n, 2), 5), np.full((n, 4), 6)
+    with unchecked(), pytest.raises(TypeError, match=r"pair 0 must be \(source ids, target ids\), not array"):
+        plan(arrays, 8)
+    with unchecked(), pytest.raises(TypeError, match=r"pair 1 must be .*, not \(\[5\], \[5\], \[5\]\)"):
+        plan([([5], [5]), ([5],) * 3], 8)
+
+
 @pytest.mark.parametrize(("rank", "world_size"), [(2, 2), (-1, 2), (0, 0)])
 def test_a_rank_that_does_not_exist_is_refused_at_once(rank, world_size):
     rule = rf"rank \({rank}\) must be at least 0 and below world_size \({world_size}\)"

@@ -1,7 +1,9 @@
 """Config: the paper's sizes, what follows from what, and everything it refuses."""
 
 import dataclasses
+import json
 
+import numpy as np
 import pytest
 from helpers import unchecked
 from hypothesis import given
@@ -142,3 +144,19 @@ def test_what_does_not_fit_is_refused_by_name_and_value(wrong, error, words):
 def test_a_setting_that_does_not_exist_is_refused():
     with pytest.raises(TypeError, match="Config has no field d_mode, heads"):
         BASE.replace(heads=8, d_mode=512, dropout=0.2)
+
+
+def test_numbers_of_numpy_are_numbers_and_are_kept_as_python_s():
+    sizes = {"vocab_size": np.int64(20), "d_model": np.uint8(16), "n_heads": np.int32(2), "pad_id": np.int64(5)}
+    with unchecked():
+        config = Config(**sizes, dropout=np.float32(0.25), norm_eps=np.float64(1e-5))
+        assert type(config.replace(d_k=np.int64(3)).d_k) is int
+    assert config == Config(20, 16, n_heads=2, pad_id=5, dropout=0.25)
+    assert {type(value) for value in dataclasses.astuple(config)} == {int, float, str, bool}
+    assert Config(**json.loads(json.dumps(dataclasses.asdict(config)))) == config
+
+
+@pytest.mark.parametrize("value", [np.True_, np.float64(2), np.array(2), np.array([2])])
+def test_what_is_no_whole_number_of_numpy_s_is_refused(value):
+    with unchecked(), pytest.raises(TypeError, match=r"n_heads \(.*\) must be a whole number"):
+        Config(vocab_size=10, n_heads=value)

@@ -420,11 +420,18 @@ def test_limits_are_fifty_more_than_the_source_or_what_was_asked_for():
     assert max_lengths(source, TINY.max_len, TINY).tolist() == [32] * 3
 
 
+def test_lengths_and_widths_may_be_numpy_s():
+    model, source = lively(vocab_size=7), sources(2, 3)
+    with unchecked():
+        assert torch.equal(greedy(model, source, np.int64(4)), greedy(model, source, 4))
+        assert beam(model, source, np.int64(2), 0.6, np.int32(4)) == beam(model, source, 2, 0.6, 4)
+
+
 NOTHING = torch.zeros(2, 0, dtype=torch.int64)
 REFUSED = {
     "no new token": (greedy, {"max_len": 0}, ValueError, r"max_len \(0\) must be at least 1 and at most"),
     "more tokens than positions": (greedy, {"max_len": 33}, ValueError, r"at most that of the model \(32\)"),
-    "half a token": (greedy, {"max_len": 2.5}, TypeError, r"max_len \(2.5\) must be a whole number, or None"),
+    "half a token": (greedy, {"max_len": 2.5}, TypeError, r"max_len \(2.5\) must be a whole number"),
     "true as a length": (greedy, {"max_len": True}, TypeError, r"max_len \(True\) must be a whole number"),
     "an empty source": (greedy, {"source": NOTHING}, ValueError, r"source of shape \(2, 0\)"),
     "no sentence": (greedy, {"source": NOTHING.T}, ValueError, r"source of shape \(0, 2\)"),

@@ -218,6 +218,12 @@ def test_ids_of_another_type_are_refused(dtype):
         Embedding(6, 4)(torch.zeros(2, 3, dtype=dtype))
 
 
+@pytest.mark.parametrize("ids", [[[0, 1]], np.array([[0, 1]])], ids=["a list", "an array"])
+def test_ids_that_are_no_tensor_are_refused(ids):
+    with unchecked(), pytest.raises(TypeError, match=rf"ids must be a torch.Tensor, not {type(ids).__name__}"):
+        Embedding(6, 4)(ids)
+
+
 @pytest.mark.parametrize(("sizes", "message"), [((0, 4), r"vocab_size \(0\)"), ((6, -2), r"d_model \(-2\)")])
 def test_a_table_without_rows_or_columns_is_refused(sizes, message):
     for make in (create_embedding_layer, Embedding):

@@ -224,7 +224,23 @@ def test_asked_for_weights_theirs_is_not_a_number_where_nothing_is_to_be_seen_an
 def test_theirs_may_have_the_length_first():
     theirs = randomised(nn.TransformerEncoderLayer(6, 2, 5, dropout=0.0), seed=4)
     x = torch.tensor(normal(3, 4, 6))
-    assert_near(from_torch(theirs)(x), theirs(x.transpose(0, 1)).transpose(0, 1).detach(), DOUBLE)
+    ours = from_torch(theirs, batch_first=True)
+    assert_near(ours(x), theirs(x.transpose(0, 1)).transpose(0, 1).detach(), DOUBLE)
+
+
+@each_kind
+def test_a_module_with_the_length_first_is_taken_only_by_who_knows(kind):
+    theirs = to_torch(randomised(KINDS[kind](TINY)))
+    right = from_torch(theirs, **needed(theirs)).state_dict()
+    for m in theirs.modules():
+        if hasattr(m, "batch_first"):
+            m.batch_first = False
+    if kind != "norm":  # which reads any layout
+        words = r"batch_first \(False\) would be lost: .* \(batch, length, width\), .* give batch_first=True"
+        with pytest.raises(ValueError, match=words):
+            from_torch(theirs, **needed(theirs))
+    same = from_torch(theirs, batch_first=True, **needed(theirs)).state_dict()
+    assert all(torch.equal(same[name], right[name]) for name in right if name != "embedding.weight")
 
 
 # What is handed over
@@ -423,6 +439,7 @@ THEIRS_REFUSED = {
     "two numbers of heads": (lambda: stack(layer(), layer(nhead=4)), rf"n_heads {SAME}2 and 4"),
     "two activations": (lambda: stack(layer(), layer(activation="gelu")), rf"activation {SAME}relu and gelu"),
     "two depths": (lambda: whole(1, 2), rf"n_layers {SAME}1 and 2"),
+    "two layouts": (lambda: changed(whole(), encoder__layers__0__self_attn__batch_first=False), rf"batch_first {SAME}"),
     "one final norm": (lambda: changed(whole(), decoder__norm=None), rf"final_norm {SAME}True and False"),
     "another norm at the end": (
         lambda: changed(stack(layer()), norm=nn.RMSNorm(8)),

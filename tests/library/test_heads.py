@@ -548,6 +548,14 @@ def test_a_mask_of_numbers_is_refused(is_fused):
         made(X6, X6, X6, torch.ones(4, 4))
 
 
+@pytest.mark.parametrize("name", ["query", "key", "value", "mask"])
+@pytest.mark.parametrize("other", [np.zeros((2, 4, 6)), [[[0.0] * 6]]], ids=["an array", "a list"])
+def test_what_is_no_tensor_is_refused_by_name(name, other):
+    right, words = {"query": X6, "key": X6, "value": X6}, rf"{name} must be a torch.Tensor, not {type(other).__name__}"
+    with unchecked(), pytest.raises(TypeError, match=words):
+        MultiHeadAttention(6, 3)(**right | {name: other})
+
+
 def test_by_hand_too_a_mask_of_three_axes_is_refused_even_where_it_would_fit():
     params, data = parameters(), inputs(batch=HEADS, tq=4)  # as many sentences as heads: it would broadcast
     with unchecked(), pytest.raises(ValueError, match=r"mask of shape \(3, 4, 4\) must have two axes or four"):

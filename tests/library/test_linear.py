@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from helpers import assert_gradients, assert_near, normal, tensors
+from helpers import assert_gradients, assert_near, normal, tensors, unchecked
 
 from tested_transformer.book.example import W_Q, X
 from tested_transformer.byhand.linear import linear, linear_backward
@@ -49,3 +49,27 @@ def test_it_equals_pytorchs():
     x, w, b = normal(2, 4, 3), normal(5, 3), normal(5)
     assert_near(linear(x, w, b), torch.nn.functional.linear(*tensors(x, w, b)), 1e-14)
     assert_near(linear(x, w), torch.nn.functional.linear(*tensors(x, w)), 1e-14)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        ({"x": [[0.0] * 3]}, TypeError, r"x must be a numpy.ndarray, not list"),
+        ({"w": torch.zeros(5, 3)}, TypeError, r"w must be a numpy.ndarray, not Tensor"),
+        ({"b": [0.0] * 5}, TypeError, r"b must be a numpy.ndarray, not list"),
+        (
+            {"w": np.zeros((3, 5))},
+            ValueError,
+            r"x of shape \(4, 3\) must be as wide as w .*\(3, 5\), .*\(out, in\)",
+        ),
+        ({"w": np.zeros(3)}, ValueError, r"must be as wide as w of shape \(3,\)"),
+        ({"b": np.zeros(1)}, ValueError, r"b of shape \(1,\) must be \(5,\)"),  # NumPy would add it to all
+        ({"b": np.zeros((4, 5))}, ValueError, r"b of shape \(4, 5\) must be \(5,\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name_and_shape(wrong, error, words):
+    right = {"x": np.zeros((4, 3)), "w": np.zeros((5, 3)), "b": np.zeros(5)}
+    with unchecked():
+        linear(**right)
+        with pytest.raises(error, match=words):
+            linear(**right | wrong)

@@ -1,5 +1,9 @@
 """Options of a training run: what they refuse, and when a limit is reached."""
 
+import dataclasses
+import json
+
+import numpy as np
 import pytest
 from helpers import unchecked
 
@@ -21,6 +25,14 @@ from tested_transformer.training.options import Options
 def test_wrong_options_are_refused(wrong, error, message):
     with unchecked(), pytest.raises(error, match=message):
         Options(**wrong)
+
+
+def test_numbers_of_numpy_are_kept_as_python_s():
+    with unchecked():
+        options = Options(steps=np.int64(5), minutes=np.float32(0.5), smoothing=np.float64(0.1))
+    assert options == Options(steps=5, minutes=0.5)
+    assert {type(value) for value in dataclasses.astuple(options)} == {int, float, str, type(None)}
+    assert Options.from_dict(json.loads(json.dumps(dataclasses.asdict(options)))) == options
 
 
 def test_options_of_another_version_are_refused():

@@ -2,13 +2,19 @@
 
 import numpy as np
 import pytest
+import torch
 from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer.config import SpecialIds
+from tested_transformer.config import TINY, SpecialIds
 from tested_transformer.data import tasks
+from tested_transformer.data.batches import tensors
 from tested_transformer.data.tasks import copy, reverse
+from tested_transformer.model.transformer import Transformer
+from tested_transformer.training.events import Validation
+from tested_transformer.training.options import Options
+from tested_transformer.training.train import Trainer
 
 PAD, BOS, EOS, UNK = SpecialIds()
 both = pytest.mark.parametrize("task", [copy, reverse], ids=["copy", "reverse"])
@@ -75,6 +81,29 @@ def test_every_id_and_every_length_comes_up_about_equally_often(task):
 def test_without_shortest_there_is_no_padding():
     for array in reverse(20, 6, 8, seed=0):
         assert not np.any(array == PAD)
+
+
+@both
+@given(asked())
+def test_as_pairs_both_sides_are_the_same_without_padding(task, arguments):
+    sources, targets = task(*arguments)
+    found = tasks.pairs(sources, targets)
+    for (read, write), source, target in zip(found, sources.tolist(), targets.tolist(), strict=True):
+        assert read + [PAD] * source.count(PAD) == source
+        assert write + [PAD] * target.count(PAD) == target
+    source, target = tensors(found)  # filled up again to the longest
+    assert np.array_equal(source, sources[:, : source.shape[1]])
+    assert np.array_equal(target, targets[:, : target.shape[1]])
+
+
+def test_a_trainer_learns_from_a_task(tmp_path):
+    config, events = TINY.replace(vocab_size=9, n_layers=1), []
+    train, valid = (tasks.pairs(*copy(n, 3, 9, seed=n, shortest=1)) for n in (400, 40))
+    options = Options(epochs=6, batch_tokens=100, warmup=40, ema=0.0)
+    torch.manual_seed(0)
+    Trainer(Transformer(config), options, train, valid, tmp_path, report=events.append).run()
+    losses = [event.loss for event in events if isinstance(event, Validation)]
+    assert losses[-1] < 0.5 * losses[0]
 
 
 REFUSED = {

@@ -482,7 +482,7 @@ def test_pairs_that_no_model_could_learn_from_are_refused_with_their_number(tmp_
     assert refused(tmp_path, train=[*good, ([4, 16], [1, 2])]) == said
     assert "ids from -1 to 4" in refused(tmp_path, train=[*good, ([4, -1], [1, 2])])
     assert "the target of pair 3 has the id 0, which is padding" in refused(tmp_path, train=[*good, ([4], [1, 0, 2])])
-    assert "pair 0 must be two lists of ids, source and target, not 3" in refused(tmp_path, train=[[1, 2, 3]])
+    assert "train: pair 0 must be (source ids, target ids), not [1, 2, 3]" in refused(tmp_path, train=[[1, 2, 3]])
     assert "has more than max_tokens (9)" in refused(
         tmp_path, valid=[*good, ([4], [4] * 10)], options=Options(steps=1, batch_tokens=9)
     )

@@ -458,6 +458,8 @@ class Encode(torch.nn.Module):
 GOOD = torch.tensor([[5, 6, 2], [7, 2, 0]])
 LONG = torch.full((2, 33), 5)
 REFUSED = {
+    "a list of sources": (GOOD.tolist(), GOOD, TypeError, r"source must be a torch.Tensor, not list"),
+    "an array of targets": (GOOD, GOOD.numpy(), TypeError, r"target must be a torch.Tensor, not ndarray"),
     "floats": (GOOD.float(), GOOD, TypeError, r"source must be int64 or int32, not torch.float32"),
     "bytes": (GOOD, GOOD.to(torch.uint8), TypeError, r"target must be int64 or int32, not torch.uint8"),
     "one sentence without its axis": (
@@ -486,6 +488,15 @@ def test_what_does_not_fit_is_refused_before_a_layer_runs(case, model):
     model.encoder.register_forward_pre_hook(lambda *_: pytest.fail("a layer ran"))
     with unchecked(), pytest.raises(error, match=words):
         model(source, target)
+
+
+def test_by_hand_ids_must_be_arrays():
+    params, ids = byhand.create_params(TINY, np.random.default_rng(0)), GOOD.numpy()
+    with unchecked():
+        with pytest.raises(TypeError, match=r"source must be a numpy.ndarray, not list"):
+            byhand.transformer(ids.tolist(), ids, params, TINY)
+        with pytest.raises(TypeError, match=r"target must be a numpy.ndarray, not Tensor"):
+            byhand.transformer(ids, GOOD, params, TINY)
 
 
 @pytest.mark.parametrize("wrong", [-1, 16])

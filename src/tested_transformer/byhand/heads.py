@@ -40,8 +40,8 @@ def multi_head_attention(
     params has w_q, w_k, w_v and w_o, each with .weight and, if wanted, .bias. mask is
     (Tq, Tk), or has four axes that broadcast to (B, H, Tq, Tk).
     """
-    if mask is not None and mask.ndim not in (2, 4):
-        raise ValueError(f"mask of shape {mask.shape} must have two axes or four")
+    if mask is not None and np.ndim(mask) not in (2, 4):
+        raise ValueError(f"mask of shape {np.shape(mask)} must have two axes or four")
     inputs = {"query": query, "key": key, "value": value}
     q, k, v = (
         split_heads(linear(x, *_map(params, name)), n_heads)

@@ -14,7 +14,7 @@ from tested_transformer.byhand.linear import linear, linear_backward
 from tested_transformer.byhand.masks import causal_mask, padding_mask
 from tested_transformer.byhand.positions import sinusoids
 from tested_transformer.byhand.softmax import softmax
-from tested_transformer.checks import positive
+from tested_transformer.checks import instance, positive
 from tested_transformer.config import Config
 from tested_transformer.params import Params, part, whole
 
@@ -30,6 +30,7 @@ def transformer(
     The paper's layers only: norm last, no final norm, ReLU; and no dropout.
     """
     _check(config)
+    instance(np.ndarray, source=source, target=target)
     c, table, pad = config, params["embedding.weight"], config.pad_id
     source_mask, target_mask = padding_mask(source, pad), padding_mask(target, pad)
     self_mask = causal_mask(target.shape[1]) & target_mask

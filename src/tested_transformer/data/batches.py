@@ -86,10 +86,8 @@ def check_pairs(pairs: Sequence[Pair], name: str, config: Config) -> None:
     """Refuse pairs that a model of this Config could not learn from; name is theirs."""
     if not len(pairs):
         raise ValueError(f"{name} has no pairs; there must be at least one")
+    _check_sides(pairs, f"{name}: ")
     for i, pair in enumerate(pairs):
-        if len(pair) != 2:
-            rule = f"must be two lists of ids, source and target, not {len(pair)}"
-            raise ValueError(f"{name}: pair {i} {rule}")
         for side, ids, unread in (("source", pair[0], 0), ("target", pair[1], 1)):
             what = f"{name}: the {side} of pair {i} has"
             if not 1 <= len(ids) - unread <= config.max_len:
@@ -103,7 +101,15 @@ def check_pairs(pairs: Sequence[Pair], name: str, config: Config) -> None:
                 raise ValueError(f"{what} the id {config.pad_id}, which is padding")
 
 
+def _check_sides(pairs: Sequence[Pair], what: str = "") -> None:
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            rule = f"pair {i} must be (source ids, target ids)"
+            raise TypeError(f"{what}{rule}, not {pair!r:.40}")
+
+
 def _lengths(pairs: Sequence[Pair], max_tokens: int) -> Int[np.ndarray, "N 2"]:
+    _check_sides(pairs)
     lengths = np.array([[len(s), len(t)] for s, t in pairs], dtype=int).reshape(-1, 2)
     for name, bad in (
         ("is empty", lengths.min(axis=1) < 1),

@@ -34,6 +34,17 @@ def reverse(
     return sources, _framed(np.where(places >= 0, backwards, PAD))
 
 
+def pairs(
+    sources: Int[np.ndarray, "N S"], targets: Int[np.ndarray, "N T"]
+) -> list[tuple[list[int], list[int]]]:
+    """Row beside row, without padding: a list as `batches` and `Trainer` read it.
+
+    `pairs(*copy(500, length=5, vocab_size=12, seed=0))` is a set to train on.
+    """
+    rows = zip(sources, targets, strict=True)
+    return [(s[s != PAD].tolist(), t[t != PAD].tolist()) for s, t in rows]
+
+
 def _sources(
     n: int, length: int, vocab_size: int, seed: int, shortest: int | None
 ) -> np.ndarray:

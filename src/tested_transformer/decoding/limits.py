@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from tested_transformer.checks import whole
 from tested_transformer.config import Config
 
 MORE = 50
@@ -21,8 +22,7 @@ def max_lengths(
     if max_len is None:
         lengths = (source != config.pad_id).sum(1)
         return (lengths + MORE).clamp(max=config.max_len)
-    if not isinstance(max_len, int) or isinstance(max_len, bool):
-        raise TypeError(f"max_len ({max_len!r}) must be a whole number, or None")
+    whole(max_len=max_len)
     if not 1 <= max_len <= config.max_len:
         rule = f"must be at least 1 and at most that of the model ({config.max_len})"
         raise ValueError(f"max_len ({max_len}) {rule}")

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from tested_transformer.checks import share
+from tested_transformer.checks import instance, share
 
 
 def attention(
@@ -52,11 +52,13 @@ def _check(
 ) -> None:
     """What PyTorch, or one of its kernels, would take silently."""
     share(dropout=dropout)
+    instance(Tensor, q=q, k=k, v=v)
     if k.shape[-2:-1] != v.shape[-2:-1]:
         found = f"keys {tuple(k.shape)}, values {tuple(v.shape)}"
         raise ValueError(f"there must be one value for each key: {found}")
     if mask is None:
         return
+    instance(Tensor, mask=mask)
     if mask.dtype != torch.bool:
         raise TypeError(f"mask must be bool (True = may look), not {mask.dtype}")
     scores = (*q.shape[:-1], k.size(-2))

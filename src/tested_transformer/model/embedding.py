@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tested_transformer.checks import at_least, ids_within
+from tested_transformer.checks import at_least, ids_within, instance
 
 
 def create_embedding_layer(vocab_size: int, d_model: int) -> nn.Embedding:
@@ -61,6 +61,7 @@ def look_up(
     what: str,
 ) -> Float[Tensor, "*B D"]:
     """The rows that table gives for ids, which are called name in errors, size what."""
+    instance(Tensor, **{f"{name}s": ids})
     if ids.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"{name}s must be int64 or int32, not {ids.dtype}")
     try:

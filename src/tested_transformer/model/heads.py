@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least, share
+from tested_transformer.checks import at_least, instance, share
 from tested_transformer.model.attention import attention, fused_attention
 from tested_transformer.model.linear import create_linear_layer
 
@@ -116,11 +116,13 @@ def _check_batch(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> None:
     """What PyTorch would broadcast silently."""
-    for name, x in (("query", query), ("key", key), ("value", value)):
+    given = {"query": query, "key": key, "value": value}
+    instance(Tensor, **given if mask is None else given | {"mask": mask})
+    for name, x in given.items():
         if x.dim() != 3:
             rule = "must have three axes (batch, length, width)"
             raise ValueError(f"{name} of shape {tuple(x.shape)} {rule}")
-    sizes = [x.size(0) for x in (query, key, value)]
+    sizes = [x.size(0) for x in given.values()]
     if any(size != sizes[0] for size in sizes):
         rule = "query, key and value must have the same batch size"
         raise ValueError(f"{rule}, not {sizes}")

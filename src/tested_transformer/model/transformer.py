@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from tested_transformer.checks import instance
 from tested_transformer.config import Config
 from tested_transformer.model.decoder import Decoder
 from tested_transformer.model.embedding import Embedding
@@ -64,6 +65,7 @@ class Transformer(nn.Module):
         return self.decoder(x, memory, self_mask, padding_mask(source, pad))
 
     def _check(self, **sentences: Tensor) -> None:
+        instance(Tensor, **sentences)
         for name, ids in sentences.items():
             if ids.dtype not in (torch.int64, torch.int32):
                 raise TypeError(f"{name} must be int64 or int32, not {ids.dtype}")

@@ -6,7 +6,14 @@ from typing import Any
 
 import torch
 
-from tested_transformer.checks import at_least, number, positive, share, whole
+from tested_transformer.checks import (
+    at_least,
+    make_plain,
+    number,
+    positive,
+    share,
+    whole,
+)
 from tested_transformer.training.schedule import ramp, rate
 
 
@@ -41,6 +48,7 @@ class Options:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        make_plain(self)
         for name, least in {
             "steps": 1, "epochs": 1, "patience": 1, "batch_tokens": 1, "accumulate": 1,
             "warmup": 1, "cooldown": 0, "keep": 0, "save_every": 1, "seed": 0,
