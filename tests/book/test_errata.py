@@ -1,5 +1,6 @@
-"""The errata: every test they name exists, and what they say of weights and padding holds in every layer."""
+"""The errata: every test and object they name exists; what they say of weights and padding holds in every layer."""
 
+import pkgutil
 import re
 
 import numpy as np
@@ -65,3 +66,14 @@ def test_every_test_that_the_errata_name_is_there():
     }
     assert named
     assert named <= there
+
+
+def test_every_object_in_the_tables_from_texts_to_this_book_can_be_imported():
+    text = "\n".join(c["source"] for c in cells(BOOK / "errata.ipynb") if c["cell_type"] == "markdown")
+    section = re.search(r"^## From your text to this book$(.*?)^## ", text, re.M | re.S)[1]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if re.match(r"\|(?! There|:--)", line)]
+    assert rows
+    for there, here, where in rows:
+        assert re.search(r"\]\(.+\)", where), f"{there}: no place"  # where it leads is checked with all links
+        for name in re.findall(r"`([a-z]\w*(?:\.\w+)+)`", here):
+            pkgutil.resolve_name(f"tested_transformer.{name}")
