@@ -17,6 +17,8 @@ from guards import ROOT, cells
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import tested_transformer
+
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -129,7 +131,8 @@ def test_a_document_names_no_other_repository_or_book_of_ours(path):
 
 
 def test_the_citation_has_the_version_and_the_authors_of_the_package():
-    assert CITATION["version"] == PROJECT["version"]
+    assert CITATION["version"] == tested_transformer.__version__
+    assert "version" in PROJECT["dynamic"], "it stands in the package"
     assert CITATION["authors"] == PROJECT["authors"]
     assert CITATION["title"] == CONFIG["title"]
     assert CITATION["license"] == PROJECT["license"] == "MIT"
