@@ -1,6 +1,7 @@
 """What stands around the book: the README does what it says, and what is said twice agrees."""
 
 import ast
+import fnmatch
 import importlib.metadata
 import importlib.resources
 import re
@@ -8,7 +9,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
+import zipfile
 
 import pytest
 import readme
@@ -75,11 +78,24 @@ def test_the_readme_says_what_every_folder_and_module_is():
 
 
 def tracked():
-    """The files that Git knows, or those that lie here where there is no Git."""
+    """The files that Git knows. Without Git, as in an unpacked source distribution: what lies here, not ignored."""
     try:
-        return subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+        git = ["git", "ls-files"]
+        known = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
-        return [path.relative_to(ROOT).as_posix() for path in ROOT.glob("[a-z]*/*")]
+        known = []
+    return known or list(lying(ROOT))
+
+
+def lying(root):
+    """The files below a folder but for those that .gitignore names, and those that a source distribution adds."""
+    ignored = [line.rstrip("/") for line in (root / ".gitignore").read_text(encoding="utf-8").splitlines()]
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        parts = path.relative_to(root).parts
+        if parts not in (("PKG-INFO",), ("setup.cfg",)) and not any(
+            fnmatch.fnmatch(part, pattern) for part in parts for pattern in ignored
+        ):
+            yield "/".join(parts)
 
 
 def test_the_documents_name_the_targets_that_make_has():
@@ -245,6 +261,52 @@ def test_the_lowest_versions_are_those_of_the_package():
     assert lowest["lowest"].split() == [wanted.replace(">=", "==") + ".0" for wanted in ours]
     assert PROJECT["requires-python"] == f">={lowest['python']}"
     assert lowest["python"] == ranges["strategy"]["matrix"]["python"][0]
+
+
+# What is handed over
+
+LEFT_BEHIND = """
+    _build/html/index.html build/screenshots/page.png .venv/bin/python .coverage .hypothesis/unicode .pytest_cache/v
+    book/.ipynb_checkpoints/heads.ipynb book/.ruff_cache/0 tests/.hypothesis/examples tests/__pycache__/guards.pyc
+    src/tested_transformer/__pycache__/files.pyc src/tested_transformer.egg-info/old
+"""
+
+
+@pytest.fixture(scope="module")
+def handed_over(tmp_path_factory):
+    """What the source distribution and the wheel hold, made where work has left its traces."""
+    work = tmp_path_factory.mktemp("work")
+    for name in tracked():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, work / name)
+    for name in LEFT_BEHIND.split():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).touch()
+    code = "import setuptools.build_meta as to; to.build_sdist('dist'); to.build_wheel('dist')"
+    subprocess.run([sys.executable, "-c", code], cwd=work, check=True, capture_output=True)
+    (source,), (wheel,) = (work / "dist").glob("*.tar.gz"), (work / "dist").glob("*.whl")
+    with tarfile.open(source) as archive:
+        inside = [member.name.partition("/")[2] for member in archive if member.isfile()]
+    return inside, zipfile.ZipFile(wheel).namelist()
+
+
+def test_a_source_distribution_holds_what_git_tracks(handed_over):
+    inside, _ = handed_over
+    made = {name for name in inside if name in ("PKG-INFO", "setup.cfg") or ".egg-info/" in name}
+    assert set(inside) - made == set(tracked()), "see MANIFEST.in"
+
+
+def test_a_wheel_holds_the_package_and_nothing_else(handed_over):
+    _, inside = handed_over
+    package = {name.removeprefix("src/") for name in tracked() if name.startswith("src/tested_transformer/")}
+    assert {name for name in inside if ".dist-info/" not in name} == package
+
+
+def test_without_git_the_files_are_those_that_lie_there(tmp_path):
+    for name in [".gitignore", "PKG-INFO", "a/b.py", *LEFT_BEHIND.split()]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / ".gitignore", tmp_path / name)
+    assert list(lying(tmp_path)) == [".gitignore", "a/b.py"]
 
 
 # What an installation brings
