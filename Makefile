@@ -55,6 +55,7 @@ fix: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python tools/notebooks.py run $(CHAPTERS)
+	$(BIN)/python tools/address.py
 	$(BIN)/python tools/readme.py
 	$(BIN)/python tools/import_map.py
 

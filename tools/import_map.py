@@ -14,7 +14,7 @@ PACKAGE = pathlib.Path(__file__).parents[1] / "src" / "tested_transformer"
 PICTURE = pathlib.Path(__file__).with_name("import_map.svg")
 
 # From the ground up: each floor with its rooms, and where they stand from left to right. Only chapters, tools and tests
-# import `book`.
+# import `book`. `__init__` is what the package itself has, for people outside it.
 FLOORS = [
     {"checks": 0, "params": 1.2, "files": 2.4, "device": 3.6},
     {"config": 1.3},
@@ -23,7 +23,7 @@ FLOORS = [
     {"data": 2.6, "phrasebook": 3.6},
     {"training": 2.1},
     {"decoding": 2.1},
-    {"command": 2.6},
+    {"__init__": 1.3, "command": 2.6},
     {"__main__": 2.6},
     {"book": 0},
 ]
@@ -48,9 +48,12 @@ def imports(source):
 
 
 def room(name):
-    """The room of a full name, or nothing if it is none of ours."""
+    """The room of a full name, or nothing if it is none of ours. What is no room has been taken from the package."""
     package, _, inside = name.partition(".")
-    return inside.partition(".")[0] if package == "tested_transformer" else ""
+    if package != "tested_transformer":
+        return ""
+    first = inside.partition(".")[0]
+    return first if first in FLOOR else "__init__"
 
 
 def arrows(folder=PACKAGE):
@@ -58,9 +61,8 @@ def arrows(folder=PACKAGE):
     found = {}
     for path in sorted(folder.rglob("*.py")):
         own = path.relative_to(folder).parts[0].removesuffix(".py")
-        if own != "__init__":
-            names = imports(path.read_text(encoding="utf-8"))
-            found.setdefault(own, set()).update({room(name) for name in names} - {"", own})
+        names = imports(path.read_text(encoding="utf-8"))
+        found.setdefault(own, set()).update({room(name) for name in names} - {"", own})
     return found
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import yaml
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).parents[2]
@@ -108,7 +109,7 @@ def names(tree, source, place, where):
         )
 
     for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
-        if isinstance(node, ast.FunctionDef) and public(node.name):
+        if node in functions.values() and public(node.name):
             yield found(
                 node, node.name, "function", *signature(node, source, node.name)
             )
@@ -140,7 +141,7 @@ def names(tree, source, place, where):
 
 
 def defined(node):
-    """The functions that stand in a module, or the methods that stand in a class."""
+    """The functions of a module, or the methods of a class. Of overloads the last, which does the work."""
     return {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)}
 
 
@@ -253,6 +254,18 @@ def every_name():
     }
 
 
+@functools.cache
+def short():
+    """The names that the package itself has, each with its full name."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    return {
+        alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith(PACKAGE.name)
+        for alias in node.names
+    }
+
+
 def stable():
     """The names that stay, as the list has them: each with its parameters, = where one may be left out."""
     lines = (
@@ -351,6 +364,23 @@ class Api(SphinxDirective):
         )
         line += nodes.Text(". Stable." if n.name in stable() else ".")
         return line
+
+
+class Short(SphinxDirective):
+    """The directive `short`: the names that the package itself has."""
+
+    def run(self):
+        """A list: each name, and the place where it is described."""
+        listed = nodes.bullet_list()
+        for name, full in sorted(short().items(), key=lambda pair: pair[1]):
+            link = addnodes.pending_xref(
+                "", nodes.literal("", name), refdomain="py", reftype="obj"
+            )
+            link["reftarget"] = full
+            line = nodes.paragraph("", "", link, nodes.Text(" is "))
+            line += nodes.literal("", full.removeprefix(f"{PACKAGE.name}."))
+            listed += nodes.list_item("", line)
+        return [listed]
 
 
 class Commands(SphinxDirective):

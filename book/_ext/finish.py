@@ -4,7 +4,7 @@ import importlib.metadata
 import pathlib
 import re
 
-from api import Api, Commands, name_chapters
+from api import Api, Commands, Short, name_chapters
 from architecture import svg
 from docutils import nodes
 from front import Chapters, Checked, show_badge
@@ -128,6 +128,7 @@ def setup(app):
     app.add_directive("commands", Commands)
     app.add_directive("checked", Checked)
     app.add_directive("live-weight", LiveWeight)
+    app.add_directive("short", Short)
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.connect("doctree-resolved", colour_formulas)
     app.connect("doctree-resolved", link_terms)

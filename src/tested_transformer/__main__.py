@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from tested_transformer import __version__
 from tested_transformer.command import evaluate, train, translate
 
 
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """All commands and what can be said to them."""
     top = argparse.ArgumentParser("tested_transformer", description=__doc__)
+    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")
     for name, module, command in (
         ("train", train, train.train),

@@ -1,7 +1,7 @@
 """Weights to and from PyTorch's own modules: `from_torch` and `to_torch`."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, overload
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +48,24 @@ OF_WHOLE = {"vocab_size", "max_len", "pad_id", "bos_id", "eos_id", "unk_id"}
 Read = Iterator[tuple[str, Any]]
 
 
+@overload
+def from_torch(
+    theirs: nn.MultiheadAttention, **settings: Any
+) -> MultiHeadAttention: ...
+@overload
+def from_torch(theirs: nn.LayerNorm, **settings: Any) -> LayerNorm: ...
+@overload
+def from_torch(theirs: nn.TransformerEncoderLayer, **settings: Any) -> EncoderLayer: ...
+@overload
+def from_torch(theirs: nn.TransformerDecoderLayer, **settings: Any) -> DecoderLayer: ...
+@overload
+def from_torch(theirs: nn.TransformerEncoder, **settings: Any) -> Encoder: ...
+@overload
+def from_torch(theirs: nn.TransformerDecoder, **settings: Any) -> Decoder: ...
+@overload
+def from_torch(theirs: nn.Transformer, **settings: Any) -> Transformer: ...
+@overload
+def from_torch(theirs: nn.Module, **settings: Any) -> nn.Module: ...
 def from_torch(
     theirs: nn.Module, *, batch_first: bool = False, **settings: Any
 ) -> nn.Module:

@@ -1,14 +1,18 @@
 """No module imports from a higher floor, and none from a later chapter."""
 
 import re
+import subprocess
+import sys
 
 import guards
 import import_map
 import pytest
 from guards import BOOK, ORDER, ROOT
 
+import tested_transformer
+
 PACKAGE = ROOT / "src" / "tested_transformer"
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent == PACKAGE)
 LEAVES = ("linear", "softmax")  # without a chapter of their own
 
 LIBRARIES = {
@@ -34,8 +38,8 @@ def chapter(name):
 
 def climbs(part, source):
     """Imports of another room that is not on a lower floor, or of a library that the room does without."""
-    names = (name for name in own(source) if name[0] != part)
-    found = [".".join(name) for name in names if import_map.FLOOR[name[0]] >= import_map.FLOOR[part]]
+    rooms = ((name, import_map.room(f"tested_transformer.{name[0]}")) for name in own(source))
+    found = [".".join(n) for n, room in rooms if room != part and import_map.FLOOR[room] >= import_map.FLOOR[part]]
     if part in LIBRARIES:
         outside = {name.partition(".")[0] for name in import_map.imports(source)}
         outside -= {"tested_transformer", "jaxtyping", *STANDARD}
@@ -78,6 +82,30 @@ def test_a_step_up_and_a_look_ahead_are_noticed():
     assert climbs("byhand", "from tested_transformer.book.show import matrix") == ["book.show.matrix"]
     assert climbs("text", "from tested_transformer import data") == ["data"]
     assert climbs("data", "import tested_transformer.phrasebook.words") == ["phrasebook.words"]
+    assert climbs("decoding", "from tested_transformer import Transformer") == ["Transformer"]
+    assert climbs("__init__", "from tested_transformer.command import train") == ["command.train"]
+    assert climbs("__main__", "from tested_transformer import __version__") == []
     assert climbs("model", "import numpy as np") == ["numpy"]
     order = ["attention", "heads"].index
     assert looks_ahead("attention", "from tested_transformer.byhand.heads import split", order) == ["byhand.heads"]
+
+
+def test_the_package_itself_is_loaded_without_its_rooms_and_a_name_with_the_rooms_it_needs():
+    code = "import sys, tested_transformer as package\n"
+    code += "def loaded(): print(*(m for m in sys.modules if m in ('torch', 'numpy') or m.startswith('tested_')))\n"
+    code += "loaded(); package.BASE; loaded(); package.Transformer; loaded()"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    bare, sizes, model = map(str.split, run.stdout.splitlines())
+    assert bare == ["tested_transformer"]
+    assert {"torch", "numpy"}.isdisjoint(sizes)
+    assert "tested_transformer.config" in sizes
+    assert {"torch", "tested_transformer.model.transformer"} <= set(model)
+    assert "tested_transformer.training" not in model
+
+
+def test_a_name_that_the_package_lacks_is_a_plain_attribute_error():
+    with pytest.raises(AttributeError, match=r"^module 'tested_transformer' has no attribute 'Transfomer'$"):
+        _ = tested_transformer.Transfomer
+    with pytest.raises(ImportError, match="cannot import name 'Transfomer'"):
+        exec("from tested_transformer import Transfomer")
+    assert set(tested_transformer.__all__) <= set(dir(tested_transformer))

@@ -18,6 +18,7 @@ import pytest
 import torch
 from helpers import unchecked
 
+import tested_transformer
 from tested_transformer.__main__ import main, parser
 from tested_transformer.config import TINY
 from tested_transformer.decoding.translator import Translator
@@ -74,6 +75,12 @@ def test_translating_loads_no_drawing_and_nothing_of_the_book():
     code += "print(status, sorted(m for m in sys.modules if m in ('matplotlib', 'tested_transformer.book')))"
     said = subprocess.run([sys.executable, "-c", code], input="I see.\n", capture_output=True, text=True, check=True)
     assert said.stdout.splitlines()[-1] == "0 []"
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"tested_transformer {tested_transformer.__version__}\n"
 
 
 def test_going_on_needs_only_the_folder(tmp_path, files):

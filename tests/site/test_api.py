@@ -10,9 +10,12 @@ from itertools import zip_longest
 import api
 import pytest
 from guards import BOOK, ROOT, cells, public
+from torch import nn
 
 import tested_transformer
+from tested_transformer import exchange
 from tested_transformer.__main__ import parser
+from tested_transformer.config import TINY
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (BOOK / "api").glob("*.md")}
 NAMES = api.every_name()
@@ -263,6 +266,18 @@ def test_an_option_is_written_as_it_is_typed():
 # What stays
 
 
+def test_the_names_of_the_package_itself_are_other_stable_names():
+    """What a type checker sees, what Python finds, what is listed: once each, and the same."""
+    package = tested_transformer
+    assert sorted(api.short()) == sorted(package._HOME) == sorted(set(package.__all__) - {"__version__"})
+    for name, full in api.short().items():
+        assert full == f"tested_transformer.{package._HOME[name]}.{name}"
+        inside = full.removeprefix("tested_transformer.")
+        assert getattr(package, name) is found(inside)
+        assert inside in api.stable()
+    assert {name for name in api.stable() if not re.search(r"[. ]", name)} == set(package.__all__)
+
+
 def broken(promised, has):
     """Parameters that are gone, renamed or elsewhere, or must now be given. New ones may follow if they are free."""
     pairs = list(zip_longest(promised, has, fillvalue=""))
@@ -275,7 +290,7 @@ def broken(promised, has):
 
 def test_a_stable_name_is_still_there_and_takes_what_it_took():
     for name, promised in api.stable().items():
-        if " " not in name:
+        if re.search(r"^[^ ]+\.[^ ]+$", name):
             assert name in NAMES
             assert broken(promised, NAMES[name].parameters) == [], name
 
@@ -313,11 +328,12 @@ def test_what_the_readme_and_the_recipe_import_is_stable():
     recipe = [c["source"] for c in cells(BOOK / "reuse.ipynb") if c["cell_type"] == "code"]
     code += [source for source in recipe if "%pip" not in source]
     used = {
-        f"{node.module.partition('.')[2]}.{alias.name}"
+        f"{node.module}.{alias.name}".partition(".")[2]
         for node in ast.walk(ast.parse("\n".join(code)))
-        if isinstance(node, ast.ImportFrom) and api.listed(node.module.partition(".")[2])
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("tested_transformer.")
         for alias in node.names
     }
+    used = {name for name in used if "." not in name or api.listed(name.rpartition(".")[0])}
     kept = api.stable().keys() | {name.rpartition(".")[0] for name in api.stable()}  # a module with one that is
     assert len(used) > 8
     assert used - kept == set()
@@ -339,6 +355,25 @@ def test_names_that_people_import_are_stable():
     assert set(kept.split()) <= api.stable().keys()
     backward = {name for name in NAMES if name.startswith("byhand.") and name.endswith("_backward")}
     assert backward <= api.stable().keys()
+
+
+def test_what_only_type_checkers_read_is_left_out():
+    source = "@overload\ndef f(x: int) -> int: ...\ndef f(x: Any) -> Any: 'Does it.'"
+    (only,) = api.names(ast.parse(source), source, "m", "m.py")
+    assert (only.signature, only.text) == ("f(x: Any) -> Any", "Does it.")
+
+
+def test_a_type_checker_knows_what_comes_from_a_module_of_pytorchs():
+    source = ast.parse(inspect.getsource(exchange)).body
+    *overloads, function = (n for n in source if isinstance(n, ast.FunctionDef) and n.name == "from_torch")
+    notes = [(f.args.args[0].annotation, f.returns) for f in overloads]
+    promised = [[eval(ast.unparse(note), vars(exchange)) for note in pair] for pair in notes]
+    assert promised.pop() == [nn.Module, nn.Module]
+    assert dict(promised).keys() == exchange.OURS.keys()
+    assert not function.decorator_list
+    for theirs, ours in promised:
+        made = exchange.OURS[theirs](TINY)
+        assert type(made) is ours
 
 
 def test_names_that_are_assigned_together_are_all_there():

@@ -1,21 +1,31 @@
 """What stands around the book: the README does what it says, and what is said twice agrees."""
 
 import ast
+import contextlib
+import fnmatch
 import importlib.metadata
 import importlib.resources
+import io
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
+import zipfile
 
+import address
 import pytest
 import readme
 import yaml
 from guards import ROOT, cells
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+import tested_transformer
+from tested_transformer.__main__ import main, parser
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -57,6 +67,70 @@ def test_the_code_in_the_readme_runs(code):
     exec(compile(code, "README.md", "exec"), {})
 
 
+COMMANDS = re.findall(
+    r"-m tested_transformer +([^`#|\n]+)", "\n".join(p.read_text(encoding="utf-8") for p in DOCUMENTS)
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_in_the_documents_is_one_that_the_program_takes(command):
+    words = shlex.split(command)
+    if {"--help", "--version"} & set(words):
+        with pytest.raises(SystemExit, match=r"^0$"):
+            parser().parse_args(words)
+    else:
+        assert callable(parser().parse_args(words).command)
+
+
+def test_a_command_that_the_program_does_not_take_is_noticed():
+    assert len(COMMANDS) >= 8
+    with pytest.raises(SystemExit, match="2"):
+        parser().parse_args(["translate", "--attentoin", "page.html"])
+
+
+SAID = re.findall(r'^echo "(.+)" \| python -m tested_transformer (translate.*)\n# (.+)$', README, re.M)
+
+
+def run(sentence, command):
+    """What the program answers, called as in `echo "sentence" | python -m tested_transformer command`."""
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{sentence}\n".encode()), encoding="utf-8"))
+        assert main(shlex.split(command)) == 0
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("sentence", "command", "answer"), SAID, ids=lambda text: text)
+def test_a_translation_in_the_readme_is_what_the_program_answers(sentence, command, answer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(sentence, command) == f"{answer}\n"
+    assert [path.name for path in tmp_path.iterdir()] == re.findall(r"--attention (\S+)", command)
+
+
+def test_every_sentence_that_the_readme_sends_to_the_translator_has_its_answer_below():
+    assert len(SAID) == len(re.findall(r"^echo .*translate", README, re.M)) == 3
+    assert README.index("```sh") < README.index(SAID[0][0]) < README.index("\n## ")
+
+
+def test_what_it_looked_at_stands_in_the_page_where_the_readme_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ((sentence, command),) = [(sentence, command) for sentence, command, _ in SAID if "--attention" in command]
+    run(sentence, command)
+    page = (tmp_path / re.search(r"Open `(\S+)`", README)[1]).read_text(encoding="utf-8")
+    kind, layer, query, head, percent, key = re.search(
+        r'unfold "(.+), layer (\d)", and read the row "(\w+)" of head (\d): (\d+) percent on "(\w+)"', README
+    ).groups()
+    table = page.split(f"<summary>{kind}, layer {layer}</summary>")[1].split("<table>")[int(head)]
+    keys = re.findall(r'<th scope="col">(.*?)</th>', table)
+    row = re.search(rf'<th scope="row"> ?{query}</th>(.*?)</tr>', table)[1]
+    found = dict(zip(map(str.strip, keys), re.findall(r"<td[^>]*>(\d+)</td>", row), strict=True))
+    assert found[key] == percent
+
+
+def test_a_conda_environment_has_the_oldest_python_that_is_tested():
+    lowest = PROJECT["requires-python"].removeprefix(">=")
+    assert re.findall(r"^conda create .*python=(\S+)$", README, re.M) == [lowest]
+
+
 def test_the_readme_says_what_every_folder_and_module_is():
     (tree,) = blocks("text")
     found, package = {}, "src/tested_transformer/"
@@ -73,11 +147,24 @@ def test_the_readme_says_what_every_folder_and_module_is():
 
 
 def tracked():
-    """The files that Git knows, or those that lie here where there is no Git."""
+    """The files that Git knows. Without Git, as in an unpacked source distribution: what lies here, not ignored."""
     try:
-        return subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+        git = ["git", "ls-files"]
+        known = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
-        return [path.relative_to(ROOT).as_posix() for path in ROOT.glob("[a-z]*/*")]
+        known = []
+    return known or list(lying(ROOT))
+
+
+def lying(root):
+    """The files below a folder but for those that .gitignore names, and those that a source distribution adds."""
+    ignored = [line.rstrip("/") for line in (root / ".gitignore").read_text(encoding="utf-8").splitlines()]
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        parts = path.relative_to(root).parts
+        if parts not in (("PKG-INFO",), ("setup.cfg",)) and not any(
+            fnmatch.fnmatch(part, pattern) for part in parts for pattern in ignored
+        ):
+            yield "/".join(parts)
 
 
 def test_the_documents_name_the_targets_that_make_has():
@@ -118,6 +205,60 @@ def test_the_address_of_the_book_follows_from_that_of_the_repository():
     assert (CITATION["url"], CITATION["repository-code"]) == (book, CONFIG["repository"]["url"])
 
 
+def test_the_address_stands_where_it_is_known_to_stand():
+    """Each of these is held to it by a test, here or in tests/book; the pages of the book are made of _config.yml."""
+    known = {"_config.yml", "CITATION.cff", "CONTRIBUTING.md", "README.md", "book/index.md", "pyproject.toml"}
+    chapters = {name for name in tracked() if name.endswith(".ipynb")}
+    found = {name for name, text in texts(ROOT) if any(one in text for one in addresses(CONFIG))}
+    assert known <= found <= known | chapters
+    text = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"https://github\.com/[\w-]+/[\w-]+", text)) == {CONFIG["repository"]["url"]}
+
+
+def texts(root):
+    """The names and texts of the files that Git tracks, as they are below root; pictures and weights have none."""
+    for name in tracked():
+        data = (root / name).read_bytes()
+        yield name, "" if b"\0" in data else data.decode()
+
+
+def addresses(config):
+    """What an address of this repository or its book has in it."""
+    owner, name = config["repository"]["url"].split("/")[-2:]
+    return f"{owner}/{name}", f"{owner}.github.io"
+
+
+def test_a_copy_gets_its_own_address_from_one_line(tmp_path, capsys):
+    for name in tracked():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    path, here = tmp_path / "_config.yml", CONFIG["repository"]["url"]
+    path.write_text(path.read_text(encoding="utf-8").replace(f"url: {here}", f"url: {COPY}"), encoding="utf-8")
+    address.main(tmp_path, tracked())
+    said = capsys.readouterr().out.splitlines()
+    assert "README.md" in said
+    assert said[-1] == "CITATION.cff", "which says until the end what the address was"
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert config["repository"]["url"] == COPY
+    assert (
+        config["html"]["baseurl"] == config["sphinx"]["config"]["ogp_site_url"] == "https://some-one.github.io/a-copy/"
+    )
+    assert config["sphinx"]["config"]["notfound_urls_prefix"] == "/a-copy/"
+    left = {name for name, text in texts(tmp_path) if any(one in text for one in addresses(CONFIG))}
+    assert left == set()
+    chapters = "".join(text for name, text in texts(tmp_path) if name.endswith(".ipynb"))
+    assert chapters.count('Path(\\"a-copy/') == chapters.count('git\\", \\"clone') > 0
+    assert "\ncd a-copy\n" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    address.main(tmp_path, tracked())
+    assert capsys.readouterr().out == "", "done once"
+    path.write_text(path.read_text(encoding="utf-8").replace(f"url: {COPY}", "url: some-one/a-copy"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^_config\.yml must have an address like https://github"):
+        address.main(tmp_path, tracked())
+
+
+COPY = "https://github.com/some-one/a-copy"
+
+
 @named
 def test_a_document_names_no_other_repository_or_book_of_ours(path):
     text = path.read_text(encoding="utf-8")
@@ -129,7 +270,8 @@ def test_a_document_names_no_other_repository_or_book_of_ours(path):
 
 
 def test_the_citation_has_the_version_and_the_authors_of_the_package():
-    assert CITATION["version"] == PROJECT["version"]
+    assert CITATION["version"] == tested_transformer.__version__
+    assert "version" in PROJECT["dynamic"], "it stands in the package"
     assert CITATION["authors"] == PROJECT["authors"]
     assert CITATION["title"] == CONFIG["title"]
     assert CITATION["license"] == PROJECT["license"] == "MIT"
@@ -242,6 +384,52 @@ def test_the_lowest_versions_are_those_of_the_package():
     assert lowest["lowest"].split() == [wanted.replace(">=", "==") + ".0" for wanted in ours]
     assert PROJECT["requires-python"] == f">={lowest['python']}"
     assert lowest["python"] == ranges["strategy"]["matrix"]["python"][0]
+
+
+# What is handed over
+
+LEFT_BEHIND = """
+    _build/html/index.html build/screenshots/page.png .venv/bin/python .coverage .hypothesis/unicode .pytest_cache/v
+    book/.ipynb_checkpoints/heads.ipynb book/.ruff_cache/0 tests/.hypothesis/examples tests/__pycache__/guards.pyc
+    src/tested_transformer/__pycache__/files.pyc src/tested_transformer.egg-info/old
+"""
+
+
+@pytest.fixture(scope="module")
+def handed_over(tmp_path_factory):
+    """What the source distribution and the wheel hold, made where work has left its traces."""
+    work = tmp_path_factory.mktemp("work")
+    for name in tracked():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, work / name)
+    for name in LEFT_BEHIND.split():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).touch()
+    code = "import setuptools.build_meta as to; to.build_sdist('dist'); to.build_wheel('dist')"
+    subprocess.run([sys.executable, "-c", code], cwd=work, check=True, capture_output=True)
+    (source,), (wheel,) = (work / "dist").glob("*.tar.gz"), (work / "dist").glob("*.whl")
+    with tarfile.open(source) as archive:
+        inside = [member.name.partition("/")[2] for member in archive if member.isfile()]
+    return inside, zipfile.ZipFile(wheel).namelist()
+
+
+def test_a_source_distribution_holds_what_git_tracks(handed_over):
+    inside, _ = handed_over
+    made = {name for name in inside if name in ("PKG-INFO", "setup.cfg") or ".egg-info/" in name}
+    assert set(inside) - made == set(tracked()), "see MANIFEST.in"
+
+
+def test_a_wheel_holds_the_package_and_nothing_else(handed_over):
+    _, inside = handed_over
+    package = {name.removeprefix("src/") for name in tracked() if name.startswith("src/tested_transformer/")}
+    assert {name for name in inside if ".dist-info/" not in name} == package
+
+
+def test_without_git_the_files_are_those_that_lie_there(tmp_path):
+    for name in [".gitignore", "PKG-INFO", "a/b.py", *LEFT_BEHIND.split()]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / ".gitignore", tmp_path / name)
+    assert list(lying(tmp_path)) == [".gitignore", "a/b.py"]
 
 
 # What an installation brings
