@@ -167,7 +167,7 @@ def made(node, source):
             )
             return called, takes
     fields = [f for f in node.body if isinstance(f, ast.AnnAssign)]
-    if not fields:
+    if not fields or any(ast.unparse(base) == "Protocol" for base in node.bases):
         return f"class {node.name}", ()
     texts = [
         re.sub(r" = field\(.*", " = ...", ast.get_source_segment(source, f), flags=re.S)

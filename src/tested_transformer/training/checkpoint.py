@@ -148,7 +148,8 @@ def read_description(
         rule = f"its model is {found!r}, not {kind.__name__!r}: give kind="
         raise ValueError(f"{path} is of another kind: {rule}")
     if replaced := saved.pop("replaced", None):
-        rule = f"such as {replaced!r:.60}: make it, and give it to load_into"
+        first = replaced[0] if isinstance(replaced, list) else replaced
+        rule = f"such as {first}: make it, and give it to load_into"
         raise ValueError(f"{path} is of a model with modules of its own, {rule}")
     lacking = sorted({"vocab_size", *MODELS[kind]} - saved.keys())
     if lacking:
