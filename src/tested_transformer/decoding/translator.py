@@ -51,7 +51,7 @@ class Translator:
         width: int = 4,
         alpha: float = 0.6,
     ) -> None:
-        check_search(width, alpha, model.config)
+        _check_search(width, alpha, model.config)
         checkpoint.check_tokens(tokens, model.config, "the tokeniser")
         self.model, self.tokens, self.width, self.alpha = model, tokens, width, alpha
 
@@ -117,7 +117,7 @@ class Translator:
         What came before an error is translated first.
         """
         require_many(texts, "texts")
-        check_at_once(at_once)
+        _check_at_once(at_once)
         waiting: list[str] = []
         try:
             for place, text in enumerate(texts, start=1):
@@ -173,7 +173,7 @@ class Translator:
         report: Callable[[int], object],
     ) -> list[Found | None]:
         """What search finds for each sentence, None for an empty one; long ones first."""
-        check_at_once(at_once)
+        _check_at_once(at_once)
         full = [place for place, ids in enumerate(read) if len(ids) > 1]  # not eos only
         full.sort(key=lambda place: -len(read[place]))
         out: list[Found | None] = [None] * len(read)
@@ -202,7 +202,7 @@ class Translator:
         return torch.from_numpy(pad(rows, self.model.config.pad_id)).to(device)
 
 
-def check_search(width: int, alpha: float, config: Config) -> None:
+def _check_search(width: int, alpha: float, config: Config) -> None:
     """Refuse a search that cannot be made, before a sentence has to be read."""
     whole(width=width)
     if not 1 <= width <= config.vocab_size:
@@ -212,7 +212,7 @@ def check_search(width: int, alpha: float, config: Config) -> None:
     length_penalty(1, alpha)
 
 
-def check_at_once(at_once: int) -> None:
+def _check_at_once(at_once: int) -> None:
     """Refuse to translate no sentence at a time."""
     whole(at_once=at_once)
     at_least(1, at_once=at_once)
