@@ -4,11 +4,12 @@ BIN := .venv/bin
 READY := .venv/ready
 CHAPTERS ?=
 
-.PHONY: help book test slow browser pdf zip bench fix lab matrix clean
+.PHONY: help book test slow torture browser pdf zip bench fix lab matrix clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
+	@echo "make torture kill a run 1000 times, while it writes and at other moments (ten minutes)"
 	@echo "make zip     pack the built book, to be read without a network"
 	@echo "make pdf     print the built book into one PDF, with Chromium or Chrome"
 	@echo "make browser test the interactive figures of the built book in Chromium or Chrome, if there is one"
@@ -36,6 +37,9 @@ test: $(READY)
 
 slow: $(READY)
 	$(BIN)/python -m pytest -q -rs -m slow tests
+
+torture: $(READY)
+	KILLS=1000 $(BIN)/python -m pytest -q -s -m slow tests/library/test_kill.py
 
 browser: $(READY)
 	$(BIN)/python tools/browser.py

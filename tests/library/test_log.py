@@ -26,6 +26,19 @@ def test_the_log_keeps_numbers_and_words_and_forgets_what_was_not_saved(tmp_path
     assert in_words(EpochMean(7, 5, 1.0)) == "step 7, mean of 5 epochs: validation loss 1.0000"
 
 
+def test_what_was_told_before_a_kill_is_not_there_twice(tmp_path):
+    log = RunLog(tmp_path, every=1)
+    for event in EVENTS:
+        log(event)
+    log.close()
+    again = RunLog(tmp_path, step=3, every=1)
+    for event in (*EVENTS, Validation(3, 2, 1.5, 0.5, True, 4.0)):
+        again(event)
+    again.close()
+    assert [type(event) for event in read_metrics(tmp_path)] == [Step, Validation, EpochMean, Validation]
+    assert again.events == read_metrics(tmp_path)
+
+
 def test_the_bar_tells_the_tokens_of_a_second_since_it_last_did(tmp_path, monkeypatch):
     clock = iter([100.0, 101.0, 102.0, 103.0, 107.0])
     monkeypatch.setattr("tested_transformer.training.log.time.monotonic", lambda: next(clock))

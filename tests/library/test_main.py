@@ -380,30 +380,6 @@ def test_two_processes_learn_what_one_learns(tmp_path, files):
 
 
 @pytest.mark.slow
-def test_a_killed_run_can_always_be_read_and_ends_as_if_it_had_lived(tmp_path, files):
-    options = [*files, *SIZES, "--steps", "200", "--save-every", "3"]
-    assert command(tmp_path / "whole", *options).wait(300) == 0
-    folder, chance = tmp_path / "killed", random.Random(0)
-    for kill in range(3):
-        run = command(folder, *(["--resume"] if kill else options))
-        last = folder / "last.safetensors"
-        before = last.stat().st_mtime_ns if last.exists() else None
-        while run.poll() is None and not (last.exists() and last.stat().st_mtime_ns != before):
-            time.sleep(0.005)
-        time.sleep(chance.random() * 0.2)
-        run.send_signal(signal.SIGKILL)
-        run.wait(60)
-        _, state = checkpoint.read_tensors(last)
-        checkpoint.load(folder)
-        reached = max([event.step for event in read_metrics(folder)], default=0)
-        assert reached <= state["progress"]["step"] + 3
-    assert command(folder, "--resume").wait(300) == 0
-    assert not list(folder.glob(".*.tmp"))
-    one, other = (checkpoint.read_tensors(f / "last.safetensors")[0] for f in (tmp_path / "whole", folder))
-    assert all(torch.equal(one[name], other[name]) for name in one)
-
-
-@pytest.mark.slow
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, files):
     folder = tmp_path / "run"
     run = command(folder, *files, *SIZES, "--steps", "100000", "--save-every", "100000")

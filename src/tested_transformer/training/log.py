@@ -32,6 +32,7 @@ class RunLog:
     ) -> None:
         self.folder, self.every = folder, every
         self.events = [event for event in read_metrics(folder) if event.step <= step]
+        self._told = {(type(event), event.step) for event in self.events}
         lines = "".join(json.dumps(to_dict(event)) + "\n" for event in self.events)
         write(folder / METRICS, lines.encode())
         self.bar = tqdm(
@@ -53,6 +54,9 @@ class RunLog:
         else:
             self.write(in_words(event))
         self._tokens, self._since = 0, now
+        if (type(event), event.step) in self._told:
+            return  # told before a kill, and again because the run had not saved since
+        self._told.add((type(event), event.step))
         self.events.append(event)
         self._add(METRICS, json.dumps(to_dict(event)))
 
