@@ -1,7 +1,7 @@
 """The command `train`: from sentence pairs to a trained model in a folder."""
 
 import argparse
-from dataclasses import asdict, fields
+from dataclasses import fields
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,11 @@ from typing import Any
 import torch
 
 from tested_transformer.command import arguments as shared
-from tested_transformer.config import BASE, BIG, Config
+from tested_transformer.command.run import PRESETS, SIZES, Run, begins, flag, goes_on
+from tested_transformer.config import Config
 from tested_transformer.data import multi30k
 from tested_transformer.data.parallel import Encoded, encode_pairs, read_parallel
-from tested_transformer.files import read_json, sweep, write, write_json
+from tested_transformer.files import sweep, write
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
 from tested_transformer.text import tokenizer
@@ -21,27 +22,10 @@ from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.curves import curves
 from tested_transformer.training.distributed import join
-from tested_transformer.training.filenames import (
-    CONFIG,
-    CURVES,
-    RUN,
-    STATE,
-    TOKENS,
-    check_free,
-)
+from tested_transformer.training.filenames import CURVES, RUN, TOKENS, check_free
 from tested_transformer.training.log import RunLog
 from tested_transformer.training.options import Options
 from tested_transformer.training.train import Trainer
-
-SMALL = BASE.replace(vocab_size=8000, d_model=256, d_ff=1024, n_layers=3)
-MINI = SMALL.replace(d_model=128, d_ff=256, n_heads=4, n_layers=4, dropout=0.2)
-PRESETS: dict[str, tuple[Config, dict[str, Any]]] = {
-    "mini": (MINI, {"warmup": 800, "rate_scale": 0.8, "batch_tokens": 1300}),
-    "small": (SMALL, {"warmup": 2000, "batch_tokens": 2000}),
-    "base": (BASE, {"batch_tokens": 25_000}),
-    "big": (BIG, {"batch_tokens": 25_000}),
-}
-"""Sizes, with settings that suit them; the last two are the paper's."""
 
 HELP = {
     "d_model": "width of the vectors",
@@ -68,8 +52,6 @@ HELP = {
 """What the options mean that fields of `Config` and `Options` have names for."""
 
 Texts = list[tuple[str, str]]
-FILES = ("source", "target", "valid_source", "valid_target")
-SIZES = ("d_model", "d_ff", "n_heads", "n_layers", "max_len", "dropout", "norm_first")
 NONE_YET = "no epoch has ended, so there is no best model yet"
 
 
@@ -115,36 +97,31 @@ def arguments(add: argparse.ArgumentParser) -> None:
     how.add_argument("--device", **shared.DEVICE)
 
 
-def flag(name: str) -> str:
-    """How a field is called on the command line."""
-    return "--" + name.replace("_", "-")
-
-
 def train(given: argparse.Namespace) -> None:
     """Train, or go on training; with `torchrun`, in several processes."""
+    folder = given.folder
     with join(given.device) as world:
-        run = resumed(given) if given.resume else begun(given)
-        train_texts, valid_texts = read_texts(run["data"])
-        tokens = find_tokens(given, run, train_texts)
-        config = run["config"].replace(vocab_size=tokens.vocab_size)
-        torch.manual_seed(run["options"].seed)
+        run = goes_on(given) if given.resume else begins(given)
+        train_texts, valid_texts = read_texts(run.data)
+        tokens = find_tokens(run, train_texts, folder if given.resume else None)
+        config = run.config.replace(vocab_size=tokens.vocab_size)
+        torch.manual_seed(run.options.seed)
         model = Transformer(config)
         encoded = encode_pairs(train_texts, tokens, config.max_len)
         valid = encode_pairs(valid_texts, tokens, config.max_len)
         for name, part in (("training", encoded), ("validation", valid)):
             if not part.pairs:
                 raise ValueError(f"no {name} pair is left: {left_out(part, config)}")
-        if run["init"] and not given.resume:
-            checkpoint.load_into(run["init"], model)
+        if run.init and not given.resume:
+            checkpoint.load_into(run.init, model)
         pairs = encoded.pairs, valid.pairs
-        folder = given.folder
-        trainer = Trainer(model, run["options"], *pairs, folder, world, tokens=tokens)
+        trainer = Trainer(model, run.options, *pairs, folder, world, tokens=tokens)
         with trainer.writing():
             if given.resume:
                 trainer.resume()
             elif not world.rank:
                 check_free(folder)
-                write_json(folder / RUN, to_json(run))
+                run.save(folder / RUN)
             if world.rank:
                 trainer.run()
             else:
@@ -177,105 +154,6 @@ def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> N
         log.close()
 
 
-def begun(given: argparse.Namespace) -> dict[str, Any]:
-    """A new run: data, sizes and options from the command line."""
-    check_free(given.folder)
-    preset = given.preset or "mini"
-    config, settings = PRESETS[preset]
-    changes = {n: v for n in SIZES if (v := getattr(given, n)) is not None}
-    init, merges = given.init, 8000 if given.merges is None else given.merges
-    if init:
-        config, merges = checkpoint.read_description(init / CONFIG)[0], None
-        for name in (*changes, *(["merges"] if given.merges is not None else [])):
-            if name != "dropout":
-                raise ValueError(
-                    f"{flag(name)} is that of the model in {init}: leave it out"
-                )
-    asked = {field.name: getattr(given, field.name) for field in fields(Options)}
-    options = Options(**settings | {n: v for n, v in asked.items() if v is not None})
-    options.check_limits()
-    return {
-        "data": chosen(given),
-        "init": str(init.resolve()) if init else None,
-        "preset": preset,
-        "merges": merges,
-        "config": config.replace(**changes),
-        "options": options,
-    }
-
-
-def resumed(given: argparse.Namespace) -> dict[str, Any]:
-    """The run in the folder, with other limits if the command line names some.
-
-    Everything else that is said must be as it was said at the start.
-    """
-    run = read_run(given.folder / RUN)
-    if not (given.folder / STATE).exists():
-        rule = "start it again, without --resume"
-        raise ValueError(f"the run in {given.folder} never began ({STATE}): {rule}")
-    began = {n: v for n, v in run.items() if n in ("init", "preset", "merges")}
-    began |= run["data"] | asdict(run["config"]) | asdict(run["options"])
-    free = {"folder", "resume", "device", "command"}
-    changes = {}
-    for name, value in vars(given).items():
-        if value is None or name in free:
-            continue
-        value = str(value.resolve()) if isinstance(value, Path) else value
-        if name in run["options"].changeable():
-            changes[name] = value
-        elif began.get(name) != value:
-            found = f"it was {began.get(name)!r}, now {value!r}"
-            raise ValueError(f"{flag(name)} cannot change when a run goes on: {found}")
-    options = Options.from_dict(asdict(run["options"]) | changes)
-    return run | {"options": options}
-
-
-def to_json(run: dict[str, Any]) -> dict[str, Any]:
-    """What run.json holds."""
-    return run | {"config": asdict(run["config"]), "options": asdict(run["options"])}
-
-
-def read_run(path: Path) -> dict[str, Any]:
-    """What `to_json` made; a ValueError says what else the file is."""
-    run = {"init": None, "preset": None, "merges": None} | read_json(path, "run")
-    try:
-        for name in ("data", "config", "options"):
-            if not isinstance(run.get(name), dict):
-                raise TypeError(f"{name} ({run.get(name)!r}) must be an object")
-        data = run["data"]
-        kinds = {"phrasebook": int} | dict.fromkeys(("multi30k", *FILES), str)
-        for name, value in data.items():
-            if type(value) is not kinds.get(name):
-                raise TypeError(f"data has {name!r}: {value!r}")
-        if not data.keys() & {"phrasebook", "multi30k"} and not data.keys() >= {
-            *FILES[:2]
-        }:
-            raise TypeError(f"data ({data!r}) must name sentence pairs")
-        options = Options.from_dict(run["options"])
-        return run | {"config": Config(**run["config"]), "options": options}
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no run: {error}") from None
-
-
-def chosen(given: argparse.Namespace) -> dict[str, Any]:
-    """Which sentence pairs, in a form that --resume finds again."""
-    shared.check_pairs(given)
-    data = {}
-    for one, other in (FILES[:2], FILES[2:]):
-        paths = getattr(given, one), getattr(given, other)
-        if (paths[0] is None) != (paths[1] is None):
-            raise ValueError(f"{flag(one)} and {flag(other)} belong together")
-        if paths[0] is not None:
-            data |= {one: str(paths[0].resolve()), other: str(paths[1].resolve())}
-    if data and not given.source:
-        raise ValueError("--valid-source needs --source: other pairs have their own")
-    if given.phrasebook is not None:
-        return {"phrasebook": given.phrasebook}
-    if given.multi30k:
-        return {"multi30k": str(given.multi30k.resolve())}
-    return data
-
-
 def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
     """The pairs to train and to validate on."""
     if "phrasebook" in data:
@@ -294,14 +172,12 @@ def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
     return rest, [texts[i] for i in sorted(held)]
 
 
-def find_tokens(
-    given: argparse.Namespace, run: dict[str, Any], texts: Texts
-) -> Tokenizer:
-    """The tokeniser of the run, or a new one for both languages together."""
-    if given.resume or run["init"]:
-        return tokenizer.load((given.folder if given.resume else given.init) / TOKENS)
+def find_tokens(run: Run, texts: Texts, resumed: Path | None) -> Tokenizer:
+    """The tokeniser that a folder has, or a new one for both languages together."""
+    if resumed or run.init:
+        return tokenizer.load(Path(resumed or run.init) / TOKENS)
     both = [text for pair in texts for text in pair]
-    return BytePairEncoding.train(both, run["merges"])
+    return BytePairEncoding.train(both, run.merges)
 
 
 def left_out(encoded: Encoded, config: Config) -> str:

@@ -24,8 +24,9 @@ def read(path: str | os.PathLike[str], kind: str, name: str) -> list[Any]:
     if saved.get("kind") != kind:
         found = saved.get("kind")
         raise ValueError(f"{path} is no saved {kind}: its kind is {found!r}")
-    if saved.get("version") != VERSION:
-        found = f"has version {saved.get('version')!r}"
+    version = saved.get("version")
+    if type(version) is not int or version != VERSION:
+        found = f"has version {version!r}"
         raise ValueError(f"{path} {found}; this package reads version {VERSION}")
     if not isinstance(saved.get(name), list):
         found = type(saved.get(name)).__name__

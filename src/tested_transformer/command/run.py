@@ -1,0 +1,144 @@
+"""What was asked of a run: it stands in run.json, and a run that goes on keeps to it."""
+
+import argparse
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tested_transformer.command import arguments as shared
+from tested_transformer.config import BASE, BIG, Config
+from tested_transformer.files import read_json, write_json
+from tested_transformer.training import checkpoint
+from tested_transformer.training.filenames import CONFIG, RUN, STATE, check_free
+from tested_transformer.training.options import Options
+
+SMALL = BASE.replace(vocab_size=8000, d_model=256, d_ff=1024, n_layers=3)
+MINI = SMALL.replace(d_model=128, d_ff=256, n_heads=4, n_layers=4, dropout=0.2)
+PRESETS: dict[str, tuple[Config, dict[str, Any]]] = {
+    "mini": (MINI, {"warmup": 800, "rate_scale": 0.8, "batch_tokens": 1300}),
+    "small": (SMALL, {"warmup": 2000, "batch_tokens": 2000}),
+    "base": (BASE, {"batch_tokens": 25_000}),
+    "big": (BIG, {"batch_tokens": 25_000}),
+}
+"""Sizes, with settings that suit them; the last two are the paper's."""
+
+FILES = ("source", "target", "valid_source", "valid_target")
+SIZES = ("d_model", "d_ff", "n_heads", "n_layers", "max_len", "dropout", "norm_first")
+FREE = {"folder", "resume", "device", "command"}
+"""What may be said of a run that goes on, besides its limits."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The pairs, the model and the options. preset, merges and init are how it began."""
+
+    data: dict[str, Any]
+    config: Config
+    options: Options
+    preset: str | None = None
+    merges: int | None = None
+    init: str | None = None  # the folder of the model that it began with
+
+    def save(self, path: Path) -> None:
+        """Write run.json."""
+        write_json(path, asdict(self))
+
+    @classmethod
+    def load(cls, path: Path) -> "Run":
+        """What `save` wrote; a ValueError says what else the file is."""
+        saved = read_json(path, "run")
+        try:
+            for name in ("data", "config", "options"):
+                if not isinstance(saved.get(name), dict):
+                    raise TypeError(f"{name} ({saved.get(name)!r}) must be an object")
+            for name, kind in (("preset", str), ("merges", int), ("init", str)):
+                if not isinstance(saved.get(name), kind | None):
+                    raise TypeError(
+                        f"{name} ({saved[name]!r}) must be a {kind.__name__}"
+                    )
+            check_data(saved["data"])
+            options = Options.from_dict(saved["options"])
+            made = {"config": Config(**saved["config"]), "options": options}
+            return cls(**saved | made)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} is no run: {error}") from None
+
+
+def check_data(data: dict[str, Any]) -> None:
+    """Refuse what names no sentence pairs."""
+    kinds = {"phrasebook": int} | dict.fromkeys(("multi30k", *FILES), str)
+    for name, value in data.items():
+        if type(value) is not kinds.get(name):
+            raise TypeError(f"data has {name!r}: {value!r}")
+    if not (data.keys() & {"phrasebook", "multi30k"} or data.keys() >= {*FILES[:2]}):
+        raise TypeError(f"data ({data!r}) must name sentence pairs")
+
+
+def begins(given: argparse.Namespace) -> Run:
+    """A new run, from the command line."""
+    check_free(given.folder)
+    asked = {
+        f.name: v for f in fields(Options) if (v := getattr(given, f.name)) is not None
+    }
+    sizes = {n: v for n in SIZES if (v := getattr(given, n)) is not None}
+    preset = given.preset or "mini"
+    config, settings = PRESETS[preset]
+    merges = 8000 if given.merges is None else given.merges
+    if given.init:
+        for name in {*sizes} - {"dropout"} | (
+            {"merges"} if given.merges is not None else set()
+        ):
+            rule = f"is that of the model in {given.init}: leave it out"
+            raise ValueError(f"{flag(name)} {rule}")
+        config, merges = checkpoint.read_description(given.init / CONFIG)[0], None
+    options = Options(**settings | asked)
+    options.check_limits()
+    how = preset, merges, str(given.init.resolve()) if given.init else None
+    return Run(chosen(given), config.replace(**sizes), options, *how)
+
+
+def goes_on(given: argparse.Namespace) -> Run:
+    """The run in the folder, with other limits if the command line names some.
+
+    Everything else that is said must be as it was said at the start.
+    """
+    run = Run.load(given.folder / RUN)
+    if not (given.folder / STATE).exists():
+        rule = "start it again, without --resume"
+        raise ValueError(f"the run in {given.folder} never began ({STATE}): {rule}")
+    began = vars(run) | run.data | asdict(run.config) | asdict(run.options)
+    options = asdict(run.options)
+    for name, value in vars(given).items():
+        if value is None or name in FREE:
+            continue
+        said = str(value.resolve()) if isinstance(value, Path) else value
+        if name in run.options.changeable():
+            options[name] = said
+        elif began.get(name) != said:
+            found = f"it was {began.get(name)!r}, now {said!r}"
+            raise ValueError(f"{flag(name)} cannot change when a run goes on: {found}")
+    return Run(**vars(run) | {"options": Options.from_dict(options)})
+
+
+def chosen(given: argparse.Namespace) -> dict[str, Any]:
+    """Which sentence pairs, in a form that --resume finds again."""
+    shared.check_pairs(given)
+    data = {}
+    for one, other in (FILES[:2], FILES[2:]):
+        paths = getattr(given, one), getattr(given, other)
+        if (paths[0] is None) != (paths[1] is None):
+            raise ValueError(f"{flag(one)} and {flag(other)} belong together")
+        if paths[0] is not None:
+            data |= {one: str(paths[0].resolve()), other: str(paths[1].resolve())}
+    if data and not given.source:
+        raise ValueError("--valid-source needs --source: other pairs have their own")
+    if given.phrasebook is not None:
+        return {"phrasebook": given.phrasebook}
+    if given.multi30k:
+        return {"multi30k": str(given.multi30k.resolve())}
+    return data
+
+
+def flag(name: str) -> str:
+    """How a field is called on the command line."""
+    return "--" + name.replace("_", "-")
