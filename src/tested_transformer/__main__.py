@@ -2,11 +2,11 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 
 from tested_transformer import __version__
-from tested_transformer.command import evaluate, train, translate
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -15,8 +15,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     130 if it was interrupted, and 141 if nobody reads what it writes any more: the
     numbers that shells give for these.
     """
-    given = parser().parse_args(arguments)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
+        given = parser().parse_args(arguments)
         given.command(given)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -25,20 +28,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
-    except (OSError, ValueError, TypeError, FloatingPointError) as error:
+    except (OSError, ValueError, TypeError, ArithmeticError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except (MemoryError, RuntimeError) as error:
-        if "memory" not in f"{type(error).__name__} {error}".lower():
+        said = f"{type(error).__name__} {error}".lower()
+        if not re.search("memoryerror|out ?of ?memory|allocate memory", said):
             raise
         told = "there is not enough memory: try a narrower beam or smaller batches"
-        print(f"error: {told} ({str(error)[:200]})", file=sys.stderr)
+        first = str(error).partition("\n")[0]
+        print(f"error: {told} ({first[:200]})", file=sys.stderr)
         return 1
     return 0
 
 
 def parser() -> argparse.ArgumentParser:
     """All commands and what can be said to them."""
+    # Not before: this takes seconds, and who interrupts it wants no traceback
+    from tested_transformer.command import evaluate, train, translate
+
     top = argparse.ArgumentParser("tested_transformer", description=__doc__)
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")

@@ -30,6 +30,8 @@ def number(**values: object) -> None:
     for name, value in values.items():
         if not isinstance(value, Real) or isinstance(value, bool):
             raise TypeError(f"{name} ({value!r}) must be a number")
+        if isinstance(value, Integral) and abs(value) >= 2**63:
+            raise ValueError(f"{name} ({value}) must fit into 64 bits")
 
 
 def whole(**values: object) -> None:
@@ -37,6 +39,7 @@ def whole(**values: object) -> None:
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool):
             raise TypeError(f"{name} ({value!r}) must be a whole number")
+    number(**values)
 
 
 def make_plain(settings: Any) -> None:

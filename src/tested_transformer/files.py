@@ -2,15 +2,17 @@
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 StrPath = str | os.PathLike[str]
+SCRAP = re.compile(r"\..+\.\d+\.tmp")
 
 
 def write(path: StrPath, content: bytes) -> None:
@@ -23,7 +25,10 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
 
     They are written beside, synced to the disk, and renamed.
     """
-    beside = {p: p.with_name(f".{p.name}.{os.getpid()}.tmp") for p in contents}
+    for path in contents:
+        check_file(path)
+    contents = {path.resolve(): content for path, content in contents.items()}
+    beside = {path: unfinished(path) for path in contents}
     try:
         for path, content in contents.items():
             with naming(path), open(beside[path], "wb") as file:
@@ -34,8 +39,9 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
             with naming(path):
                 beside[path].replace(path)
     finally:
-        for unfinished in beside.values():
-            unfinished.unlink(missing_ok=True)
+        for scrap in beside.values():
+            with suppress(OSError):
+                scrap.unlink(missing_ok=True)
     if os.name == "posix":  # the new names, too, must survive a power cut
         for parent in dict.fromkeys(path.parent for path in contents):
             folder = os.open(parent, os.O_RDONLY)
@@ -51,16 +57,30 @@ def naming(path: StrPath) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno is None:  # it has words of its own
+            raise
         raise type(error)(error.errno, error.strerror, str(path)) from None
+
+
+def unfinished(path: Path) -> Path:
+    """Where a file is written before it gets its name."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def check_file(path: Path) -> None:
+    """Refuse the name of a folder or a device: a file would take its place."""
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "a device"
+        raise ValueError(f"{path} is {what}, not a file")
 
 
 def check_writable(path: StrPath) -> None:
     """Refuse a name under which no file could be written, before work is done for it."""
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a file")
-    with naming(path), tempfile.TemporaryFile(dir=path.parent):
+    check_file(Path(path))
+    scrap = unfinished(Path(path).resolve())
+    with naming(path), open(scrap, "wb"):
         pass
+    scrap.unlink()
 
 
 def make_folder(path: StrPath) -> Path:
@@ -112,7 +132,7 @@ def read_json(path: StrPath, what: str) -> dict[str, Any]:
 
 def sweep(folder: Path) -> list[Path]:
     """Remove the unfinished files that a killed run left behind, and return them."""
-    stale = sorted(folder.glob(".*.tmp"))
+    stale = [p for p in sorted(folder.glob(".*.tmp")) if SCRAP.fullmatch(p.name)]
     for path in stale:
         path.unlink(missing_ok=True)
     return stale

@@ -21,6 +21,7 @@ from tested_transformer.files import (
     write_json,
 )
 from tested_transformer.text.tokens import BytePairEncoding
+from tested_transformer.training.events import Step
 from tested_transformer.training.log import RunLog
 
 
@@ -42,7 +43,7 @@ WRITERS = {
     "bytes": lambda path: write(path, b"content"),
     "JSON": lambda path: write_json(path, {"a": 1}),
     "a tokeniser": lambda path: BytePairEncoding([]).save(path),
-    "the numbers of a run": lambda path: RunLog(path.parent).close(),
+    "the numbers of a run": lambda path: RunLog(path.parent)(Step(1, 0, 1.0, 0.5, 10, 0.1, 1.0)),
 }
 
 
@@ -83,7 +84,7 @@ def test_of_several_files_all_are_replaced_or_none(tmp_path, monkeypatch):
 
 def test_a_place_that_takes_no_file_is_refused_before_there_is_one(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(IsADirectoryError, match="is a folder, not a file"):
+    with pytest.raises(ValueError, match="is a folder, not a file"):
         check_writable(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"none.a\.html"):
         check_writable(tmp_path / "none" / "a.html")

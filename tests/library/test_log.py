@@ -16,9 +16,12 @@ def test_the_log_keeps_numbers_and_words_and_forgets_what_was_not_saved(tmp_path
     log.close()
     with open(tmp_path / "metrics.jsonl", "a") as file:
         file.write('{"event": "step", "step": 4, "lo')  # torn by a kill
-    again = RunLog(tmp_path, step=2)
+    before = (tmp_path / "metrics.jsonl").read_bytes()
+    again = RunLog(str(tmp_path), step=1, every=1)
+    assert (tmp_path / "metrics.jsonl").read_bytes() == before, "nothing is taken out before something is told"
+    again(Step(2, 0, 0.5, 0.5, 10, 0.1, 1.0))
     again.close()
-    assert [event.step for event in read_metrics(tmp_path)] == [1, 2]
+    assert [event.step for event in read_metrics(str(tmp_path))] == [1, 2]
     assert (
         "step 3, epoch 1: validation loss 0.5000, tokens right 25.0%, the best so far"
         in (tmp_path / "log.txt").read_text()

@@ -159,19 +159,78 @@ ANOTHER = {"preset": "small", "dropout": 0.9, "smoothing": 0.3, "ema": 0.5, "rat
 LIMITS = {"steps", "epochs", "minutes", "patience", "save_every"}
 
 
-@pytest.mark.parametrize("name", sorted(options_of("train").keys() - {"folder", "resume", "device"} - LIMITS))
+PAIRS = {"source", "target", "valid_source", "valid_target", "multi30k", "phrasebook"}
+FREE = {"folder", "resume", "device"} | LIMITS | PAIRS
+
+
+@pytest.mark.parametrize("name", sorted(options_of("train").keys() - FREE))
 def test_a_run_goes_on_with_what_it_began_with_or_not_at_all(began, capsys, name):
     folder, files = began
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     action = options_of("train")[name]
     given = [action.option_strings[0]]
-    if action.type is Path:
-        given.append(files[1] if name != "source" else files[3])
-    elif action.nargs != 0:
-        given.append(ANOTHER.get(name, 97))
+    if action.nargs != 0:
+        given.append(files[1] if action.type is Path else ANOTHER.get(name, 97))
     said = refused(capsys, folder, "--resume", *given)
     assert f"{action.option_strings[0]} cannot change when a run goes on: it was " in said
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_pairs_may_have_moved_and_must_be_the_same(began, tmp_path, capsys):
+    folder, files = began
+    moved = [str(Path(path).rename(tmp_path / name)) for path, name in zip(files[1::2], ("b.en", "b.de"), strict=True)]
+    assert "No such file" in refused(capsys, folder, "--resume", "--steps", 2)
+    assert "belong together" in refused(capsys, folder, "--resume", "--source", moved[0], "--steps", 2)
+    told = ["--source", moved[0], "--target", moved[1], "--steps", "2"]
+    assert main(["train", str(folder), "--resume", *told]) == 0
+    capsys.readouterr()
+    other = [*told[:3], moved[0], *told[4:]]
+    assert "was trained with other pairs: 58 and 2 pairs" in refused(capsys, folder, "--resume", *other)
+    valid = ["--valid-source", moved[0], "--valid-target", moved[1]]
+    assert "was trained with other pairs: 58 and 2 pairs" in refused(capsys, folder, "--resume", *told, *valid)
+
+
+def test_a_run_whose_state_is_gone_can_lend_its_model(began, tmp_path, capsys):
+    folder, files = began
+    (folder / "last.safetensors").unlink()
+    said = refused(capsys, folder, "--resume")
+    assert f"has no state (last.safetensors): begin another one with its model, --init {folder}" in said
+    assert "already holds model.safetensors: choose another" in refused(capsys, folder, *files, *SIZES, "--steps", 1)
+    assert main(["train", str(tmp_path / "next"), *files, "--init", str(folder), "--steps", "1"]) == 0
+    other = BytePairEncoding.train(["other words"], 20)
+    other.save(folder / "tokens.json")
+    capsys.readouterr()
+    said = refused(capsys, tmp_path / "more", *files, "--init", folder, "--steps", 1)
+    assert "tokens.json is not the one that the model was saved with" in said or "does not belong" in said
+
+
+def test_files_of_somebody_else_in_the_folder_are_not_written_over(tmp_path, files, capsys):
+    (tmp_path / "run").mkdir()
+    BytePairEncoding([(4, 5)]).save(tmp_path / "run" / "tokens.json")
+    before = (tmp_path / "run" / "tokens.json").read_bytes()
+    assert "already holds tokens.json" in refused(capsys, tmp_path / "run", *files, *SIZES, "--steps", 1)
+    assert (tmp_path / "run" / "tokens.json").read_bytes() == before
+    assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_the_folder_has_a_name(files, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "", *files])
+    assert ended.value.code == 2
+    assert "argument folder: its name is empty" in capsys.readouterr().err
+
+
+def test_the_hint_can_be_typed_where_names_have_blanks(tmp_path, files, capsys):
+    assert main(["train", str(tmp_path / "my run"), *files, *SIZES, "--steps", "1"]) == 0
+    assert f"train '{tmp_path}/my run' --resume" in capsys.readouterr().err
+
+
+def test_a_picture_that_cannot_be_written_ends_no_run(began, capsys):
+    folder, _ = began
+    (folder / "curves.png").unlink()
+    (folder / "curves.png").mkdir()
+    assert main(["train", str(folder), "--resume", "--steps", "2"]) == 0
+    assert "no curves.png: " in capsys.readouterr().err
 
 
 def test_who_says_again_what_was_said_goes_on(began):
@@ -200,7 +259,7 @@ def test_a_start_that_failed_can_begin_again_with_other_options(tmp_path, files,
         assert "error: [Errno 28] No space left on device: 'there'" in capsys.readouterr().err
     assert sorted(path.name for path in folder.glob("*.json")) == ["run.json", "tokens.json"]
     assert not list(folder.glob("*.safetensors"))
-    assert "never began (last.safetensors): start it again, without" in refused(capsys, folder, "--resume")
+    assert "(last.safetensors), it never began: start it again, without" in refused(capsys, folder, "--resume")
     assert main(["train", str(folder), *files, *SIZES, "--merges", "5", "--steps", "1"]) == 0
     assert checkpoint.load(folder)[1].vocab_size == 265
 
@@ -210,7 +269,7 @@ def test_a_model_that_stands_in_the_folder_is_not_written_over(tmp_path, files, 
     checkpoint.save(tmp_path, Transformer(TINY.replace(vocab_size=tokens.vocab_size)), tokens)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     said = refused(capsys, tmp_path, *files, *SIZES, "--steps", 1)
-    assert "already holds a run or a model (config.json): go on with it (resume), or choose another folder" in said
+    assert "already holds model.safetensors: choose another folder" in said
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
@@ -297,6 +356,9 @@ def test_a_trained_model_can_be_fine_tuned_on_other_pairs(tmp_path, began, capsy
     for option in ("--d-model", "--n-layers", "--max-len", "--merges"):
         said = refused(capsys, tmp_path / "new", "--init", folder, *data, "--steps", 1, option, 16)
         assert f"{option} is that of the model in {folder}: leave it out" in said
+    assert "--preset has sizes" in refused(
+        capsys, tmp_path / "new", "--init", folder, *data, "--steps", 1, "--preset", "mini"
+    )
     assert "no such checkpoint" in refused(capsys, tmp_path / "new", "--init", tmp_path / "none", *data, "--steps", 1)
     said = refused(capsys, tuned, "--resume", "--init", tmp_path / "other")
     assert f"--init cannot change when a run goes on: it was '{folder}'" in said

@@ -763,3 +763,9 @@ def test_a_part_without_sentences_is_refused(sizes, name):
 def test_a_pair_that_is_not_of_the_phrasebook_is_refused(pair):
     with pytest.raises(ValueError, match=re.escape(f"{pair!r} is no combination of the phrasebook")):
         held_out(pair)
+
+
+def test_too_few_sentences_to_train_on_are_refused_and_not_searched_for_ever():
+    with pytest.raises(ValueError, match=r"n_train \(9\) sentences have too few words for 20 to test with"):
+        split(9, 20)
+    assert [len(part) for part in split(300, 5)] == [300, 5, 5]

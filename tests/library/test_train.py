@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import re
 import signal
 
 import numpy as np
@@ -15,6 +16,7 @@ from tested_transformer.config import TINY
 from tested_transformer.data.batches import batches, tensors
 from tested_transformer.data.parallel import encode_pairs
 from tested_transformer.decoding.translator import Translator
+from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.masks import causal_mask
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.params import part
@@ -222,7 +224,7 @@ def test_a_state_that_lacks_something_is_refused_before_anything_changes(tmp_pat
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda tensors, told: told.clear(), "holds no state of a run: it lacks options"),
+        (lambda tensors, told: told.clear(), "holds no state of a run: it lacks config"),
         (lambda tensors, told: told["progress"].update(more=1), "holds no state of a run: .*and no more"),
         (lambda tensors, told: tensors.update({"ema.w": torch.zeros(1)}), r"holds ema\.w, which is not of this run"),
         (
@@ -339,8 +341,8 @@ def test_saving_happens_every_few_steps_and_at_the_end(tmp_path):
     t.keep_best = lambda: True
     t.run()
     ends = [n for n, (now, after) in enumerate(itertools.pairwise(told), start=1) if after > now]
-    wanted = [0, 4, 8, *ends, 9]
-    assert sorted(saved) == sorted(wanted), "the start, every four steps, the end of each epoch, and the end"
+    assert state(tmp_path), "the start is saved by itself"
+    assert sorted(saved) == sorted([4, 8, *ends, 9]), "every four steps, the end of each epoch, and the end"
 
 
 def test_dropout_differs_from_step_to_step_and_batch_to_batch():
@@ -351,8 +353,11 @@ def test_dropout_differs_from_step_to_step_and_batch_to_batch():
 
 def test_another_corpus_or_other_options_cannot_go_on(tmp_path):
     trainer(tmp_path).run()
-    with pytest.raises(ValueError, match=r"was trained with other pairs: 24 pairs, .*, now 23 pairs"):
+    with pytest.raises(ValueError, match=r"was trained with other pairs: 24 and 6 pairs, .*, now 23 and 6"):
         trainer(tmp_path, train=pairs(23)).resume()
+    valid = pairs(6, seed=2)
+    with pytest.raises(ValueError, match=r"was trained with other pairs: 24 and 6 pairs, .*, now 24 and 6"):
+        Trainer(Transformer(CONFIG), SHORT, pairs(), valid, tmp_path).resume()
     with pytest.raises(ValueError, match=r"was trained with another accumulate: 1, now 2"):
         trainer(tmp_path, Options(**vars(SHORT) | {"accumulate": 2})).resume()
     with pytest.raises(ValueError, match=r"was trained with another warmup: 10, now 11"):
@@ -369,9 +374,11 @@ def test_a_run_with_a_cooldown_keeps_its_number_of_steps(tmp_path):
 
 def test_the_fingerprint_sees_every_id_and_the_order():
     a = pairs()
-    assert fingerprint(a) == fingerprint(pairs())
-    assert fingerprint(a) != fingerprint(a[1:] + a[:1])
-    assert fingerprint([([4], [5])]) != fingerprint([([4, 5], [])])
+    assert fingerprint(a, a[:3]) == fingerprint(pairs(), pairs()[:3])
+    assert fingerprint(a, a) != fingerprint(a[1:] + a[:1], a)
+    assert fingerprint(a, a) != fingerprint(a, a[1:] + a[:1])
+    assert fingerprint(a, []) != fingerprint(a[:-1], a[-1:])
+    assert fingerprint([([4], [5])], a) != fingerprint([([4, 5], [])], a)
 
 
 def test_a_loss_that_is_no_number_stops_before_the_weights_are_spoilt(tmp_path):
@@ -398,9 +405,11 @@ def test_the_best_model_is_kept_and_a_worse_one_is_not(tmp_path):
     best, _ = checkpoint.load(tmp_path)
     assert seen[-1].best
     assert seen[-1].loss == t.progress.best
+    tensors, told = checkpoint.read_tensors(tmp_path / "last.safetensors")
+    told["progress"]["best"] = 0.0
+    checkpoint.write_tensors(tmp_path / "last.safetensors", tensors, told)
     t = trainer(tmp_path, Options(epochs=2, batch_tokens=30), report=seen.append)
     t.resume()
-    t.progress.best = 0.0
     t.run()
     after, _ = checkpoint.load(tmp_path)
     assert not seen[-1].best
@@ -474,8 +483,8 @@ def test_pairs_that_no_model_could_learn_from_are_refused_with_their_number(tmp_
     said = "train: the source of pair 3 has 40 ids; there must be at least 1 and at most 32 (max_len)"
     assert refused(tmp_path, train=[*good, (long, [1, 2])]) == said
     said = "valid: the target of pair 3 has 34 ids; there must be at least 2 and at most 33 (max_len)"
-    assert refused(tmp_path, valid=[*good, ([4], [4] * 34)]) == said
-    Trainer(Transformer(CONFIG), Options(steps=1), [([4] * 32, [4] * 33)], good, tmp_path)
+    assert refused(tmp_path, valid=[*good, ([4], [1] * 34)]) == said
+    Trainer(Transformer(CONFIG), Options(steps=1), [([4] * 32, [1] * 33)], good, tmp_path)
     assert "the target of pair 3 has 1 ids" in refused(tmp_path, train=[*good, ([4, 2], [1])])
     assert "the source of pair 3 has 0 ids" in refused(tmp_path, train=[*good, ([], [1, 2])])
     said = "train: the source of pair 3 has ids from 4 to 16; all must be at least 0 and below 16"
@@ -483,8 +492,12 @@ def test_pairs_that_no_model_could_learn_from_are_refused_with_their_number(tmp_
     assert "ids from -1 to 4" in refused(tmp_path, train=[*good, ([4, -1], [1, 2])])
     assert "the target of pair 3 has the id 0, which is padding" in refused(tmp_path, train=[*good, ([4], [1, 0, 2])])
     assert "train: pair 0 must be (source ids, target ids), not [1, 2, 3]" in refused(tmp_path, train=[[1, 2, 3]])
-    assert "has more than max_tokens (9)" in refused(
-        tmp_path, valid=[*good, ([4], [4] * 10)], options=Options(steps=1, batch_tokens=9)
+    said = "valid: the target of pair 3 has 10 ids, more than a batch (batch_tokens, 9)"
+    assert refused(tmp_path, valid=[*good, ([4], [1] * 10)], options=Options(steps=1, batch_tokens=9)) == said
+    said = "train: the target of pair 3 begins with 4; it must begin with bos_id (1)"
+    assert refused(tmp_path, train=[*good, ([4], [4, 2])]) == said
+    assert "the source of pair 3 has ids that are no whole numbers: [4.7]" in refused(
+        tmp_path, train=[*good, ([4.7], [1, 2])]
     )
 
 
@@ -505,13 +518,21 @@ def test_a_tokeniser_of_another_model_is_refused_and_one_without_files(tmp_path)
     said = refused(tmp_path, tokens=BytePairEncoding([]))
     assert said == "the tokeniser does not belong to the model: it has 260 tokens, the model 16"
 
-    class Letters(BytePairEncoding):
-        """Can be saved, and comes back as one."""
-
     class Own:
         vocab_size, special_ids, encode, decode = 16, BytePairEncoding.special_ids, None, None
 
+    class Lower(BytePairEncoding):
+        def encode(self, text):
+            return super().encode(text.lower())
+
     assert "class Own cannot be loaded again" in refused(tmp_path, tokens=Own())
+    lower = refused(tmp_path, config=CONFIG.replace(vocab_size=260), tokens=Lower([]))
+    assert "class Lower cannot be loaded again" in lower, "it would come back as its parent"
+
+
+def test_only_a_transformer_is_trained(tmp_path):
+    with pytest.raises(TypeError, match=r"model must be a .*Transformer, not Gpt"), unchecked():
+        Trainer(Gpt(CONFIG), SHORT, pairs(), pairs(6), tmp_path)
 
 
 # The folder
@@ -529,10 +550,16 @@ def test_another_run_or_model_in_the_folder_is_not_touched(tmp_path):
     (tmp_path / "tokens").mkdir()
     BytePairEncoding([(4, 5)]).save(tmp_path / "tokens" / "tokens.json")
     config = CONFIG.replace(vocab_size=260)
-    for name, found in (("run", "last.safetensors"), ("model", "config.json"), ("tokens", "tokens.json")):
+    for name in ("epoch-0001.safetensors", "curves.png", "metrics.jsonl", "log.txt"):
+        (tmp_path / name[:5]).mkdir()
+        (tmp_path / name[:5] / name).write_text("mine")
+    found = {"run": "a run (last.safetensors): go on with it (resume)", "model": "model.safetensors: choose another"}
+    found |= {"tokens": "tokens.json: choose another", "epoch": "epoch-0001.safetensors: choose", "log.t": "log.txt: "}
+    found |= {"curve": "curves.png: choose another folder", "metri": "metrics.jsonl: choose another folder"}
+    for name, words in found.items():
         before = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
         t = trainer(tmp_path / name, config=config, tokens=BytePairEncoding([]))
-        with pytest.raises(ValueError, match=rf"{name} already holds a run or a model \({found}\): go on with it"):
+        with pytest.raises(ValueError, match=re.escape(f"{name} already holds {words}")):
             t.run()
         assert {path.name: path.read_bytes() for path in (tmp_path / name).glob("[!.]*")} == {
             name: content for name, content in before.items() if name[0] != "."
@@ -641,7 +668,84 @@ def test_the_mean_of_the_last_epochs_is_the_best_if_it_validates_better(tmp_path
         torch.testing.assert_close(w, (one[name] + two[name]) / 2)
 
 
+def test_the_mean_that_was_kept_is_not_replaced_by_something_worse(tmp_path, monkeypatch):
+    options = {"keep": 2, "batch_tokens": 60, "ema": 0.0}
+    t = trainer(tmp_path, Options(epochs=2, **options))
+    losses = iter([3.0, 2.0, 1.0])
+    monkeypatch.setattr(t, "validate", lambda weights: (next(losses), 0.5))
+    t.run()
+    kept = checkpoint.load(tmp_path)[0].state_dict()
+    again, seen = trainer(tmp_path, Options(epochs=3, **options)), []
+    again.resume()
+    again.report, later = seen.append, iter([1.5, 1.2])
+    monkeypatch.setattr(again, "validate", lambda weights: (next(later), 0.5))
+    again.run()
+    assert not any(event.best for event in seen if isinstance(event, Validation))
+    assert_same(checkpoint.load(tmp_path)[0].state_dict(), kept)
+
+
+@pytest.mark.parametrize("where", ["gradients", "validate"])
+def test_a_run_that_was_interrupted_within_a_step_goes_on_from_what_is_on_the_disk(tmp_path, monkeypatch, where):
+    options = Options(**vars(SHORT) | {"accumulate": 2, "save_every": 2})
+    trainer(tmp_path / "whole", options).run()
+    t, calls = trainer(tmp_path / "parts", options), []
+    act = getattr(t, where)
+
+    def interrupted(*given):
+        found = act(*given)
+        calls.append(found)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(t, where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            t.run()
+    t.save()  # nothing: what is in memory is half of a step
+    t.run()
+    assert_same(state(tmp_path / "parts"), state(tmp_path / "whole"))
+
+
+def test_two_trainers_one_after_the_other_do_not_take_each_other_s_progress_away(tmp_path):
+    trainer(tmp_path / "run", Options(**vars(SHORT) | {"steps": 3})).run()
+    one, other = (trainer(tmp_path / "run", Options(**vars(SHORT) | {"steps": steps})) for steps in (6, 9))
+    one.resume()
+    other.resume()
+    one.run()
+    assert other.run().step == 9
+    trainer(tmp_path / "whole").run()
+    assert_same(state(tmp_path / "run"), state(tmp_path / "whole"))
+
+
+def test_where_the_best_model_was_taken_away_the_next_one_is_the_best(tmp_path):
+    t = trainer(tmp_path)
+    t.run()
+    (tmp_path / "model.safetensors").unlink()
+    again = trainer(tmp_path)
+    again.resume()
+    again.run()
+    assert_same(checkpoint.load(tmp_path)[0].state_dict(), again.model.state_dict())
+
+
 # Hostile and damaged states
+
+
+OTHER = {"n_heads": 4, "dropout": 0.5, "activation": "gelu", "norm_eps": 1e-3, "final_norm": True, "bos_id": 3}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_a_run_goes_on_only_with_the_sizes_and_settings_that_it_began_with(tmp_path, name):
+    trainer(tmp_path).run()
+    changes = {name: OTHER[name]} | ({"unk_id": 1} if name == "bos_id" else {})
+    train, valid = pairs(), pairs(6, seed=1)
+    if name == "bos_id":
+        train, valid = ([(s, [3, *t[1:]]) for s, t in part] for part in (train, valid))
+    other = Trainer(Transformer(CONFIG.replace(**changes)), SHORT, train, valid, tmp_path)
+    other.fingerprint = trainer(tmp_path).fingerprint
+    with pytest.raises(ValueError, match=rf"last\.safetensors was trained with another (d_k|{name}): "):
+        other.resume()
+    trainer(tmp_path, config=CONFIG.replace(fused=False)).resume()
 
 
 def test_a_state_names_no_file_but_those_of_its_own_epochs(tmp_path):
@@ -706,7 +810,7 @@ def test_a_state_with_another_type_of_numbers_is_refused(tmp_path):
 def test_the_same_ids_are_the_same_pairs_whatever_holds_them():
     arrays = [tuple(map(np.array, pair)) for pair in pairs(3)]
     with unchecked():
-        assert fingerprint(arrays) == fingerprint(pairs(3))
+        assert fingerprint(arrays, arrays) == fingerprint(pairs(3), pairs(3))
 
 
 # The figures

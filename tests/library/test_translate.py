@@ -509,6 +509,11 @@ def test_errors_name_what_is_wrong(tmp_path, capsys):
     assert "no such checkpoint" in refused("translate", "--model", tmp_path / "none")
     assert "No such file" in refused("translate", tmp_path / "none.en")
     assert "is a folder" in refused("translate", tmp_path / "a.en", "--attention", tmp_path)
+    same = "would be written over, and it is read"
+    assert same in refused("translate", tmp_path / "a.en", "--attention", tmp_path / "a.en")
+    pair = ("--source", tmp_path / "a.en", "--target", tmp_path / "a.en")
+    assert same in refused("evaluate", *pair, "--out", tmp_path / "a.en")
+    assert (tmp_path / "a.en").read_text() == "I drink tea.\n"
     assert "width (0) must be at least 1" in refused("translate", tmp_path / "a.en", "--beam", 0)
     assert "give --source with --target" in refused("evaluate")
     assert "belong together" in refused("evaluate", "--source", tmp_path / "a.en")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tested_transformer.decoding.translator import PHRASEBOOK, Translator
 from tested_transformer.device import choose_device
+from tested_transformer.files import check_writable
 
 DEVICE = {"default": "auto", "help": "auto, cpu, cuda or cuda:1"}
 
@@ -25,6 +26,14 @@ def check_pairs(given: argparse.Namespace) -> None:
         raise ValueError("give --source with --target, or --multi30k, or --phrasebook")
     if (given.source is None) != (given.target is None):
         raise ValueError("--source and --target belong together")
+
+
+def check_output(path: Path, *inputs: Path | None) -> None:
+    """Refuse to write where no file can be, or over what is read."""
+    check_writable(path)
+    for given in inputs:
+        if given and given.exists() and path.exists() and path.samefile(given):
+            raise ValueError(f"{path} would be written over, and it is read")
 
 
 def add_translator(add: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from tested_transformer.command import arguments as shared
 from tested_transformer.data import multi30k
 from tested_transformer.data.parallel import read_parallel
-from tested_transformer.files import check_writable, write_json
+from tested_transformer.files import write_json
 from tested_transformer.phrasebook import corpus
 
 
@@ -30,7 +30,7 @@ def arguments(add: argparse.ArgumentParser) -> None:
 def evaluate(given: argparse.Namespace) -> None:
     """Translate, compare, and print the scores with what they were measured by."""
     if given.out:
-        check_writable(given.out)
+        shared.check_output(given.out, given.source, given.target)
     import_metrics()
     texts, name = read_pairs(given)
     if not texts:

@@ -9,7 +9,7 @@ from tested_transformer.command import arguments as shared
 from tested_transformer.config import BASE, BIG, Config
 from tested_transformer.files import read_json, write_json
 from tested_transformer.training import checkpoint
-from tested_transformer.training.filenames import CONFIG, RUN, STATE, check_free
+from tested_transformer.training.filenames import CONFIG, MODEL, RUN, STATE, check_free
 from tested_transformer.training.options import Options
 
 SMALL = BASE.replace(vocab_size=8000, d_model=256, d_ff=1024, n_layers=3)
@@ -24,6 +24,7 @@ PRESETS: dict[str, tuple[Config, dict[str, Any]]] = {
 
 FILES = ("source", "target", "valid_source", "valid_target")
 SIZES = ("d_model", "d_ff", "n_heads", "n_layers", "max_len", "dropout", "norm_first")
+PAIRS = (*FILES, "multi30k", "phrasebook")
 FREE = {"folder", "resume", "device", "command"}
 """What may be said of a run that goes on, besides its limits."""
 
@@ -85,6 +86,8 @@ def begins(given: argparse.Namespace) -> Run:
     config, settings = PRESETS[preset]
     merges = 8000 if given.merges is None else given.merges
     if given.init:
+        if given.preset:
+            raise ValueError("--preset has sizes, and so has the model of --init")
         for name in {*sizes} - {"dropout"} | (
             {"merges"} if given.merges is not None else set()
         ):
@@ -104,12 +107,17 @@ def goes_on(given: argparse.Namespace) -> Run:
     """
     run = Run.load(given.folder / RUN)
     if not (given.folder / STATE).exists():
-        rule = "start it again, without --resume"
-        raise ValueError(f"the run in {given.folder} never began ({STATE}): {rule}")
-    began = vars(run) | run.data | asdict(run.config) | asdict(run.options)
-    options = asdict(run.options)
+        what = f"the run in {given.folder} has no state ({STATE})"
+        if (given.folder / MODEL).exists():
+            rule = f"begin another one with its model, --init {given.folder}"
+            raise ValueError(f"{what}: {rule}")
+        raise ValueError(f"{what}, it never began: start it again, without --resume")
+    began = vars(run) | asdict(run.config) | asdict(run.options)
+    options, data = asdict(run.options), run.data
+    if any(getattr(given, name) is not None for name in PAIRS):
+        data = chosen(given)  # moved, perhaps; other pairs are refused by the state
     for name, value in vars(given).items():
-        if value is None or name in FREE:
+        if value is None or name in FREE or name in PAIRS:
             continue
         said = str(value.resolve()) if isinstance(value, Path) else value
         if name in run.options.changeable():
@@ -117,7 +125,8 @@ def goes_on(given: argparse.Namespace) -> Run:
         elif began.get(name) != said:
             found = f"it was {began.get(name)!r}, now {said!r}"
             raise ValueError(f"{flag(name)} cannot change when a run goes on: {found}")
-    return Run(**vars(run) | {"options": Options.from_dict(options)})
+    changed = {"data": data, "options": Options.from_dict(options)}
+    return Run(**vars(run) | changed)
 
 
 def chosen(given: argparse.Namespace) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The command `train`: from sentence pairs to a trained model in a folder."""
 
 import argparse
+import shlex
 from dataclasses import fields
 from math import inf
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import torch
 
 from tested_transformer.command import arguments as shared
-from tested_transformer.command.run import PRESETS, SIZES, Run, begins, flag, goes_on
+from tested_transformer.command.run import PRESETS, SIZES, begins, flag, goes_on
 from tested_transformer.config import Config
 from tested_transformer.data import multi30k
 from tested_transformer.data.parallel import Encoded, encode_pairs, read_parallel
@@ -17,7 +18,6 @@ from tested_transformer.files import sweep, write
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
 from tested_transformer.text import tokenizer
-from tested_transformer.text.tokenizer import Tokenizer
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.curves import curves
@@ -57,7 +57,7 @@ NONE_YET = "no epoch has ended, so there is no best model yet"
 
 def arguments(add: argparse.ArgumentParser) -> None:
     """What can be said to this command."""
-    add.add_argument("folder", type=Path, help="where the run is kept")
+    add.add_argument("folder", type=named, help="where the run is kept")
     add.add_argument("--resume", action="store_true", help="go on with the run there")
     data = shared.add_pairs(add)
     data.add_argument("--valid-source", type=Path, help="held out (else 1 in 50 is)")
@@ -97,13 +97,29 @@ def arguments(add: argparse.ArgumentParser) -> None:
     how.add_argument("--device", **shared.DEVICE)
 
 
+def named(text: str) -> Path:
+    """The path of that name; no name is an error, not the folder where we are."""
+    if not text:
+        raise argparse.ArgumentTypeError("its name is empty")
+    return Path(text)
+
+
 def train(given: argparse.Namespace) -> None:
     """Train, or go on training; with `torchrun`, in several processes."""
     folder = given.folder
     with join(given.device) as world:
         run = goes_on(given) if given.resume else begins(given)
         train_texts, valid_texts = read_texts(run.data)
-        tokens = find_tokens(run, train_texts, folder if given.resume else None)
+        start: Transformer | None = None
+        if given.resume:
+            tokens = tokenizer.load(folder / TOKENS)
+        elif run.init:
+            start, tokens = checkpoint.load(run.init)
+        else:
+            both = [text for pair in train_texts for text in pair]
+            tokens = BytePairEncoding.train(both, run.merges)
+        if tokens is None:
+            raise ValueError(f"{run.init} has no {TOKENS}, so it reads no text")
         config = run.config.replace(vocab_size=tokens.vocab_size)
         torch.manual_seed(run.options.seed)
         model = Transformer(config)
@@ -112,15 +128,15 @@ def train(given: argparse.Namespace) -> None:
         for name, part in (("training", encoded), ("validation", valid)):
             if not part.pairs:
                 raise ValueError(f"no {name} pair is left: {left_out(part, config)}")
-        if run.init and not given.resume:
-            checkpoint.load_into(run.init, model)
+        if start:
+            model.load_state_dict(start.state_dict())
         pairs = encoded.pairs, valid.pairs
         trainer = Trainer(model, run.options, *pairs, folder, world, tokens=tokens)
         with trainer.writing():
             if given.resume:
                 trainer.resume()
             elif not world.rank:
-                check_free(folder)
+                check_free(folder, trainer.token_file)
                 run.save(folder / RUN)
             if world.rank:
                 trainer.run()
@@ -141,13 +157,15 @@ def watch(trainer: Trainer, encoded: Encoded, config: Config, folder: Path) -> N
         progress = trainer.run()
         try:
             write(folder / CURVES, curves(log.events))
-        except ModuleNotFoundError as error:
+        except (ModuleNotFoundError, OSError, ValueError) as error:
             log.write(f"no {CURVES}: {error}")
         ended = "stopped" if trainer.asked_to_stop else "finished"
         log.write(
             f"{ended} after step {progress.step}, {progress.seconds / 60:.1f} min"
         )
-        again = f"python -m tested_transformer train {folder} --resume"
+        again = (
+            f"python -m tested_transformer train {shlex.quote(str(folder))} --resume"
+        )
         found = f"the best model is {folder}" if progress.best < inf else NONE_YET
         log.write(f"{found}; go on with: {again}")
     finally:
@@ -170,14 +188,6 @@ def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
     held = set(range(0, len(texts), 50))
     rest = [pair for i, pair in enumerate(texts) if i not in held]
     return rest, [texts[i] for i in sorted(held)]
-
-
-def find_tokens(run: Run, texts: Texts, resumed: Path | None) -> Tokenizer:
-    """The tokeniser that a folder has, or a new one for both languages together."""
-    if resumed or run.init:
-        return tokenizer.load(Path(resumed or run.init) / TOKENS)
-    both = [text for pair in texts for text in pair]
-    return BytePairEncoding.train(both, run.merges)
 
 
 def left_out(encoded: Encoded, config: Config) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tested_transformer.command import arguments as shared
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.data.parallel import decode_lines
-from tested_transformer.files import check_writable, write
+from tested_transformer.files import write
 
 FEW = 20
 """So many sentences a page of attention shows at most; each takes some 100 kB."""
@@ -29,10 +29,12 @@ def arguments(add: argparse.ArgumentParser) -> None:
 def translate(given: argparse.Namespace) -> None:
     """Write a line for each line read, as soon as it is ready."""
     if given.attention:
-        check_writable(given.attention)
+        shared.check_output(given.attention, given.input)
     if given.input is None and sys.stdin is None:
         raise ValueError("there is nothing to read: name a file, or pipe lines in")
     translator = shared.load_translator(given)
+    if not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")  # as what is read, wherever we are
     live = given.input is None and sys.stdin.isatty()
     seen: list[Seen] = []
     sources: list[str] = []

@@ -1,6 +1,7 @@
 """Sentence pairs in batches of about equal length, so that little is padding."""
 
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -82,7 +83,9 @@ def tensors(
     return torch.from_numpy(pad(source, pad_id)), torch.from_numpy(pad(target, pad_id))
 
 
-def check_pairs(pairs: Sequence[Pair], name: str, config: Config) -> None:
+def check_pairs(
+    pairs: Sequence[Pair], name: str, config: Config, batch_tokens: int
+) -> None:
     """Refuse pairs that a model of this Config could not learn from; name is theirs."""
     if not len(pairs):
         raise ValueError(f"{name} has no pairs; there must be at least one")
@@ -94,11 +97,23 @@ def check_pairs(pairs: Sequence[Pair], name: str, config: Config) -> None:
                 most = f"at most {config.max_len + unread} (max_len)"
                 rule = f"there must be at least {1 + unread} and {most}"
                 raise ValueError(f"{what} {len(ids)} ids; {rule}")
+            if len(ids) > batch_tokens:
+                rule = f"more than a batch (batch_tokens, {batch_tokens})"
+                raise ValueError(f"{what} {len(ids)} ids, {rule}")
+            if not all(isinstance(i, Integral) for i in ids):
+                raise TypeError(
+                    f"{what} ids that are no whole numbers: {list(ids)!r:.40}"
+                )
             if not 0 <= min(ids) <= max(ids) < config.vocab_size:
                 rule = f"all must be at least 0 and below {config.vocab_size}"
                 raise ValueError(f"{what} ids from {min(ids)} to {max(ids)}; {rule}")
             if config.pad_id in ids:
                 raise ValueError(f"{what} the id {config.pad_id}, which is padding")
+        if pair[1][0] != config.bos_id:
+            rule = f"it must begin with bos_id ({config.bos_id})"
+            raise ValueError(
+                f"{name}: the target of pair {i} begins with {pair[1][0]}; {rule}"
+            )
 
 
 def _check_sides(pairs: Sequence[Pair], what: str = "") -> None:

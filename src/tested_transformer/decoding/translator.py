@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tested_transformer.checks import at_least, number, whole
+from tested_transformer.checks import at_least, instance, number, whole
 from tested_transformer.config import Config
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
@@ -51,6 +51,7 @@ class Translator:
         width: int = 4,
         alpha: float = 0.6,
     ) -> None:
+        instance(Transformer, model=model)
         _check_search(width, alpha, model.config)
         checkpoint.check_tokens(tokens, model.config, "the tokeniser")
         self.model, self.tokens, self.width, self.alpha = model, tokens, width, alpha
@@ -118,6 +119,9 @@ class Translator:
         """
         require_many(texts, "texts")
         _check_at_once(at_once)
+        return self._stream(texts, at_once)
+
+    def _stream(self, texts: Iterable[str], at_once: int) -> Iterator[str]:
         waiting: list[str] = []
         try:
             for place, text in enumerate(texts, start=1):

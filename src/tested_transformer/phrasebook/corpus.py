@@ -65,11 +65,13 @@ def split(
     trained = {word for sentence in train for word in _words(sentence)}
     valid: list[Sentence] = []
     test: list[Sentence] = []
-    while len(valid) < n_test or len(test) < n_test:
-        sentence = next(new)
+    for sentence in islice(new, 1000 + 100 * n_test):
         if trained.issuperset(_words(sentence)):
             (test if _is_held_out(sentence, seed) else valid).append(sentence)
-    return train, valid[:n_test], test[:n_test]
+        if len(valid) >= n_test and len(test) >= n_test:
+            return train, valid[:n_test], test[:n_test]
+    rule = f"have too few words for {n_test} to test with"
+    raise ValueError(f"n_train ({n_train}) sentences {rule}")
 
 
 def _is_held_out(sentence: Sentence, seed: int) -> bool:

@@ -9,14 +9,14 @@ from tested_transformer import files
 VERSION = 1
 
 
-def write(path: str | os.PathLike[str], kind: str, name: str, content: Any) -> None:
-    """Write one named content beside its kind."""
+def to_json(kind: str, name: str, content: Any) -> bytes:
+    """One named content beside its kind."""
     saved = {"kind": kind, "version": VERSION, name: content}
-    files.write(path, json.dumps(saved, ensure_ascii=False).encode())
+    return json.dumps(saved, ensure_ascii=False).encode()
 
 
 def read(path: str | os.PathLike[str], kind: str, name: str) -> list[Any]:
-    """The list that `write` wrote under that kind and name.
+    """The list that `to_json` wrote under that kind and name.
 
     A ValueError says what else the file is.
     """

@@ -17,7 +17,8 @@ KINDS = {kind.__name__: kind for kind in (BytePairEncoding, WordPiece)}
 class Tokenizer(Protocol):
     """Text to ids and back: this is all that models, pairs and translators need.
 
-    encode adds no special ids, and decode leaves them out.
+    encode adds no special ids, and decode leaves them out. In a folder, beside a
+    model, only the package's own can be kept (`Saved`).
     """
 
     vocab_size: int
@@ -39,4 +40,8 @@ def load(path: str | os.PathLike[str]) -> Saved:
     if kind not in KINDS:
         rule = f"its kind is {kind!r}, not one of {', '.join(KINDS)}"
         raise ValueError(f"{path} is no saved tokeniser: {rule}")
-    return KINDS[kind].load(path)
+    try:
+        return KINDS[kind].load(path)
+    except ValueError as error:
+        named = str(error) if str(path) in str(error) else f"{path} is damaged: {error}"
+        raise ValueError(named) from None

@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from jaxtyping import Int
 
+from tested_transformer import files
 from tested_transformer.checks import at_least
 from tested_transformer.config import SpecialIds
 from tested_transformer.text import _files
@@ -103,9 +104,13 @@ class Vocabulary:
         """The token at each id."""
         return [self.tokens[i] for i in in_range(ids, self.vocab_size)]
 
+    def to_json(self) -> bytes:
+        """What `save` writes: the tokens, and what they are."""
+        return _files.to_json("Vocabulary", "tokens", self.tokens)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tokens to a JSON file."""
-        _files.write(path, "Vocabulary", "tokens", self.tokens)
+        files.write(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Vocabulary":
@@ -202,9 +207,13 @@ class BytePairEncoding:
         found = (self.tokens[i] for i in in_range(ids, self.vocab_size))
         return b"".join(found).decode(errors="replace")
 
+    def to_json(self) -> bytes:
+        """What `save` writes: the merges, and what they are."""
+        return _files.to_json("BytePairEncoding", "merges", self.merges)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the merges to a JSON file."""
-        _files.write(path, "BytePairEncoding", "merges", self.merges)
+        files.write(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "BytePairEncoding":
@@ -299,9 +308,13 @@ class WordPiece:
         ]
         return " ".join(tokens).replace(" ##", "")
 
+    def to_json(self) -> bytes:
+        """What `save` writes: the vocabulary, and what it is."""
+        return _files.to_json("WordPiece", "tokens", self.vocabulary.tokens)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vocabulary to a JSON file."""
-        _files.write(path, "WordPiece", "tokens", self.vocabulary.tokens)
+        files.write(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "WordPiece":

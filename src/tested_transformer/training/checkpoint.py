@@ -1,11 +1,11 @@
 """Models on disk: safetensors for the weights, JSON for the rest, nothing that runs."""
 
-import hashlib
 import json
-import tempfile
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -15,6 +15,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from tested_transformer import files
+from tested_transformer.checks import instance
 from tested_transformer.config import Config
 from tested_transformer.model.bert import Bert
 from tested_transformer.model.gpt import Gpt
@@ -32,8 +33,9 @@ MODELS: dict[type[nn.Module], tuple[str, ...]] = {
 }
 """The models that have files, and what they are made with besides a Config."""
 
-MOST = 2**30
-"""So many numbers a table of positions may have: it is made, not read."""
+MOST = 2**24
+"""So many numbers a table of positions may have, or as many as all the weights: it is
+made, not read, and a small file must not ask for a large one."""
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -51,13 +53,22 @@ def save(
     is refused.
     """
     folder = Path(folder)
-    contents = {folder / CONFIG: files.to_json(describe(model))}
-    weights = weights or model.state_dict()
-    check_shapes(model, {n: t.shape for n, t in weights.items()}, folder / MODEL)
+    told = describe(model)
+    weights = model.state_dict() if weights is None else weights
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    check_sizes(model.config, shapes, folder)
+    if "replaced" not in told:  # then it must be what `load` would make
+        model = plain(model)
+    check_shapes(model, shapes, folder / MODEL)
+    contents, beside = {folder / CONFIG: files.to_json(told)}, {}
     if tokens is not None:
         check_tokens(tokens, model.config, folder / TOKENS)
-        contents[folder / TOKENS] = token_bytes(tokens)
-    contents[folder / MODEL] = tensor_bytes(weights, {})
+        contents[folder / TOKENS] = token_file(tokens)
+        beside = {"tokens": sha256(contents[folder / TOKENS]).hexdigest()}
+    elif (folder / TOKENS).exists():
+        rule = "give its tokens, or remove that file"
+        raise ValueError(f"{folder / TOKENS} may be that of another model: {rule}")
+    contents[folder / MODEL] = tensor_bytes(weights, {}, beside)
     folder.mkdir(parents=True, exist_ok=True)
     files.write_all(contents)
 
@@ -90,16 +101,13 @@ def load(
     shapes = read_shapes(path)
     check_sizes(config, shapes, folder)
     try:
-        model = plain(kind, config, settings)
+        with torch.device("meta"):
+            model = kind(config, **settings)
     except (RuntimeError, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / CONFIG} describes no model: {error}") from None
     check_shapes(model, shapes, path)
-    load_into(folder, model.to_empty(device=device))
-    tokens = folder / TOKENS
-    loaded = tokenizer.load(tokens) if tokens.exists() else None
-    if loaded is not None:
-        check_tokens(loaded, config, tokens)
-    return model.eval(), loaded
+    tokens = load_tokens(folder, config)
+    return load_into(folder, model.to_empty(device=device)), tokens
 
 
 def load_into(folder: files.StrPath, model: Model) -> Model:
@@ -112,10 +120,31 @@ def load_into(folder: files.StrPath, model: Model) -> Model:
     return model.eval()
 
 
-def plain(kind: type[nn.Module], config: Config, settings: Any) -> nn.Module:
-    """A model of that kind without numbers, which takes no memory."""
+def load_tokens(folder: Path, config: Config) -> Saved | None:
+    """The tokeniser in the folder, if it is the one that the model was saved with."""
+    path = folder / TOKENS
+    with opened(folder / MODEL) as file:
+        wanted = (file.metadata() or {}).get("tokens")
+    if not path.exists():
+        if wanted:
+            raise FileNotFoundError(
+                f"{path} is missing, which the model was saved with"
+            )
+        return None
+    if wanted and sha256(path.read_bytes()).hexdigest() != wanted:
+        raise ValueError(f"{path} is not the one that the model was saved with")
+    tokens = tokenizer.load(path)
+    check_tokens(tokens, config, path)
+    return tokens
+
+
+def plain(model: nn.Module) -> nn.Module:
+    """A model of the same kind and sizes without numbers, which takes no memory."""
+    kind = next(kind for kind in MODELS if isinstance(model, kind))
     with torch.device("meta"):
-        return kind(config, **settings)
+        return kind(
+            model.config, **{name: getattr(model, name) for name in MODELS[kind]}
+        )
 
 
 def describe(model: nn.Module) -> dict[str, Any]:
@@ -126,8 +155,9 @@ def describe(model: nn.Module) -> dict[str, Any]:
         raise TypeError(f"{type(model).__name__} cannot be saved; these can: {names}")
     named = {} if kind is Transformer else {"model": kind.__name__}
     settings = {name: getattr(model, name) for name in MODELS[kind]}
-    made = {n: type(m) for n, m in plain(kind, model.config, settings).named_modules()}
-    own = [n for n, m in model.named_modules() if made.get(n) is not type(m)]
+    made = {n: type(m) for n, m in plain(model).named_modules()}
+    found = model.named_modules()
+    own = [n or "the model" for n, m in found if made.get(n) is not type(m)]
     replaced = {"replaced": own} if own else {}
     return named | asdict(model.config) | settings | replaced
 
@@ -147,8 +177,8 @@ def read_description(
     if found != kind.__name__:
         rule = f"its model is {found!r}, not {kind.__name__!r}: give kind="
         raise ValueError(f"{path} is of another kind: {rule}")
-    if replaced := saved.pop("replaced", None):
-        first = replaced[0] if isinstance(replaced, list) else replaced
+    if (replaced := saved.pop("replaced", None)) is not None:
+        first = replaced[0] if isinstance(replaced, list) and replaced else replaced
         rule = f"such as {first}: make it, and give it to load_into"
         raise ValueError(f"{path} is of a model with modules of its own, {rule}")
     lacking = sorted({"vocab_size", *MODELS[kind]} - saved.keys())
@@ -164,19 +194,18 @@ def read_description(
         raise ValueError(f"{path} is no config: {error}") from None
 
 
-def token_bytes(tokens: Tokenizer) -> bytes:
+def token_file(tokens: Tokenizer) -> bytes:
     """The file of a tokeniser. One that could not be loaded again is a TypeError."""
-    if not isinstance(tokens, Saved):
+    if type(tokens) not in tokenizer.KINDS.values():
         names = ", ".join(tokenizer.KINDS)
         rule = f"cannot be loaded again; these can: {names}"
         raise TypeError(f"a tokeniser of the class {type(tokens).__name__} {rule}")
-    with tempfile.TemporaryDirectory() as folder:
-        tokens.save(Path(folder) / TOKENS)
-        return (Path(folder) / TOKENS).read_bytes()
+    return tokens.to_json()
 
 
 def check_tokens(tokens: Tokenizer, config: Config, name: object) -> None:
     """A tokeniser and a model must mean the same by an id."""
+    instance(Tokenizer, tokens=tokens)
     rule = f"{name} does not belong to the model: it has"
     if tokens.vocab_size != config.vocab_size:
         sizes = f"{tokens.vocab_size} tokens, the model {config.vocab_size}"
@@ -194,9 +223,10 @@ def check_sizes(
     if config.n_layers != len(layers):
         found = f"n_layers ({config.n_layers}), but {MODEL} has {len(layers)}"
         raise ValueError(f"{folder / CONFIG} says {found}")
-    if config.max_len * config.d_model > MOST:
+    most = max(MOST, sum(math.prod(shape) for shape in shapes.values()))
+    if config.max_len * config.d_model > most:
         sizes = f"max_len ({config.max_len}) times d_model ({config.d_model})"
-        raise ValueError(f"{folder / CONFIG}: {sizes} must be at most {MOST}")
+        raise ValueError(f"{folder / CONFIG}: {sizes} must be at most {most}")
 
 
 def check_shapes(
@@ -219,6 +249,9 @@ def check_shapes(
 def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
     """Copy tensors into the model; a ValueError names what is missing or unlike."""
     check_shapes(model, {name: t.shape for name, t in tensors.items()}, path)
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point():
+            raise ValueError(f"{path}: {name} holds no numbers but {tensor.dtype}")
     model.load_state_dict(dict(tensors))
 
 
@@ -229,12 +262,21 @@ def write_tensors(
     files.write(path, tensor_bytes(tensors, state))
 
 
-def tensor_bytes(tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> bytes:
+def tensor_bytes(
+    tensors: Mapping[str, Tensor],
+    state: Mapping[str, Any],
+    beside: Mapping[str, str] | None = None,
+) -> bytes:
     """What `write_tensors` writes: a checksum of everything is in it, too."""
-    # Copies stand by themselves: the format knows no memory that two tensors share.
-    plain = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
+    plain, places = {}, set()
+    for name, tensor in tensors.items():
+        here = tensor.detach().cpu().contiguous()
+        # The format knows no memory that two tensors share
+        plain[name] = here.clone() if here.data_ptr() in places else here
+        places.add(here.data_ptr())
     told = json.dumps(state)
-    return to_bytes(plain, {"state": told, "sha256": checksum(plain, told)})
+    more = {"state": told, "sha256": checksum(plain, told)} | dict(beside or {})
+    return to_bytes(plain, more)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -272,13 +314,13 @@ def opened(path: Path) -> Iterator[Any]:
             yield file
     except FileNotFoundError:
         raise FileNotFoundError(f"no such checkpoint: {path}") from None
-    except (SafetensorError, ValueError) as error:
+    except (SafetensorError, ValueError, OSError) as error:
         raise ValueError(f"{path} is damaged or no safetensors file: {error}") from None
 
 
 def checksum(tensors: Mapping[str, Tensor], told: str) -> str:
     """SHA-256 of names, types, shapes and numbers, and of what is told beside them."""
-    digest = hashlib.sha256(told.encode())
+    digest = sha256(told.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.reshape(-1).view(torch.uint8).numpy())

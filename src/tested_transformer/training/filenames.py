@@ -15,16 +15,20 @@ def epoch_end(epoch: int) -> str:
 
 
 def check_free(folder: Path, tokens: bytes | None = None) -> None:
-    """Refuse a folder that holds a run, somebody else's model, or other tokens.
+    """Refuse a folder that holds a run, or files that a run would write over.
 
-    A start that failed has left run.json and tokens.json at most; it can begin again.
+    A start that failed leaves run.json at most and what stands beside it, and can begin
+    again. tokens are those of the new run, which may be there already.
     """
-    found = [name for name in (STATE, CONFIG, MODEL) if (folder / name).exists()]
-    others = tokens is not None and not (folder / RUN).exists()
-    if others and (folder / TOKENS).exists():
-        found += [TOKENS] if (folder / TOKENS).read_bytes() != tokens else []
-    if found:
+    if (folder / STATE).exists():
         rule = "go on with it (resume), or choose another folder"
-        raise ValueError(
-            f"{folder} already holds a run or a model ({found[0]}): {rule}"
-        )
+        raise ValueError(f"{folder} already holds a run ({STATE}): {rule}")
+    found = [name for name in (MODEL, CONFIG, CURVES) if (folder / name).exists()]
+    found += [path.name for path in folder.glob("epoch-*.safetensors")]
+    if not (folder / RUN).exists():
+        found += [name for name in (METRICS, LOG) if (folder / name).exists()]
+        path = folder / TOKENS
+        found += [TOKENS] if path.exists() and path.read_bytes() != tokens else []
+    if found:
+        rule = "choose another folder for the run; a model there can be its --init"
+        raise ValueError(f"{folder} already holds {found[0]}: {rule}")

@@ -1,13 +1,14 @@
 """What a run tells about itself: a progress bar, a log, numbers."""
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
 
 from tqdm import tqdm
 
-from tested_transformer.files import naming, write
+from tested_transformer.files import make_folder, naming, write
 from tested_transformer.training.events import (
     EpochMean,
     Event,
@@ -23,26 +24,31 @@ class RunLog:
     """Writes what a `Trainer` reports. Rank 0 has one.
 
     metrics.jsonl gets one line for every `every` steps and one for each validation,
-    log.txt the same in words. Lines of steps after `step`, which a killed run made and
-    did not save, are taken out first.
+    log.txt the same in words. Lines of steps that a killed run made and did not save
+    are taken out when the first event shows where the run goes on. step and steps are
+    for the bar: where the run is, and where it will end.
     """
 
     def __init__(
-        self, folder: Path, step: int = 0, steps: int | None = None, every: int = 10
+        self,
+        folder: str | os.PathLike[str],
+        step: int = 0,
+        steps: int | None = None,
+        every: int = 10,
     ) -> None:
-        self.folder, self.every = folder, every
-        self.events = [event for event in read_metrics(folder) if event.step <= step]
-        self._told = {(type(event), event.step) for event in self.events}
-        lines = "".join(json.dumps(to_dict(event)) + "\n" for event in self.events)
-        write(folder / METRICS, lines.encode())
+        self.folder, self.every = make_folder(folder), every
+        self.events = read_metrics(self.folder)
         self.bar = tqdm(
             total=steps, initial=step, unit=" steps", dynamic_ncols=True,
             disable=None, file=sys.stderr,
         )  # fmt: skip
+        self._told: set[tuple[type, int]] | None = None
         self._tokens, self._since = 0, time.monotonic()
 
     def __call__(self, event: Event) -> None:
         """Take what happened."""
+        if self._told is None:
+            self._go_on(event.step)
         now = time.monotonic()
         if isinstance(event, Step):
             self._tokens += event.tokens
@@ -60,6 +66,13 @@ class RunLog:
         self.events.append(event)
         self._add(METRICS, json.dumps(to_dict(event)))
 
+    def _go_on(self, step: int) -> None:
+        """Take out what is told of later steps."""
+        self.events = [event for event in self.events if event.step <= step]
+        self._told = {(type(event), event.step) for event in self.events}
+        lines = "".join(json.dumps(to_dict(event)) + "\n" for event in self.events)
+        write(self.folder / METRICS, lines.encode())
+
     def write(self, text: str) -> None:
         """A line for people: on the screen and, with the time, in log.txt."""
         tqdm.write(text, file=sys.stderr)
@@ -75,12 +88,12 @@ class RunLog:
         self.bar.close()
 
 
-def read_metrics(folder: Path) -> list[Event]:
+def read_metrics(folder: str | os.PathLike[str]) -> list[Event]:
     """The events in metrics.jsonl.
 
     A line without its newline was torn when the run was killed, and is left out.
     """
-    path, events = folder / METRICS, []
+    path, events = Path(folder) / METRICS, []
     whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     for number, line in enumerate(whole, start=1):
         try:

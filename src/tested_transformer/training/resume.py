@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, optim
 
 from tested_transformer.checks import at_least, number, whole
+from tested_transformer.config import Config
 from tested_transformer.data.batches import Pair
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.params import part
@@ -57,7 +58,7 @@ class Progress:
 class State:
     """The model, what Adam remembers, the moving average, and how far the run has come.
 
-    Saved with them, to be compared: the options, and a fingerprint of the pairs.
+    Saved with them, to be compared: options, sizes, and a fingerprint of the pairs.
     """
 
     model: Transformer
@@ -76,7 +77,8 @@ class State:
             for key, value in self.adam.state.get(parameter, {}).items():
                 tensors[f"adam.{key}.{name}"] = value
         told = {"progress": asdict(self.progress), "options": asdict(self.options)}
-        checkpoint.write_tensors(path, tensors, told | {"pairs": self.pairs})
+        told |= {"config": asdict(self.model.config), "pairs": self.pairs}
+        checkpoint.write_tensors(path, tensors, told)
 
     def load(self, path: Path) -> None:
         """Take over what `save` wrote. A ValueError comes before anything changes."""
@@ -87,6 +89,7 @@ class State:
         if self.ema:
             for name, tensor in part(tensors, "ema").items():
                 self.ema.weights[name].copy_(tensor)
+        self.adam.state.clear()
         for name, parameter in self.model.named_parameters():
             if f"adam.step.{name}" in tensors:  # no entry for what has not been trained
                 entries = {key: tensors[f"adam.{key}.{name}"] for key in ADAM}
@@ -97,7 +100,7 @@ class State:
         self, path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any]
     ) -> Progress:
         """How far the run was. It goes on only with what it began with, and all of it."""
-        if lacking := sorted({"progress", "options", "pairs"} - told.keys()):
+        if lacking := sorted({"progress", "options", "config", "pairs"} - told.keys()):
             raise ValueError(f"{path} holds no state of a run: it lacks {lacking[0]}")
         if told["pairs"] != self.pairs:
             found = f"{told['pairs']}, now {self.pairs}"
@@ -105,10 +108,11 @@ class State:
         try:
             began = asdict(Options.from_dict(told["options"]))
             progress = Progress.from_dict(told["progress"])
+            began |= asdict(Config(**told["config"]))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path} holds no state of a run: {error}") from None
-        ours = asdict(self.options)
-        for name in sorted(ours.keys() - self.options.changeable()):
+        ours = asdict(self.options) | asdict(self.model.config)
+        for name in sorted(ours.keys() - self.options.changeable() - {"fused"}):
             if began[name] != ours[name]:
                 found = f"{began[name]!r}, now {ours[name]!r}"
                 raise ValueError(f"{path} was trained with another {name}: {found}")
@@ -138,9 +142,11 @@ class State:
                     raise ValueError(f"{path}: {name} {rule}")
 
 
-def fingerprint(pairs: Sequence[Pair]) -> str:
+def fingerprint(train: Sequence[Pair], valid: Sequence[Pair]) -> str:
     """A short name for these pairs in this order."""
     digest = hashlib.sha256()
-    for source, target in pairs:
-        digest.update(f"{[*map(int, source)]} {[*map(int, target)]}\n".encode())
-    return f"{len(pairs)} pairs, {digest.hexdigest()[:16]}"
+    for pairs in (train, valid):
+        digest.update(f"{len(pairs)} pairs\n".encode())
+        for source, target in pairs:
+            digest.update(f"{[*map(int, source)]} {[*map(int, target)]}\n".encode())
+    return f"{len(train)} and {len(valid)} pairs, {digest.hexdigest()[:16]}"

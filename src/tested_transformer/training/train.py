@@ -4,13 +4,15 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
+from math import inf
 
 import torch
 from filelock import FileLock
 from torch import Tensor
 
+from tested_transformer.checks import instance
 from tested_transformer.data.batches import Pair, batches, check_pairs
 from tested_transformer.files import locked, make_folder, write
 from tested_transformer.model.transformer import Transformer
@@ -57,18 +59,19 @@ class Trainer:
         tokens: Tokenizer | None = None,
     ) -> None:
         options.check_limits()
-        check_pairs(train, "train", model.config)
-        check_pairs(valid, "valid", model.config)
+        instance(Transformer, model=model)
+        for name, pairs in (("train", train), ("valid", valid)):
+            check_pairs(pairs, name, model.config, options.batch_tokens)
         if options.precision != "float32" and world.device.type != "cuda":
             rule = f"precision ({options.precision}) other than float32 needs a GPU"
             raise ValueError(f"{rule}, not {world.device.type}")
         if tokens is not None:
             checkpoint.check_tokens(tokens, model.config, "the tokeniser")
-        self.token_file = None if tokens is None else checkpoint.token_bytes(tokens)
+        self.token_file = None if tokens is None else checkpoint.token_file(tokens)
         self.model, self.options, self.tokens = model.to(world.device), options, tokens
         self.train, self.valid, self.world, self.report = train, valid, world, report
         for pairs in (train, valid):
-            next(self.batches(pairs))  # one that is too long for a batch is refused
+            next(self.batches(pairs))  # too few pairs for the processes are refused
         self.folder = make_folder(folder)
         self.lock = FileLock(self.folder / LOCK)
         self.adam = create_adam(self.model.parameters())
@@ -77,19 +80,17 @@ class Trainer:
             self.ema = ExponentialMovingAverage(self.model, options.ema)
         self.objective = world.wrap(NextToken(self.model, options.smoothing))
         self.progress, self.started = Progress(), time.monotonic()
-        self.asked_to_stop, self.fingerprint = False, fingerprint(train)
-        self.has = "new"  # weights in memory: new, or of the last step, or the best
+        self.asked_to_stop, self.fingerprint = False, fingerprint(train, valid)
+        self.began = self.running = False
 
     def run(self) -> Progress:
         """Train until a limit of the options is reached, or somebody asks to stop.
 
         Afterwards the model has the best weights, as those in the folder. A further run
-        goes on from the last.
+        goes on from the last, which the state in the folder has.
         """
         o, p, self.asked_to_stop = self.options, self.progress, False
-        with self.writing(), on_interrupt(self.stop):
-            self.begin()
-            self.started = time.monotonic() - p.seconds
+        with self.at_work():
             while not self.finished():
                 for group in self.groups():  # the batches of one step
                     p.step += 1
@@ -111,12 +112,31 @@ class Trainer:
                         break
                 else:
                     self.end_epoch()
-            if p.batch and not self.asked_to_stop:
+            if (p.batch or p.best == inf) and p.step and not self.asked_to_stop:
                 self.keep_best()
             self.save()
             self.try_mean()
             self.take_best()
         return p
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Nobody else writes meanwhile; the run begins, or goes on from its state.
+
+        What is in memory does not count: the last run may have been interrupted within
+        a step, or has left the best weights there.
+        """
+        with self.writing(), on_interrupt(self.stop):
+            if self.began:
+                self.resume()
+            else:
+                self.begin()
+            self.started = time.monotonic() - self.progress.seconds
+            self.running = True
+            try:
+                yield
+            finally:
+                self.running = False
 
     def writing(self) -> AbstractContextManager[None]:
         """While it lasts, no other run can write into the folder."""
@@ -124,20 +144,18 @@ class Trainer:
 
     def begin(self) -> None:
         """Save the start of a new run, so that it can go on whatever happens."""
-        if self.has == "best":
-            self.resume()
-        elif self.has == "new" and self.world.rank == 0:
+        if self.world.rank == 0:
             check_free(self.folder, self.token_file)
             if self.token_file is not None:
                 write(self.folder / TOKENS, self.token_file)
-            self.save()
-        self.has = "last"
+            self.state().save(self.folder / STATE)
+        self.began = True
 
     def take_best(self) -> None:
         """Give the model the best weights, if a validation has found some."""
-        if (self.folder / MODEL).exists() and self.world.rank == 0:
+        self.world.sum(0)  # wait until they are written
+        if (self.folder / MODEL).exists():
             checkpoint.load_into(self.folder, self.model)
-            self.has = "best"
 
     def gradients(self, group: Sequence[Batch]) -> tuple[float, float, int]:
         """Gradients of a group of batches, of which every process has its share.
@@ -219,10 +237,14 @@ class Trainer:
         ends = (checkpoint.read_tensors(self.folder / epoch_end(e))[0] for e in p.kept)
         weights = {name: tensor.to(device) for name, tensor in mean(ends).items()}
         loss, _ = self.validate(weights)
-        if loss < p.best and self.world.rank == 0:
-            checkpoint.save(self.folder, self.model, self.tokens, weights)
         self.report(EpochMean(p.step, len(p.kept), loss))
-        return loss < p.best
+        better = loss < p.best
+        if better:
+            p.best = loss
+            if self.world.rank == 0:
+                checkpoint.save(self.folder, self.model, self.tokens, weights)
+            self.save()
+        return better
 
     def state(self) -> State:
         """All that goes into last.safetensors."""
@@ -232,15 +254,18 @@ class Trainer:
     def save(self) -> None:
         """Write last.safetensors: everything that going on needs.
 
-        After a run it is there, and the model has the best weights, not the last.
+        Only while it runs. Then it is there, and memory has the best weights.
         """
-        if self.world.rank == 0 and self.has != "best":
+        if self.running and self.world.rank == 0:
             self.state().save(self.folder / STATE)
 
     def resume(self) -> None:
         """Go on from last.safetensors, as if the run had never stopped."""
         self.state().load(self.folder / STATE)
-        self.has = "last"
+        self.adam.zero_grad()
+        if not (self.folder / MODEL).exists():
+            self.progress.best = inf  # whatever was the best, it is gone
+        self.began = True
 
     def stop(self) -> bool:
         """Ask the run to end after the step that it is at; False if that was asked before."""
