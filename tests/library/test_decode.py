@@ -208,6 +208,11 @@ def test_scores_are_what_the_model_gives_to_the_sentence_without_a_cache(alpha):
             assert h.score == pytest.approx(log_p / ((5 + len(h.ids)) / 6) ** alpha, abs=1e-11)
 
 
+def test_a_beam_is_the_paper_s_unless_told_otherwise():
+    model, source = lively(2), sources()
+    assert beam(model, source, max_len=LONGEST) == beam(model, source, 4, 0.6, LONGEST)
+
+
 @pytest.mark.parametrize("search", ["greedy", "beam"])
 def test_a_batch_gives_what_its_sentences_give_alone(search):
     for seed in (1, 4):

@@ -21,6 +21,7 @@ from helpers import unchecked
 
 import tested_transformer
 from tested_transformer.__main__ import main, parser
+from tested_transformer.command import train
 from tested_transformer.command.train import begun
 from tested_transformer.config import BASE, BIG, TINY
 from tested_transformer.data import multi30k
@@ -235,6 +236,15 @@ def test_of_two_runs_in_one_folder_one_is_refused(tmp_path, files):
         assert told["options"]["seed"] == run["options"]["seed"], "state and run.json are of one run"
         steps = [event.step for event in read_metrics(folder) if isinstance(event, Step)]
         assert steps == sorted(set(steps)), "nothing is there twice"
+
+
+def test_a_run_that_another_one_finished_meanwhile_stays_as_it_is(tmp_path, began, capsys, monkeypatch):
+    folder, files = began
+    later, whole = tmp_path / "later", train.find_tokens
+    monkeypatch.setattr(train, "find_tokens", lambda *given: (shutil.copytree(folder, later), whole(*given))[1])
+    assert "later already holds a run" in refused(capsys, later, *files, *SIZES, "--steps", 1, "--seed", 7)
+    for path in folder.glob("*.json*"):
+        assert (later / path.name).read_bytes() == path.read_bytes()
 
 
 def at_once(lines):

@@ -23,11 +23,13 @@ from tested_transformer.__main__ import main, parser
 from tested_transformer.command.arguments import load_translator
 from tested_transformer.command.evaluate import read_pairs, scores
 from tested_transformer.command.page import Seen, attention_page
-from tested_transformer.config import Config
+from tested_transformer.config import Config, SpecialIds
 from tested_transformer.data import multi30k
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
+from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis
+from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.decoding.translator import Candidate, Translator
 from tested_transformer.model.attention import attention
 from tested_transformer.model.heads import split_heads
@@ -135,6 +137,10 @@ def test_a_search_that_cannot_be_made_is_refused_before_there_is_a_sentence(tran
     for act in (translator.translate, translator.n_best, lambda *given: list(translator.stream(*given))):
         with pytest.raises(ValueError, match=r"at_once \(0\) must be at least 1"):
             act(["I drink tea."], 0)
+    with pytest.raises(ValueError, match=r"at_once \(0\) must be at least 1"):
+        next(translator.stream(map(pytest.fail, ["a text was read"]), 0))
+    with unchecked(), pytest.raises(TypeError, match=r"alpha \(True\) must be a number"):
+        Translator(model, tokens, 4, True)
     with pytest.raises(ValueError, match=r"max_len \(0\) must be at least 1"):
         translator.translate(["I drink tea."], max_len=0)
 
@@ -193,6 +199,23 @@ def test_a_tokeniser_of_somebody_else_will_do():
     (written,) = letters.translate(["abc"], max_len=5)
     assert 1 <= len(written) <= 5
     assert letters.encode("abc", 1) == [4, 5, 6, 2]
+    assert letters._text([4, 5, 2, 0, 0]) == "ab", "it is never asked for the letter of an end or of padding"
+
+
+def test_special_ids_are_those_of_the_model():
+    class Letters(BytePairEncoding):
+        special_ids = SpecialIds(pad=9, bos=8, eos=7, unk=3)
+
+    tokens = Letters([])
+    torch.manual_seed(0)
+    model = Transformer(Config(tokens.vocab_size, 16, 16, 2, 1, pad_id=9, bos_id=8, eos_id=7))
+    translator = Translator(model, tokens, width=1)
+    a = tokens.encode("a")[0]
+    assert translator.encode("a", 1) == [a, 7]
+    assert translator._batch([[a, a, 7], [a, 7]]).tolist() == [[a, a, 7], [a, 7, 9]]
+    assert translator.look("a", " a ")[:2] == (["a", "<eos>"], ["<bos>", "a"])
+    assert max_lengths(torch.tensor([[a, 7, 9], [a, 0, 7]]), None, model.config).tolist() == [52, 53]
+    assert not {8, 9} & {i for row in greedy(model, torch.tensor([[a, 7]]), 40).tolist() for i in row}
 
 
 # Attention
@@ -576,3 +599,6 @@ def test_a_text_is_read_by_the_tokeniser_of_its_model():
     tokens = BytePairEncoding([])
     model = Transformer(Config(tokens.vocab_size, 16, 16, 2, 1, max_len=16))
     assert Translator(model, tokens).encode(" ab ", 1) == [*tokens.encode("ab"), 2]
+    assert len(Translator(model, tokens).encode("a" * 15, 1)) == 16, "as many as it reads, with the end"
+    with pytest.raises(ValueError, match="sentence 1 has 17 tokens, and the model reads 16 at most"):
+        Translator(model, tokens).encode("a" * 16, 1)
