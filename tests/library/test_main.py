@@ -93,7 +93,10 @@ def test_going_on_needs_only_the_folder(tmp_path, files):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert main(["train", str(whole), *files, *SIZES, "--steps", "9"]) == 0
     assert main(["train", str(parts), *files, *SIZES, "--steps", "5"]) == 0
+    told = read_metrics(parts)
     assert main(["train", str(parts), "--resume", "--steps", "9"]) == 0
+    assert told
+    assert read_metrics(parts)[: len(told)] == told, "what was told before is kept"
     one, other = (checkpoint.read_tensors(folder / "last.safetensors")[0] for folder in (whole, parts))
     assert all(torch.equal(one[name], other[name]) for name in one)
 
