@@ -412,6 +412,16 @@ def test_a_reader_that_goes_away_and_an_input_that_is_closed_are_no_accidents():
     assert (status, said) == (1, "error: there is nothing to read: name a file, or pipe lines in\n")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a pipe")
+def test_scores_that_nobody_reads_any_more_are_no_accident_even_at_the_very_end(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("I drink tea.\n", encoding="utf-8")
+    reads, writes = os.pipe()
+    os.close(reads)
+    with open(writes, "w") as out:  # at its end what is left over is written, as at the end of a process
+        monkeypatch.setattr("sys.stdout", out)
+        assert main(["evaluate", "--source", str(tmp_path / "a"), "--target", str(tmp_path / "a"), "--beam", "1"]) == 141
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of a shell")
 def test_ctrl_c_ends_a_translation_with_one_word():
     line = [sys.executable, "-m", "tested_transformer", "translate"]
