@@ -44,6 +44,9 @@ def test_top_k_keeps_exactly_k_and_none_is_above_them(logits, k):
 def test_of_equal_logits_smaller_ids_are_kept():
     assert torch.isfinite(keep_top_k(row([1, 2, 2, 2]), 2)).tolist() == [[False, True, True, False]]
     assert torch.isfinite(keep_top_p(row([0, 0, 0, 0]), 0.5)).tolist() == [[True, True, False, False]]
+    many, three = row([0] * 1000), [True] * 3 + [False] * 997
+    assert torch.isfinite(keep_top_k(many, 3))[0].tolist() == three
+    assert torch.isfinite(keep_top_p(many, 0.0025))[0].tolist() == three
 
 
 @given(scores, shares)
