@@ -415,11 +415,12 @@ def test_a_reader_that_goes_away_and_an_input_that_is_closed_are_no_accidents():
 @pytest.mark.skipif(os.name != "posix", reason="a pipe")
 def test_scores_that_nobody_reads_any_more_are_no_accident_even_at_the_very_end(tmp_path, monkeypatch):
     (tmp_path / "a").write_text("I drink tea.\n", encoding="utf-8")
+    pairs = ["--source", str(tmp_path / "a"), "--target", str(tmp_path / "a")]
     reads, writes = os.pipe()
     os.close(reads)
     with open(writes, "w") as out:  # at its end what is left over is written, as at the end of a process
         monkeypatch.setattr("sys.stdout", out)
-        assert main(["evaluate", "--source", str(tmp_path / "a"), "--target", str(tmp_path / "a"), "--beam", "1"]) == 141
+        assert main(["evaluate", *pairs, "--beam", "1"]) == 141
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of a shell")
