@@ -319,6 +319,16 @@ def test_their_own_default_comes_with_final_norms_and_biases():
     assert config.attention_bias
     assert (config.vocab_size, config.pad_id, config.fused) == (30, 7, False)
     assert (config.d_model, config.n_heads, config.d_ff, config.n_layers) == (8, 2, 16, 1)
+    free = {"pad_id": 7, "bos_id": 4, "eos_id": 5, "unk_id": 6, "max_len": 9, "dropout": 0.5}
+    given = from_torch(theirs, vocab_size=30, **free).config
+    assert {name: getattr(given, name) for name in free} == free
+
+
+@pytest.mark.parametrize("f", [F.relu, torch.relu, nn.ReLU(), F.gelu, nn.GELU()], ids=str)
+def test_an_activation_is_known_however_it_is_written(f):
+    theirs = randomised(layer(activation=f))
+    x = torch.tensor(normal(2, 3, 8))
+    assert_near(from_torch(theirs)(x), theirs(x).detach(), DOUBLE)
 
 
 def test_a_fresh_table_is_drawn_as_always():
