@@ -375,6 +375,7 @@ def test_a_run_begins_with_its_preset_and_what_was_said_besides(tmp_path, files)
     for name, config in {"base": BASE, "big": BIG}.items():
         run = asked("--preset", name, "--warmup", "9")
         assert (run["config"], run["options"].batch_tokens, run["options"].warmup) == (config, 25_000, 9)
+    assert (asked()["options"].warmup, asked("--warmup", "9")["options"].warmup) == (800, 9)
     assert (asked()["merges"], asked("--merges", "5")["merges"]) == (8000, 5)
     assert parser().parse_args(["train", "run", "--phrasebook"]).phrasebook == 20_000
 
