@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tested_transformer.config import SpecialIds
 from tested_transformer.data import multi30k
 from tested_transformer.data.batches import batches, plan
-from tested_transformer.data.parallel import encode_pairs
+from tested_transformer.data.parallel import encode_pairs, read_parallel
 from tested_transformer.text.tokens import BOS, EOS, PAD, BytePairEncoding
 
 sizes = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), max_size=60)
@@ -56,6 +56,18 @@ def test_sentences_are_framed_as_the_tokeniser_says_and_what_does_not_fit_is_cou
         assert (encoded.empty, encoded.too_long) == (2, 2)
 
 
+def test_space_around_a_sentence_is_no_part_of_it():
+    tokens = BytePairEncoding([])
+    assert encode_pairs([("  a b\t", " c ")], tokens, 9) == encode_pairs([("a b", "c")], tokens, 9)
+
+
+def test_lines_are_read_without_their_ends_and_without_a_mark_of_the_byte_order(tmp_path):
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbfone\r\ntwo\xe2\x80\xa8lines \r\n\r\n")
+    (tmp_path / "b").write_bytes(b"eins\nzwei\n\xef\xbb\xbf")
+    expected = [("one", "eins"), ("two\u2028lines ", "zwei"), ("", "\ufeff")]
+    assert read_parallel(tmp_path / "a", str(tmp_path / "b")) == expected
+
+
 # By hand
 
 
@@ -82,6 +94,11 @@ def test_a_batch_is_two_tensors_filled_up_with_the_padding_id():
     rows = {(tuple(s), tuple(t)) for s, t in zip(source.tolist(), target.tolist(), strict=True)}
     assert rows == {((5, 6, 7), (8, 9, PAD)), ((6, PAD, PAD), (7, 8, 9))}
     assert source.dtype == target.dtype == torch.int64
+
+
+def test_the_padding_is_that_of_the_model():
+    ((source, target),) = batches([([5, 6], [7]), ([8], [9, 4])], 100, pad_id=3)
+    assert sorted(source.tolist() + target.tolist()) == [[5, 6], [7, 3], [8, 3], [9, 4]]
 
 
 def test_three_processes_share_each_batch_of_seven_as_3_2_and_2():

@@ -9,6 +9,7 @@ from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tested_transformer.checks import at_least
 from tested_transformer.config import BASE, BIG, TINY, Config
 
 
@@ -160,3 +161,9 @@ def test_numbers_of_numpy_are_numbers_and_are_kept_as_python_s():
 def test_what_is_no_whole_number_of_numpy_s_is_refused(value):
     with unchecked(), pytest.raises(TypeError, match=r"n_heads \(.*\) must be a whole number"):
         Config(vocab_size=10, n_heads=value)
+
+
+def test_what_is_not_a_number_is_at_least_nothing():
+    with pytest.raises(ValueError, match=r"noise \(nan\) must be at least 0"):
+        at_least(0, noise=float("nan"))
+    at_least(0, noise=0.0)

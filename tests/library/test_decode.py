@@ -21,7 +21,7 @@ from helpers import (
 
 from tested_transformer.config import TINY
 from tested_transformer.data.tasks import reverse
-from tested_transformer.decoding.beam import beam
+from tested_transformer.decoding.beam import Search, beam
 from tested_transformer.decoding.exhaustive import exhaustive
 from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
@@ -208,6 +208,11 @@ def test_scores_are_what_the_model_gives_to_the_sentence_without_a_cache(alpha):
             assert h.score == pytest.approx(log_p / ((5 + len(h.ids)) / 6) ** alpha, abs=1e-11)
 
 
+def test_a_beam_is_the_paper_s_unless_told_otherwise():
+    model, source = lively(2), sources()
+    assert beam(model, source, max_len=LONGEST) == beam(model, source, 4, 0.6, LONGEST)
+
+
 @pytest.mark.parametrize("search", ["greedy", "beam"])
 def test_a_batch_gives_what_its_sentences_give_alone(search):
     for seed in (1, 4):
@@ -287,6 +292,14 @@ def test_of_equals_the_one_that_was_finished_first_stands_first_whatever_the_bat
     assert found[0][0].ids == (EOS,)
     assert {h.ids for h in found[0]} == {(EOS,), (4, EOS), (5, EOS), (6, EOS)}
     assert found[0] == found[1] == found[2] == beam(model, torch.tensor([[5, 6]]), 4, 0.0)[0]
+
+
+def test_of_many_equals_those_of_the_first_hypothesis_go_on():
+    model = lively(vocab_size=40)
+    search = Search(model, sources(2), 20, 0.6, 4)
+    search.log_p.zero_()
+    parents, _ = search.choose(torch.zeros(2, 20, 40, dtype=torch.float64))
+    assert not parents.any()
 
 
 def test_fewer_hypotheses_come_where_fewer_exist():
@@ -407,6 +420,13 @@ def test_all_searches_work_in_lower_precision(dtype):
     for found, every in zip(beam(model, source, 50, 0.6, 2), exhaustive(model, source, 0.6, 2), strict=True):
         assert found[0].score == pytest.approx(every[0].score, abs=near)
     assert greedy(model, source, 5).shape[0] == 6
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_beam_adds_up_in_single_precision_what_the_model_says_in_less(dtype):
+    found = beam(lively(4, vocab_size=7).to(dtype), sources(), 4, 0.6, 5)
+    sums = torch.tensor([h.log_probability for hypotheses in found for h in hypotheses])
+    assert not torch.equal(sums, sums.to(dtype).float()), "they have more digits than the weights"
 
 
 # Limits and refusals

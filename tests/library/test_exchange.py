@@ -319,6 +319,16 @@ def test_their_own_default_comes_with_final_norms_and_biases():
     assert config.attention_bias
     assert (config.vocab_size, config.pad_id, config.fused) == (30, 7, False)
     assert (config.d_model, config.n_heads, config.d_ff, config.n_layers) == (8, 2, 16, 1)
+    free = {"pad_id": 7, "bos_id": 4, "eos_id": 5, "unk_id": 6, "max_len": 9, "dropout": 0.5}
+    given = from_torch(theirs, vocab_size=30, **free).config
+    assert {name: getattr(given, name) for name in free} == free
+
+
+def test_an_activation_is_known_however_it_is_written():
+    x = torch.tensor(normal(2, 3, 8))
+    for activation in (F.relu, torch.relu, nn.ReLU(), F.gelu, nn.GELU()):
+        theirs = randomised(layer(activation=activation))
+        assert_near(from_torch(theirs)(x), theirs(x).detach(), DOUBLE)
 
 
 def test_a_fresh_table_is_drawn_as_always():
@@ -372,6 +382,11 @@ def test_dropout_inside_their_sub_layers_is_never_lost_without_a_word():
     layer.dropout.p = 0.05  # only the feed-forward network does
     with pytest.raises(ValueError, match=r"dropout inside sub-layers \(0.05\)"):
         from_torch(layer)
+
+
+def test_what_is_given_need_not_be_the_same_everywhere():
+    theirs = changed(layer(), dropout1__p=0.1, dropout2__p=0.2)
+    assert {m.p for m in from_torch(theirs, dropout=0.3).modules() if isinstance(m, nn.Dropout)} == {0.3}
 
 
 def test_attention_alone_keeps_its_dropout_on_both_ways():

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,11 +21,15 @@ from helpers import unchecked
 
 import tested_transformer
 from tested_transformer.__main__ import main, parser
-from tested_transformer.config import TINY
+from tested_transformer.command import train
+from tested_transformer.command.train import begun
+from tested_transformer.config import BASE, BIG, TINY
+from tested_transformer.data import multi30k
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.files import write_json
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
+from tested_transformer.phrasebook.corpus import Sentence
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.events import Step
@@ -59,6 +64,7 @@ def test_training_leaves_a_model_its_numbers_and_a_picture(tmp_path, files, caps
     told = capsys.readouterr().err
     assert "58 pairs; left out: 0 with an empty side, 0 of more than 1024 tokens" in told
     assert f"go on with: python -m tested_transformer train {folder} --resume" in told
+    assert "finished after step 12" in told
     assert told.splitlines()[-1] in (folder / "log.txt").read_text()
 
 
@@ -87,7 +93,10 @@ def test_going_on_needs_only_the_folder(tmp_path, files):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     assert main(["train", str(whole), *files, *SIZES, "--steps", "9"]) == 0
     assert main(["train", str(parts), *files, *SIZES, "--steps", "5"]) == 0
+    told = read_metrics(parts)
     assert main(["train", str(parts), "--resume", "--steps", "9"]) == 0
+    assert told
+    assert read_metrics(parts)[: len(told)] == told, "what was told before is kept"
     one, other = (checkpoint.read_tensors(folder / "last.safetensors")[0] for folder in (whole, parts))
     assert all(torch.equal(one[name], other[name]) for name in one)
 
@@ -145,6 +154,8 @@ def test_a_run_is_never_overwritten(tmp_path, files, capsys):
     before = (folder / "model.safetensors").read_bytes()
     capsys.readouterr()
     assert "already holds a run" in refused(capsys, folder, *files, "--steps", 1)
+    unread = ["--source", tmp_path / "none.en", "--target", tmp_path / "none.de"]
+    assert "already holds a run" in refused(capsys, folder, *unread, "--steps", 1), "before anything is read"
     assert "--warmup cannot change when a run goes on" in refused(capsys, folder, "--resume", "--warmup", 9)
     assert (folder / "model.safetensors").read_bytes() == before
 
@@ -289,6 +300,15 @@ def test_of_two_runs_in_one_folder_one_is_refused(tmp_path, files):
         assert steps == sorted(set(steps)), "nothing is there twice"
 
 
+def test_a_run_that_another_one_finished_meanwhile_stays_as_it_is(tmp_path, began, capsys, monkeypatch):
+    folder, files = began
+    later, whole = tmp_path / "later", train.find_tokens
+    monkeypatch.setattr(train, "find_tokens", lambda *given: (shutil.copytree(folder, later), whole(*given))[1])
+    assert "later already holds a run" in refused(capsys, later, *files, *SIZES, "--steps", 1, "--seed", 7)
+    for path in folder.glob("*.json*"):
+        assert (later / path.name).read_bytes() == path.read_bytes()
+
+
 def at_once(lines):
     """Run the commands at the same time, and return how they ended."""
     children = []
@@ -362,20 +382,91 @@ def test_a_trained_model_can_be_fine_tuned_on_other_pairs(tmp_path, began, capsy
     assert "no such checkpoint" in refused(capsys, tmp_path / "new", "--init", tmp_path / "none", *data, "--steps", 1)
     said = refused(capsys, tuned, "--resume", "--init", tmp_path / "other")
     assert f"--init cannot change when a run goes on: it was '{folder}'" in said
-    assert main(["train", str(tuned), "--resume", "--epochs", "2"]) == 0
+    shutil.rmtree(folder)
+    assert main(["train", str(tuned), "--resume", "--epochs", "2"]) == 0, "it needs its own folder only"
     assert not (tmp_path / "new").exists()
 
 
 def test_pairs_to_validate_on_come_with_pairs_of_their_own(tmp_path, files, capsys):
     valid = ["--valid-source", files[1], "--valid-target", files[3]]
     assert "--valid-source needs --source" in refused(capsys, tmp_path / "r", "--phrasebook", *valid, "--steps", 1)
+    for one in (valid[:2], valid[2:]):
+        said = refused(capsys, tmp_path / "r", *files, *one, "--steps", 1)
+        assert "--valid-source and --valid-target belong together" in said
+    (tmp_path / "blank").write_text("\n")
+    blank = ["--valid-source", tmp_path / "blank", "--valid-target", tmp_path / "blank"]
+    said = refused(capsys, tmp_path / "r", *files, *SIZES, *blank, "--steps", 1)
+    assert "no validation pair is left: left out: 1 with an empty side" in said
+    one = ["--source", tmp_path / "blank", "--target", tmp_path / "blank"]
+    assert "blank has 1 lines; 2 are needed" in refused(capsys, tmp_path / "r", *one, "--steps", 1)
+
+
+class Begun(Exception):
+    """What a run would train and validate on, and with which tokeniser."""
+
+
+def texts_of_a_run(monkeypatch, *arguments):
+    """The pairs of texts that the command gives to the trainer: to train on, to validate on; and the tokeniser."""
+
+    def trainer(model, options, train, valid, *rest, tokens):
+        raise Begun([[tuple(map(tokens.decode, pair)) for pair in part] for part in (train, valid)], tokens)
+
+    monkeypatch.setattr("tested_transformer.command.train.Trainer", trainer)
+    with pytest.raises(Begun) as begun:
+        main(["train", *map(str, arguments), *SIZES, "--steps", "1"])
+    return begun.value.args
+
+
+def test_what_is_trained_on_is_not_what_is_validated_on(tmp_path, files, monkeypatch):
+    parts = [[Sentence(f"{name} en", f"{name} de", None, None)] for name in ("train", "valid", "test")]
+    monkeypatch.setattr(corpus, "split", lambda n_train: parts if n_train == 7 else None)
+    monkeypatch.setattr(multi30k, "read", lambda folder, part: [(f"{part} en", f"{part} de")])
+    wanted = [[("train en", "train de")], [("valid en", "valid de")]]
+    with unchecked():
+        assert texts_of_a_run(monkeypatch, tmp_path / "a", "--phrasebook", 7)[0] == wanted
+    wanted = [[("train en", "train de")], [("val en", "val de")]]
+    assert texts_of_a_run(monkeypatch, tmp_path / "b", "--multi30k", tmp_path)[0] == wanted
+    (tmp_path / "v.en").write_text("held out\n")
+    (tmp_path / "v.de").write_text("\u00fcbrig\n", encoding="utf-8")
+    valid = ["--valid-source", tmp_path / "v.en", "--valid-target", tmp_path / "v.de"]
+    found, tokens = texts_of_a_run(monkeypatch, tmp_path / "c", *files, *valid)
+    assert (len(found[0]), found[1]) == (60, [("held out", "\u00fcbrig")])
+    assert all(len(tokens.encode(word)) < len(word.encode()) for word in ("cat", "Katze")), "both sides teach it"
+
+
+def test_a_run_begins_with_its_preset_and_what_was_said_besides(tmp_path, files):
+    def asked(*more):
+        return begun(parser().parse_args(["train", str(tmp_path / "run"), *files, "--steps", "1", *more]))
+
+    for name, config in {"base": BASE, "big": BIG}.items():
+        run = asked("--preset", name, "--warmup", "9")
+        assert (run["config"], run["options"].batch_tokens, run["options"].warmup) == (config, 25_000, 9)
+    assert (asked()["options"].warmup, asked("--warmup", "9")["options"].warmup) == (800, 9)
+    assert (asked()["merges"], asked("--merges", "5")["merges"]) == (8000, 5)
+    assert parser().parse_args(["train", "run", "--phrasebook"]).phrasebook == 20_000
+
+
+def test_a_run_that_was_told_its_files_from_one_folder_goes_on_from_another(tmp_path, files, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pairs = ["--source", "a.en", "--target", "a.de"]
+    assert main(["train", "run", *pairs, *SIZES, "--steps", "1"]) == 0
+    assert main(["train", "tuned", "--init", "run", *pairs, "--batch-tokens", "100", "--steps", "1"]) == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert main(["train", "../run", "--resume", "--steps", "2"]) == 0
+    moved = ["--source", "../a.en", "--target", "../a.de", "--init", "../run"]
+    assert main(["train", "../tuned", "--resume", *moved, "--steps", "2"]) == 0
+    given = parser().parse_args(["train", "new", "--multi30k", "there", "--steps", "1"])
+    assert begun(given)["data"] == {"multi30k": str(Path("there").resolve())}
 
 
 def test_a_run_that_was_stopped_before_any_validation_says_so(tmp_path, files, capsys, monkeypatch):
     whole = Trainer.gradients
     monkeypatch.setattr(Trainer, "gradients", lambda self, group: (self.stop(), whole(self, group))[1])
     assert main(["train", str(tmp_path / "run"), *files, *SIZES, "--steps", "9"]) == 0
-    assert "no epoch has ended, so there is no best model yet; go on with: " in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "no epoch has ended, so there is no best model yet; go on with: " in told
+    assert "stopped after step 1" in told
     assert not (tmp_path / "run" / "model.safetensors").exists()
 
 
@@ -390,6 +481,7 @@ def test_scraps_of_a_killed_run_are_swept_when_it_goes_on(began):
     ("raised", "status", "said"),
     [
         (FloatingPointError("the loss is nan"), 1, "error: the loss is nan\n"),
+        (TypeError("width must be a whole number"), 1, "error: width must be a whole number\n"),
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (
             torch.OutOfMemoryError("tried to allocate 3 GiB"),
@@ -408,6 +500,23 @@ def test_what_stops_a_command_is_told_in_words_and_by_its_status(monkeypatch, ca
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     assert main(["translate"]) == status
     assert capsys.readouterr().err.startswith(said)
+
+
+def test_what_could_not_be_written_out_at_the_end_is_an_error_too(monkeypatch, capsys):
+    class Full(io.StringIO):
+        def flush(self):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr("sys.stdout", Full())
+    assert main(["translate"]) == 1
+    assert capsys.readouterr().err == "error: [Errno 28] No space left on device\n"
+
+
+def test_without_a_command_the_usage_is_told(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main([])
+    assert "required: command" in capsys.readouterr().err
 
 
 def test_a_mistake_of_the_program_itself_is_not_hidden(monkeypatch):

@@ -102,6 +102,11 @@ def test_random_tokens_are_words_of_the_whole_vocabulary():
     assert set(ids[chosen]) == {MASK, *range(5, V)}
 
 
+def test_of_each_row_the_share_is_hidden_that_was_asked_for():
+    assert mask_tokens(IDS, MASK, SPECIAL, V, rng(), share=0.5).chosen.sum(1).tolist() == [24] * 400
+    assert mask_tokens(IDS, MASK, SPECIAL, V, rng()).chosen.sum(1).tolist() == [7] * 400
+
+
 def test_a_seed_fixes_the_choice_and_another_changes_it():
     first, again, other = (mask_tokens(IDS, MASK, SPECIAL, V, rng(seed)) for seed in (3, 3, 4))
     assert np.array_equal(first.ids, again.ids)

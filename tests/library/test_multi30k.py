@@ -53,6 +53,11 @@ def test_a_last_line_without_its_newline_is_a_line(folder, monkeypatch):
     assert [german for _, german in multi30k.read(folder, "val")] == GERMAN
 
 
+def test_an_empty_last_line_is_a_line(folder, monkeypatch):
+    publish(folder, monkeypatch, packed([*GERMAN[:2], ""]))
+    assert [german for _, german in multi30k.read(folder, "val")] == [*GERMAN[:2], ""]
+
+
 def test_each_split_has_a_file_in_both_languages_of_equally_many_lines():
     splits = ["train", "val", "test_2016_flickr"]
     lines = {name: lines for name, (lines, _) in multi30k.FILES.items()}

@@ -44,6 +44,9 @@ def test_top_k_keeps_exactly_k_and_none_is_above_them(logits, k):
 def test_of_equal_logits_smaller_ids_are_kept():
     assert torch.isfinite(keep_top_k(row([1, 2, 2, 2]), 2)).tolist() == [[False, True, True, False]]
     assert torch.isfinite(keep_top_p(row([0, 0, 0, 0]), 0.5)).tolist() == [[True, True, False, False]]
+    many, three = row([0] * 1000), [True] * 3 + [False] * 997
+    assert torch.isfinite(keep_top_k(many, 3))[0].tolist() == three
+    assert torch.isfinite(keep_top_p(many, 0.0025))[0].tolist() == three
 
 
 @given(scores, shares)
@@ -134,6 +137,12 @@ def test_the_last_point_hits_a_token_although_the_sum_falls_short_of_one(monkeyp
     assert draw(p).tolist() == [9]
 
 
+def test_what_is_very_unlikely_is_not_rounded_away(monkeypatch):
+    p = torch.tensor([[1.0] + [1e-8] * 10])  # in float32 their sum is 1
+    monkeypatch.setattr(torch, "rand", lambda *a, **k: row([1 - 2**-53]))
+    assert draw(p).tolist() == [10]
+
+
 def test_rows_are_drawn_one_by_one():
     p = torch.eye(4, dtype=torch.float64)[[2, 0, 3]]
     assert draw(p, seeded()).tolist() == [2, 0, 3]
@@ -171,6 +180,16 @@ def test_a_text_begins_with_its_prompt_and_has_only_padding_behind_its_end():
     assert (texts[behind] == 0).all()
     assert not ((texts[:, 2:] == 0) & ~behind[:, 2:]).any()
     assert not (texts[:, 2:] == 1).any()
+
+
+def test_behind_its_end_a_text_has_the_padding_of_its_model():
+    model = randomised(Gpt(CONFIG.replace(pad_id=9))).eval()
+    texts = sample(model, PROMPT.repeat(100, 1), 10, temperature=2.0, generator=seeded())
+    ends = texts == 2
+    behind = ends.cumsum(1) - ends.long() > 0
+    assert behind.any()
+    assert texts[behind].eq(9).all()
+    assert not texts[~behind].eq(9).any()
 
 
 def test_writing_stops_when_all_have_ended():

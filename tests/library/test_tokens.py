@@ -198,6 +198,11 @@ def test_wordpiece_prefers_a_pair_that_is_rarely_apart_to_a_frequent_one():
     assert WordPiece.train(texts, 4 + 6 + 1, min_count=2).vocabulary.tokens[-1] == "ac"
 
 
+def test_wordpiece_takes_equal_scores_by_alphabet_and_pairs_seen_once_too():
+    assert WordPiece.train(["dc", "ba"], 4 + 4 + 1).vocabulary.tokens[4:] == ["##a", "##c", "b", "d", "ba"]
+    assert WordPiece.train(["dc", "ba"], 4 + 4).vocabulary.tokens[4:] == ["##a", "##c", "b", "d"]
+
+
 def test_truncation_keeps_the_end_of_sequence_and_drops_one_token_more():
     assert truncate([BOS, 7, 8, 9, EOS], 4) == [BOS, 7, 8, EOS]
     assert truncate([BOS, 7, 8, 9], 3) == [BOS, 7, 8]
@@ -401,6 +406,12 @@ def test_a_damaged_or_foreign_file_is_refused_in_words(tmp_path, content, words)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=words):
         BytePairEncoding.load(path)
+
+
+def test_the_longest_piece_of_text_may_become_one_token():
+    piece = " " + "🙂" * 64
+    bpe = BytePairEncoding.train([piece, piece], 400)
+    assert bpe.encode(piece) == [bpe.vocab_size - 1]
 
 
 def test_merges_that_double_without_end_are_refused_before_they_fill_the_memory():

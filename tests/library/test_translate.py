@@ -23,11 +23,13 @@ from tested_transformer.__main__ import main, parser
 from tested_transformer.command.arguments import load_translator
 from tested_transformer.command.evaluate import read_pairs, scores
 from tested_transformer.command.page import Seen, attention_page
-from tested_transformer.config import Config
+from tested_transformer.config import Config, SpecialIds
 from tested_transformer.data import multi30k
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
+from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis
+from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.decoding.translator import Candidate, Translator
 from tested_transformer.model.attention import attention
 from tested_transformer.model.heads import split_heads
@@ -135,6 +137,10 @@ def test_a_search_that_cannot_be_made_is_refused_before_there_is_a_sentence(tran
     for act in (translator.translate, translator.n_best, lambda *given: list(translator.stream(*given))):
         with pytest.raises(ValueError, match=r"at_once \(0\) must be at least 1"):
             act(["I drink tea."], 0)
+    with pytest.raises(ValueError, match=r"at_once \(0\) must be at least 1"):
+        next(translator.stream(map(pytest.fail, ["a text was read"]), 0))
+    with unchecked(), pytest.raises(TypeError, match=r"alpha \(True\) must be a number"):
+        Translator(model, tokens, 4, True)
     with pytest.raises(ValueError, match=r"max_len \(0\) must be at least 1"):
         translator.translate(["I drink tea."], max_len=0)
 
@@ -193,6 +199,23 @@ def test_a_tokeniser_of_somebody_else_will_do():
     (written,) = letters.translate(["abc"], max_len=5)
     assert 1 <= len(written) <= 5
     assert letters.encode("abc", 1) == [4, 5, 6, 2]
+    assert letters._text([4, 5, 2, 0, 0]) == "ab", "it is never asked for the letter of an end or of padding"
+
+
+def test_special_ids_are_those_of_the_model():
+    class Letters(BytePairEncoding):
+        special_ids = SpecialIds(pad=9, bos=8, eos=7, unk=3)
+
+    tokens = Letters([])
+    torch.manual_seed(0)
+    model = Transformer(Config(tokens.vocab_size, 16, 16, 2, 1, pad_id=9, bos_id=8, eos_id=7))
+    translator = Translator(model, tokens, width=1)
+    a = tokens.encode("a")[0]
+    assert translator.encode("a", 1) == [a, 7]
+    assert translator._batch([[a, a, 7], [a, 7]]).tolist() == [[a, a, 7], [a, 7, 9]]
+    assert translator.look("a", " a ")[:2] == (["a", "<eos>"], ["<bos>", "a"])
+    assert max_lengths(torch.tensor([[a, 7, 9], [a, 0, 7]]), None, model.config).tolist() == [52, 53]
+    assert not {8, 9} & {i for row in greedy(model, torch.tensor([[a, 7]]), 40).tolist() for i in row}
 
 
 # Attention
@@ -286,6 +309,20 @@ def test_the_page_escapes_tokens_and_needs_nothing_else():
     assert shown[:6] == ["", "<script>alert(1)</script>", "&amp", "<b>", "25", "75"]
 
 
+def test_each_table_is_headed_by_the_tokens_that_look_and_are_seen_and_one_layer_is_open():
+    weights = {"cross": torch.tensor([0.25, 0.75]).expand(2, 1, 1, 2), "encoder": torch.eye(2).expand(2, 1, 2, 2)}
+    weights["decoder"] = torch.ones(2, 1, 1, 1)
+    page = attention_page([Seen("a b", "x", ["a", "b"], ["x"], weights)])
+    reader = Reader(page)
+    headings = [text for tag, text in reader.cells if tag == "th"]
+    assert headings == ["a", "b", "x"] * 2 + ["a", "b", "a", "b"] * 2 + ["x", "x"] * 2
+    opened = ["open" in attributes for tag, attributes in reader.tags if tag == "details"]
+    assert opened == [True] + [False] * 5
+    strengths = [float(strength) for strength in re.findall(r"rgb\(.*?/(.*?)\)", page)]
+    assert strengths[:2] == [0.2, 0.6], "what is seen more is coloured more"
+    assert ("meta", {"charset": "utf-8"}) in reader.tags, "a page from a disk says itself how its letters are written"
+
+
 # The commands
 
 
@@ -375,6 +412,17 @@ def test_a_reader_that_goes_away_and_an_input_that_is_closed_are_no_accidents():
     assert (status, said) == (1, "error: there is nothing to read: name a file, or pipe lines in\n")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a pipe")
+def test_scores_that_nobody_reads_any_more_are_no_accident_even_at_the_very_end(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("I drink tea.\n", encoding="utf-8")
+    pairs = ["--source", str(tmp_path / "a"), "--target", str(tmp_path / "a")]
+    reads, writes = os.pipe()
+    os.close(reads)
+    with open(writes, "w") as out:  # at its end what is left over is written, as at the end of a process
+        monkeypatch.setattr("sys.stdout", out)
+        assert main(["evaluate", *pairs, "--beam", "1"]) == 141
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of a shell")
 def test_ctrl_c_ends_a_translation_with_one_word():
     line = [sys.executable, "-m", "tested_transformer", "translate"]
@@ -422,6 +470,16 @@ def test_the_page_of_attention_has_every_sentence(tmp_path, capsys):
     assert "Hilft mir der Freund?" in page
 
 
+def test_a_page_shows_the_first_sentences_of_many_and_all_are_translated(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("tested_transformer.command.translate.FEW", 2)
+    monkeypatch.setattr("sys.stdin", None)  # closed: a file is read all the same
+    (tmp_path / "a.en").write_text("\n".join(KNOWN), encoding="utf-8")
+    assert main(["translate", str(tmp_path / "a.en"), "--attention", str(tmp_path / "a.html")]) == 0
+    assert capsys.readouterr().out.splitlines() == list(KNOWN.values())
+    headings = re.findall("<h2>(.*?)</h2>", (tmp_path / "a.html").read_text(encoding="utf-8"))
+    assert headings == list(KNOWN)[:2]
+
+
 @pytest.mark.parametrize("command", ["translate", "evaluate"])
 def test_a_command_searches_as_it_was_told(command):
     given = parser().parse_args([command, "--beam", "3", "--alpha", "0.25", "--device", "cpu"])
@@ -429,6 +487,16 @@ def test_a_command_searches_as_it_was_told(command):
     assert (found.width, found.alpha, found.model.embedding.weight.device.type) == (3, 0.25, "cpu")
     as_a_rule = load_translator(parser().parse_args([command]))
     assert (as_a_rule.width, as_a_rule.alpha) == (4, 0.6)
+
+
+def test_a_command_calculates_where_it_was_told_and_else_on_a_gpu_if_there_is_one(monkeypatch):
+    asked = []
+    monkeypatch.setattr(Translator, "load", lambda *given: asked.append(given[1]))
+    monkeypatch.setattr("tested_transformer.command.arguments.choose_device", lambda name: f"chosen for {name}")
+    with unchecked():
+        for more in ([], ["--device", "cuda:1"]):
+            load_translator(parser().parse_args(["translate", *more]))
+    assert asked == ["chosen for auto", "chosen for cuda:1"]
 
 
 def test_scores_are_those_of_sacrebleu_with_its_signature():
@@ -480,6 +548,11 @@ def test_who_waits_for_the_scores_sees_how_far_they_are(monkeypatch, capsys, tmp
     assert main(["evaluate", *pairs]) == 0
     assert sum(told) == len(KNOWN)
     assert "sentences" not in capsys.readouterr().err, "nothing where nobody looks"
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", screen)
+    assert main(["evaluate", *pairs]) == 0
+    assert "sentences" in screen.getvalue()
 
 
 def test_evaluate_prints_and_writes_the_scores(tmp_path, capsys):
@@ -490,6 +563,19 @@ def test_evaluate_prints_and_writes_the_scores(tmp_path, capsys):
     assert re.search(r"^exact +1.0$", capsys.readouterr().out, re.M)
     numbers = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert (numbers["sentences"], numbers["beam"], numbers["exact"]) == (4, 4, 1.0)
+
+
+def test_the_numbers_say_what_was_measured_with_what_and_in_which_time(tmp_path, monkeypatch):
+    right = ["Ich trinke heute einen Tee mit dir."]
+    (tmp_path / "a.en").write_text("I drink tea.\n", encoding="utf-8")
+    (tmp_path / "a.de").write_text(right[0] + "\r\n", encoding="utf-8")
+    files = ["--source", str(tmp_path / "a.en"), "--target", str(tmp_path / "a.de")]
+    clocks = {"process_time": iter([10.0, 13.0]).__next__, "perf_counter": iter([100.0, 107.0]).__next__}
+    monkeypatch.setattr("tested_transformer.command.evaluate.time", types.SimpleNamespace(**clocks))
+    assert main(["evaluate", *files, "--beam", "2", "--alpha", "0.25", "--out", str(tmp_path / "a.json")]) == 0
+    numbers = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    expected = {"data": str(tmp_path / "a.en"), "sentences": 1, "beam": 2, "alpha": 0.25, "cpu_s": 3.0, "wall_s": 7.0}
+    assert numbers == expected | scores(["Ich trinke Tee."], right)
 
 
 @pytest.mark.slow
@@ -516,7 +602,11 @@ def test_errors_name_what_is_wrong(tmp_path, capsys):
     assert (tmp_path / "a.en").read_text() == "I drink tea.\n"
     assert "width (0) must be at least 1" in refused("translate", tmp_path / "a.en", "--beam", 0)
     assert "give --source with --target" in refused("evaluate")
-    assert "belong together" in refused("evaluate", "--source", tmp_path / "a.en")
+    for side in ("--source", "--target"):
+        assert "belong together" in refused("evaluate", side, tmp_path / "a.en")
+    (tmp_path / "none").write_text("")
+    nothing = ("--source", tmp_path / "none", "--target", tmp_path / "none")
+    assert "there must be at least one sentence pair" in refused("evaluate", *nothing)
     both = ("--source", tmp_path / "a.en", "--target", tmp_path / "a.en")
     assert "give --source with --target" in refused("evaluate", *both, "--phrasebook")
 
@@ -525,3 +615,6 @@ def test_a_text_is_read_by_the_tokeniser_of_its_model():
     tokens = BytePairEncoding([])
     model = Transformer(Config(tokens.vocab_size, 16, 16, 2, 1, max_len=16))
     assert Translator(model, tokens).encode(" ab ", 1) == [*tokens.encode("ab"), 2]
+    assert len(Translator(model, tokens).encode("a" * 15, 1)) == 16, "as many as it reads, with the end"
+    with pytest.raises(ValueError, match="sentence 1 has 17 tokens, and the model reads 16 at most"):
+        Translator(model, tokens).encode("a" * 16, 1)

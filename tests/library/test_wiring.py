@@ -324,6 +324,12 @@ def test_what_is_done_to_the_encoder_leaves_the_cache():
     assert not torch.equal(greedy(model, SOURCE), wholes)
 
 
+def test_a_function_that_somebody_keeps_in_a_module_leaves_the_cache():
+    model = lively(2)
+    model.note = model.decoder.layers[0].note = len
+    assert isinstance(stepper(model, model.encode(SOURCE), SOURCE, 3), Cache)
+
+
 def test_a_class_speaks_for_itself_only():
     """Who inherits from a class that may be cached must say so anew."""
     model = rotary()
