@@ -1,10 +1,12 @@
 """Options of a training run: what they refuse, and when a limit is reached."""
 
+import contextlib
 import dataclasses
 import json
 
 import numpy as np
 import pytest
+import torch
 from helpers import unchecked
 
 from tested_transformer.training.options import Options
@@ -57,6 +59,14 @@ def test_options_of_another_version_are_refused():
 )
 def test_whichever_limit_comes_first_ends_a_run(limit, now, reached):
     assert Options(**limit).reached(*now) is reached
+
+
+def test_half_precision_is_the_one_that_needs_no_scaling(monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "autocast", lambda *how: asked.append(how) or contextlib.nullcontext())
+    Options(precision="bfloat16").autocast()
+    Options().autocast()
+    assert asked == [("cuda", torch.bfloat16)]
 
 
 @pytest.mark.parametrize(("cooldown", "free"), [(0, True), (3, False)])

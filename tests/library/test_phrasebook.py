@@ -359,6 +359,8 @@ she | give | past | dat: he; acc: the red shoe; time: on Monday
     She gave him the red shoe on Monday. Sie hat ihm am Montag den roten Schuh gegeben.
 Anna | help | now | dat: our neighbour
     Anna is helping our neighbour. Anna hilft unserem Nachbarn.
+these old dogs | follow | now | dat: these happy children
+    These old dogs are following these happy children. Diese alten Hunde folgen diesen glücklichen Kindern.
 the children | sleep | now | in: the dark room
     The children are sleeping in the dark room. Die Kinder schlafen im dunklen Zimmer.
 my brother | buy | now | acc: a car; not; in: this city
