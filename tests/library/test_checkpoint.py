@@ -5,6 +5,7 @@ import contextlib
 import errno
 import io
 import json
+import re
 import time
 
 import pytest
@@ -120,8 +121,9 @@ def test_weights_of_another_size_are_refused_by_name_and_shape(folder):
 
 def test_missing_and_foreign_weights_are_counted(tmp_path, model):
     weights = {f"x.{name}": tensor for name, tensor in model.state_dict().items()}
-    with pytest.raises(ValueError, match=r"is missing; .*is missing; .*and \d+ more"):
+    with pytest.raises(ValueError, match=r"is missing; .*is missing; .*and \d+ more") as error:
         checkpoint.save(tmp_path, model, weights=weights)
+    assert re.findall(r"([\w.]+) is missing", str(error.value)) == sorted(model.state_dict())[:3]
     assert not list(tmp_path.iterdir()), "refused before anything is written"
     checkpoint.save(tmp_path, model)
     checkpoint.write_tensors(tmp_path / "model.safetensors", weights, {})
