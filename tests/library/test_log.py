@@ -39,6 +39,13 @@ def test_the_bar_tells_the_tokens_of_a_second_since_it_last_did(tmp_path, monkey
     assert told == ["loss 1.000, 20 tokens/s", "loss 1.000, 10 tokens/s"]
 
 
+def test_a_clock_that_stands_still_stops_no_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("tested_transformer.training.log.time.monotonic", lambda: 100.0)
+    log = RunLog(tmp_path, every=1)
+    log(Step(1, 0, 1.0, 0.5, 10, 0.1, 1.0))
+    assert len(log.events) == 1
+
+
 class Screen(io.StringIO):
     """One that a bar is drawn on."""
 
