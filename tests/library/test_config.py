@@ -16,7 +16,7 @@ def test_the_base_model_is_the_papers():
     sizes = {"d_model": 512, "d_ff": 2048, "n_heads": 8, "n_layers": 6, "d_k": 64, "d_v": 64, "dropout": 0.1}
     assert {name: getattr(BASE, name) for name in sizes} == sizes
     assert BASE.vocab_size == 37_000
-    assert BASE.activation == "relu"
+    assert (BASE.activation, BASE.norm_eps, BASE.max_len) == ("relu", 1e-5, 1024)
     assert not BASE.attention_bias
     assert not BASE.norm_first
     assert not BASE.final_norm

@@ -176,6 +176,14 @@ def test_the_rate_rises_stays_and_falls(monkeypatch):
     assert rates == pytest.approx(expected)
 
 
+def test_dropout_works_in_pre_training_and_in_fine_tuning():
+    seen, dropping = [], Bert(CONFIG.replace(dropout=0.5))
+    dropping.register_forward_hook(lambda module, given, found: seen.append(module.training))
+    pretrain(Pretraining(dropping), SINGLES, MASK, 2, 0.01)
+    fine_tune(Classifier(dropping, 2), IDS, LABELS, 2, 0.01, size=4)
+    assert seen == [True] * 4
+
+
 def test_few_texts_are_learned_by_heart():
     losses = pretrain(model(), SINGLES, MASK, 60, 0.02, size=7, dynamic=False)
     assert losses[-1] < losses[0] / 4
