@@ -5,10 +5,12 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tested_transformer.checks import instance
 from tested_transformer.config import BASE, BIG, TINY, Config
 
 
@@ -160,3 +162,9 @@ def test_numbers_of_numpy_are_numbers_and_are_kept_as_python_s():
 def test_what_is_no_whole_number_of_numpy_s_is_refused(value):
     with unchecked(), pytest.raises(TypeError, match=r"n_heads \(.*\) must be a whole number"):
         Config(vocab_size=10, n_heads=value)
+
+
+def test_what_is_made_of_a_type_counts_as_one_of_it():
+    instance(torch.Tensor, weight=torch.nn.Parameter(torch.ones(1)))
+    with pytest.raises(TypeError, match=r"x must be a torch\.Tensor, not ndarray"):
+        instance(torch.Tensor, x=np.ones(1))
