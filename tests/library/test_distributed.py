@@ -150,6 +150,17 @@ def test_only_rank_0_writes_and_each_rank_drops_out_other_numbers(tmp_path, monk
     assert sorted(path.suffix for path in (tmp_path / "0").glob("[!.]*")) == [".json", *3 * [".safetensors"]]
 
 
+def test_each_process_has_its_share_of_an_epoch_and_together_they_take_every_pair_once(tmp_path):
+    shares, options = [], Options(steps=1, batch_tokens=8)
+    for rank in (0, 1):
+        t = Trainer(Transformer(TINY), options, PAIRS, PAIRS, tmp_path / str(rank), world=Second(rank, 2))
+        shares.append([row[row != 0].tolist() for group in t.groups() for _, target in group for row in target])
+    one, other = shares
+    assert one
+    assert other
+    assert sorted(one + other) == sorted(target for _, target in PAIRS)
+
+
 def test_each_process_of_a_machine_gets_a_gpu_of_its_own(monkeypatch):
     asked = []
     monkeypatch.setenv("LOCAL_RANK", "3")
