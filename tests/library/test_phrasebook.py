@@ -122,6 +122,13 @@ def at(table, case, gender):
     return table[case].split()["mfnp".index(gender)].strip("-")
 
 
+class Forms(dict):
+    """Words and what they can be. Who asks for an unknown one gets nothing, and leaves nothing behind."""
+
+    def __missing__(self, word):
+        return set()
+
+
 def noun_forms():
     """Each form of each noun: the cases and the gender, or plural, that it can be."""
     forms = defaultdict(set)
@@ -133,7 +140,7 @@ def noun_forms():
         for case, form in (("nom", plural), ("acc", plural), ("dat", dative)):
             if form != "-":
                 forms[form].add((case, "p"))
-    return forms
+    return Forms(forms)
 
 
 def verb_forms():
@@ -147,7 +154,7 @@ def verb_forms():
             joined[form.replace("|", "")].add((person, lemma))
         participles[participle] = (lemma, auxiliary)
         infinitives[lemma] = lemma
-    return main, joined, participles, infinitives
+    return Forms(main), Forms(joined), participles, infinitives
 
 
 NOUN_FORMS = noun_forms()
