@@ -131,6 +131,12 @@ def test_missing_and_foreign_weights_are_counted(tmp_path, model):
         checkpoint.load(tmp_path)
 
 
+def test_one_weight_too_many_is_refused_by_name(tmp_path, model):
+    weights = model.state_dict() | {"extra": torch.ones(1)}
+    with pytest.raises(ValueError, match=r"model\.safetensors does not fit its config: extra is foreign$"):
+        checkpoint.save(tmp_path, model, weights=weights)
+
+
 @pytest.mark.parametrize("vocab_size", [16, TOKENS.vocab_size + 1])
 def test_a_tokeniser_with_more_or_fewer_tokens_than_the_model_is_refused(tmp_path, vocab_size):
     model = Transformer(TINY.replace(vocab_size=vocab_size))
