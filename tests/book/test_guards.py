@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import os
 import re
 import shutil
@@ -126,6 +127,23 @@ def test_normal_form_is_one_form(write, right, wrong):
     page.write_text(text.replace(right, wrong, 1))
     assert page.read_text() != text
     assert notebooks.faults(page) == ["page.ipynb: not in normal form"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "folded"),
+    [
+        ("hide-cell", {"cellView": "form", "jupyter": {"outputs_hidden": True, "source_hidden": True}}),
+        ("hide-output", {"jupyter": {"outputs_hidden": True}}),
+    ],
+)
+def test_normal_form_folds_what_the_page_folds_and_forgets_the_order_of_keys(write, tag, folded):
+    cell = code("f()", printed("2\n"), displayed(text_plain="3\n4", image_png="AAAA\n"), tags=[tag])
+    text = write(cell).read_text()
+    (kept,) = json.loads(text)["cells"]
+    assert kept["metadata"] == {"tags": [tag]} | folded
+    assert kept["outputs"][1]["data"] == {"text/plain": ["3\n", "4"], "image/png": "AAAA\n"}
+    turned = dict(reversed(cell.items())) | {"outputs": [dict(reversed(output.items())) for output in cell["outputs"]]}
+    assert notebooks.normal({"cells": [turned]}) == text
 
 
 def test_the_command_says_what_is_wrong_and_fails(write, capsys):
@@ -350,6 +368,7 @@ def test_links_lead_somewhere(write, tmp_path):
     write(markdown("# Title", "## Why `x`, and $y$?", "## Again", "## Again"), name="other.ipynb")
     (tmp_path / "plain.md").write_text("# A page\n\n##### Too deep\n\n```python\n# Only code\n```\n", encoding="utf-8")
     (tmp_path / "a.png").write_text("")
+    (tmp_path / "folder").mkdir()
     good = [
         "other.ipynb",
         "other.ipynb#why-x-and-",
@@ -362,6 +381,8 @@ def test_links_lead_somewhere(write, tmp_path):
     assert guards.broken_links(page) == []
     for bad, words in {
         "none.ipynb": "no file",
+        "folder": "no file",
+        "other.ipynb#here": "no heading",
         "none.ipynb#title": "no file",
         "other.ipynb#gone": "no heading",
         "other.ipynb#again-2": "no heading",
@@ -528,6 +549,11 @@ def test_outside_of_tests_nothing_is_checked_and_nothing_is_paid():
             ["3 exercises with a number and minutes"],
         ),
         (["1. Predict", "2. Implement", "3. Break it"], "check(f)", ["check_test() is not called"]),
+        (
+            ["1. Predict", "2. Implement", "3. Break it", "4. Predict", "5. Predict", "6. Predict"],
+            "check(f)\ncheck_test(g)",
+            ["6 exercises with a number and minutes"],
+        ),
     ],
 )
 def test_an_exercise_that_is_missing_is_found(write, titles, calls, lacking):

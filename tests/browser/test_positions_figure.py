@@ -63,6 +63,15 @@ def test_the_page_shows_them_at_every_setting(page, position, k, width):
     assert page.locator(".wave").count() == width // 2
 
 
+def test_the_arc_of_a_turn_goes_the_long_way_round_from_half_a_turn_on(page):
+    for k in (3, 4):
+        page.locator("input[type=range]").nth(1).fill(str(k))
+        flags = page.locator(".clocks .arc").evaluate_all(
+            "arcs => arcs.map(arc => arc.getAttribute('d').split(' ')[3])"
+        )
+        assert flags == [str(int(k > np.pi)), *"0" * 7]
+
+
 def test_the_curve_does_not_depend_on_the_position(page):
     curve = page.locator(".line").get_attribute("d")
     page.locator("input[type=range]").first.fill("77")

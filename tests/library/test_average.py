@@ -13,6 +13,16 @@ def test_a_mean_needs_checkpoints_of_one_kind():
         mean([{"a": torch.zeros(1)}, {"a": torch.zeros(1), "b": torch.zeros(1)}])
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_a_mean_is_added_up_in_double_precision_and_changes_nothing_that_it_was_given(dtype):
+    large, small = torch.tensor([3e4], dtype=dtype), torch.tensor([1.0], dtype=dtype)
+    given = [{"a": x.clone()} for x in (large * large if dtype != torch.float16 else large, small, small, small)]
+    given.append({"a": -given[0]["a"]})
+    found = mean(given)["a"]
+    assert (found.item(), found.dtype) == (pytest.approx(0.6, rel=1e-3), dtype)
+    assert given[0]["a"] == -given[4]["a"]
+
+
 def test_the_average_follows_fast_at_first_and_slowly_later():
     model = torch.nn.Linear(1, 1, bias=False)
     model.weight.data.fill_(0.0)

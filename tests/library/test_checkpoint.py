@@ -5,6 +5,7 @@ import contextlib
 import errno
 import io
 import json
+import re
 import time
 
 import pytest
@@ -56,9 +57,9 @@ def test_a_loaded_model_is_whole_and_can_be_trained_on(folder):
     assert all(parameter.grad is not None for parameter in loaded.parameters())
 
 
-def test_a_model_without_tokeniser_loads_without(tmp_path, model):
-    checkpoint.save(tmp_path, model)
-    assert checkpoint.load(tmp_path)[1] is None
+def test_a_model_without_tokeniser_loads_without_from_a_folder_made_for_it(tmp_path, model):
+    checkpoint.save(tmp_path / "runs" / "first", model)
+    assert checkpoint.load(tmp_path / "runs" / "first")[1] is None
 
 
 def test_weights_of_an_average_are_saved_in_place_of_the_models_own(tmp_path, model):
@@ -120,8 +121,9 @@ def test_weights_of_another_size_are_refused_by_name_and_shape(folder):
 
 def test_missing_and_foreign_weights_are_counted(tmp_path, model):
     weights = {f"x.{name}": tensor for name, tensor in model.state_dict().items()}
-    with pytest.raises(ValueError, match=r"is missing; .*is missing; .*and \d+ more"):
+    with pytest.raises(ValueError, match=r"is missing; .*is missing; .*and \d+ more") as error:
         checkpoint.save(tmp_path, model, weights=weights)
+    assert re.findall(r"([\w.]+) is missing", str(error.value)) == sorted(model.state_dict())[:3]
     assert not list(tmp_path.iterdir()), "refused before anything is written"
     checkpoint.save(tmp_path, model)
     checkpoint.write_tensors(tmp_path / "model.safetensors", weights, {})
@@ -129,20 +131,29 @@ def test_missing_and_foreign_weights_are_counted(tmp_path, model):
         checkpoint.load(tmp_path)
 
 
-def test_a_tokeniser_with_more_tokens_than_the_model_is_refused(tmp_path):
-    words = r"tokens\.json does not belong to the model: it has \d+ tokens, the model 16"
+def test_one_weight_too_many_is_refused_by_name(tmp_path, model):
+    weights = model.state_dict() | {"extra": torch.ones(1)}
+    with pytest.raises(ValueError, match=r"model\.safetensors does not fit its config: extra is foreign$"):
+        checkpoint.save(tmp_path, model, weights=weights)
+
+
+@pytest.mark.parametrize("vocab_size", [16, TOKENS.vocab_size + 1])
+def test_a_tokeniser_with_more_or_fewer_tokens_than_the_model_is_refused(tmp_path, vocab_size):
+    model = Transformer(TINY.replace(vocab_size=vocab_size))
+    words = rf"tokens\.json does not belong to the model: it has \d+ tokens, the model {vocab_size}"
     with pytest.raises(ValueError, match=words):
-        checkpoint.save(tmp_path, Transformer(TINY), TOKENS)
+        checkpoint.save(tmp_path, model, TOKENS)
     assert not list(tmp_path.iterdir()), "refused before anything is written"
-    checkpoint.save(tmp_path, Transformer(TINY))
+    checkpoint.save(tmp_path, model)
     TOKENS.save(tmp_path / "tokens.json")
     with pytest.raises(ValueError, match=words):
         checkpoint.load(tmp_path)
 
 
-def test_a_tokeniser_with_other_special_ids_is_refused(tmp_path):
-    other = Transformer(CONFIG.replace(pad_id=12))
-    words = r"tokens\.json does not belong to the model: it has SpecialIds\(pad=0, .*, the model SpecialIds\(pad=12, "
+@pytest.mark.parametrize("name", ["pad", "bos", "eos", "unk"])
+def test_a_tokeniser_with_other_special_ids_is_refused(tmp_path, name):
+    other = Transformer(CONFIG.replace(**{f"{name}_id": 12}))
+    words = rf"tokens\.json does not belong to the model: it has SpecialIds\(pad=0, .*, the model SpecialIds.*{name}=12"
     with pytest.raises(ValueError, match=words):
         checkpoint.save(tmp_path, other, TOKENS)
     checkpoint.save(tmp_path, other)
@@ -181,6 +192,27 @@ def test_every_kind_of_model_comes_back_as_it_was(tmp_path, name):
     assert torch.equal(loaded(*given), model.eval()(*given))
     with pytest.raises(ValueError, match=rf"config\.json is of another kind: its model is '{name}', not 'Transformer'"):
         checkpoint.load(tmp_path)
+
+
+def test_a_setting_that_its_kind_needs_and_the_file_lacks_is_named(tmp_path):
+    checkpoint.save(tmp_path, MADE["Bert"][0])
+    config = json.loads((tmp_path / "config.json").read_text())
+    config.pop("first_position")
+    write_json(tmp_path / "config.json", config)
+    with pytest.raises(ValueError, match=r"config\.json lacks first_position"):
+        checkpoint.load(tmp_path, kind=Bert)
+
+
+def test_a_model_of_a_class_of_its_own_is_kept_too_and_never_taken_for_the_class_below(tmp_path):
+    class Own(Transformer):
+        def decode(self, *given):
+            return -super().decode(*given)
+
+    model = Own(CONFIG).eval()
+    checkpoint.save(tmp_path, model)
+    with pytest.raises(ValueError, match="is of a model with modules of its own"):
+        checkpoint.load(tmp_path)
+    assert torch.equal(checkpoint.load_into(tmp_path, Own(CONFIG))(*IDS), model(*IDS))
 
 
 def test_a_kind_that_has_no_files_is_refused_on_both_ways(tmp_path, folder):
@@ -277,9 +309,26 @@ def test_tensors_of_other_programs_have_no_checksum_and_are_taken(folder, model)
     assert torch.equal(checkpoint.load(folder)[0](*IDS), model(*IDS))
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"b": torch.arange(4.0).reshape(2, 2)},
+        {"a": torch.arange(4.0)},
+        {"a": torch.arange(4.0).reshape(2, 2).view(torch.int32)},
+        {"a": -torch.arange(4.0).reshape(2, 2)},
+    ],
+    ids=["name", "shape", "type", "numbers"],
+)
+def test_a_checksum_is_of_names_types_shapes_and_numbers_in_any_order(other):
+    one, more = {"a": torch.arange(4.0).reshape(2, 2)}, {"z": torch.ones(1)}
+    assert checkpoint.checksum(one, "{}") != checkpoint.checksum(other, "{}")
+    assert checkpoint.checksum(one, "{}") != checkpoint.checksum(one, "[]")
+    assert checkpoint.checksum(one | more, "{}") == checkpoint.checksum(more | one, "{}")
+
+
 def test_a_state_that_is_no_object_is_refused(tmp_path):
     path = tmp_path / "t.safetensors"
-    for state in ("[1]", "3", '"x"'):
+    for state in ("[1]", "3", '"x"', "[" * 100_000):
         save_file({"a": torch.ones(1)}, path, {"state": state})
         with pytest.raises(ValueError, match=r"t\.safetensors holds no state of a run"):
             checkpoint.read_tensors(path)
@@ -323,6 +372,7 @@ WRONG = {
     "max_len": ["32", 0, None],
     "norm_first": ["no", 0],
     "model": ["Gpt", 3, ["Transformer"], None],
+    "replaced": ["decoder", ["decoder"], {"decoder": 1}, 3, True],
 }
 
 

@@ -5,11 +5,12 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer.checks import at_least
+from tested_transformer.checks import at_least, instance
 from tested_transformer.config import BASE, BIG, TINY, Config
 
 
@@ -17,7 +18,7 @@ def test_the_base_model_is_the_papers():
     sizes = {"d_model": 512, "d_ff": 2048, "n_heads": 8, "n_layers": 6, "d_k": 64, "d_v": 64, "dropout": 0.1}
     assert {name: getattr(BASE, name) for name in sizes} == sizes
     assert BASE.vocab_size == 37_000
-    assert BASE.activation == "relu"
+    assert (BASE.activation, BASE.norm_eps, BASE.max_len) == ("relu", 1e-5, 1024)
     assert not BASE.attention_bias
     assert not BASE.norm_first
     assert not BASE.final_norm
@@ -167,3 +168,9 @@ def test_what_is_not_a_number_is_at_least_nothing():
     with pytest.raises(ValueError, match=r"noise \(nan\) must be at least 0"):
         at_least(0, noise=float("nan"))
     at_least(0, noise=0.0)
+
+
+def test_what_is_made_of_a_type_counts_as_one_of_it():
+    instance(torch.Tensor, weight=torch.nn.Parameter(torch.ones(1)))
+    with pytest.raises(TypeError, match=r"x must be a torch\.Tensor, not ndarray"):
+        instance(torch.Tensor, x=np.ones(1))

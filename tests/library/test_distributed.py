@@ -150,6 +150,17 @@ def test_only_rank_0_writes_and_each_rank_drops_out_other_numbers(tmp_path, monk
     assert sorted(path.suffix for path in (tmp_path / "0").glob("[!.]*")) == [".json", *3 * [".safetensors"]]
 
 
+def test_each_process_has_its_share_of_an_epoch_and_together_they_take_every_pair_once(tmp_path):
+    shares, options = [], Options(steps=1, batch_tokens=8)
+    for rank in (0, 1):
+        t = Trainer(Transformer(TINY), options, PAIRS, PAIRS, tmp_path / str(rank), world=Second(rank, 2))
+        shares.append([row[row != 0].tolist() for group in t.groups() for _, target in group for row in target])
+    one, other = shares
+    assert one
+    assert other
+    assert sorted(one + other) == sorted(target for _, target in PAIRS)
+
+
 def test_each_process_of_a_machine_gets_a_gpu_of_its_own(monkeypatch):
     asked = []
     monkeypatch.setenv("LOCAL_RANK", "3")
@@ -158,3 +169,28 @@ def test_each_process_of_a_machine_gets_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setattr("tested_transformer.training.distributed.choose_device", choose)
     with join("cuda"):
         assert asked == [("cuda", 3)]
+
+
+@pytest.mark.parametrize(("kind", "backend"), [("cpu", "gloo"), ("cuda", "nccl")])
+def test_one_of_several_joins_by_its_rank_and_parts_even_after_an_error(monkeypatch, kind, backend):
+    told, device = [], torch.device(kind, 0)
+    for name, value in (("RANK", "1"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "0")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("tested_transformer.training.distributed.choose_device", lambda name, local_rank: device)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda chosen: told.append(chosen.type))
+    monkeypatch.setattr(torch.distributed, "init_process_group", told.append)
+    monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda: told.append("parted"))
+    with pytest.raises(ZeroDivisionError), join(kind) as world:
+        told.append(1 / (world != World(1, 2, device)))
+    assert told == [*(["cuda"] if kind == "cuda" else []), backend, "parted"]
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    with join(kind) as alone:
+        assert alone == World(0, 1, device)
+
+
+def test_only_rank_0_takes_the_best_weights_for_it_alone_knows_that_they_are_written(tmp_path):
+    run(tmp_path / "run", World())
+    model = Transformer(TINY)
+    before = {name: w.clone() for name, w in model.state_dict().items()}
+    Trainer(model, Options(steps=1), PAIRS, PAIRS, tmp_path / "run", world=Second(1, 2)).take_best()
+    assert all(torch.equal(w, before[name]) for name, w in model.state_dict().items())

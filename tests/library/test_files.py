@@ -52,13 +52,48 @@ def test_every_file_is_complete_and_on_disk_before_it_gets_its_name(tmp_path, mo
     path, seen, sync = tmp_path / "metrics.jsonl", [], os.fsync
 
     def watched(descriptor):
-        seen.append(path.exists())
+        seen.append((path.exists(), os.fstat(descriptor)))
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", watched)
     WRITERS[writer](path)
-    assert seen == [False, True], "the content before the name, the name after it"
-    assert path.exists()
+    (named_before, content), (named_after, folder) = seen
+    assert (named_before, named_after) == (False, True), "the content before the name, the name after it"
+    assert content.st_size == path.stat().st_size, "nothing waits in a buffer"
+    assert os.path.samestat(folder, tmp_path.stat())
+
+
+def test_every_folder_is_synced_and_closed_again(tmp_path, monkeypatch):
+    opened, really = [], os.open
+    monkeypatch.setattr(os, "open", lambda *how: opened.append((how[0], really(*how))) or opened[-1][1])
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+    write_all({tmp_path / name: b"x" for name in ("a/one", "b/two", "b/three")})
+    assert [folder for folder, _ in opened] == [tmp_path / "a", tmp_path / "b"]
+    for _, descriptor in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+
+
+def test_two_processes_may_write_the_same_file_at_once(tmp_path, monkeypatch):
+    path, sync, other = tmp_path / "file", os.fsync, os.getpid() + 1
+
+    def meanwhile(descriptor):
+        monkeypatch.setattr(os, "fsync", sync)
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(os, "getpid", lambda: other)
+            write(path, b"of the other")
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    write(path, b"ours")
+    assert path.read_bytes() == b"ours"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_that_is_taken_by_a_folder_is_told_as_it_was_given(tmp_path):
+    with pytest.raises(OSError, match=rf": '{re.escape(str(tmp_path))}'$"):
+        write(tmp_path, b"content")
 
 
 def test_of_several_files_all_are_replaced_or_none(tmp_path, monkeypatch):
@@ -150,11 +185,12 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
 
 
 def test_scraps_of_a_killed_run_are_swept_and_nothing_else(tmp_path):
-    scrap, own = tmp_path / ".last.safetensors.123.tmp", tmp_path / "last.safetensors"
-    scrap.write_bytes(b"half")
-    own.write_bytes(b"whole")
-    assert sweep(tmp_path) == [scrap]
-    assert list(tmp_path.iterdir()) == [own]
+    scraps = [tmp_path / f".{name}.123.tmp" for name in ("config.json", "last.safetensors")]
+    own = [tmp_path / name for name in (".lock", "last.safetensors", "notes.tmp")]
+    for path in (*scraps[::-1], *own):
+        path.write_bytes(b"")
+    assert sweep(tmp_path) == scraps
+    assert sorted(tmp_path.iterdir()) == own
 
 
 def test_json_comes_back_with_its_letters(tmp_path):

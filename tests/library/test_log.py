@@ -1,5 +1,8 @@
 """What a run tells about itself: events, the numbers and the words that are kept of them, and the picture."""
 
+import errno
+import io
+
 import pytest
 from matplotlib.figure import Figure
 
@@ -52,6 +55,43 @@ def test_the_bar_tells_the_tokens_of_a_second_since_it_last_did(tmp_path, monkey
     assert told == ["loss 1.000, 20 tokens/s", "loss 1.000, 10 tokens/s"]
 
 
+def test_a_clock_that_stands_still_stops_no_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("tested_transformer.training.log.time.monotonic", lambda: 100.0)
+    log = RunLog(tmp_path, every=1)
+    log(Step(1, 0, 1.0, 0.5, 10, 0.1, 1.0))
+    assert len(log.events) == 1
+
+
+class Screen(io.StringIO):
+    """One that a bar is drawn on."""
+
+    def isatty(self):
+        return True
+
+
+def test_the_bar_stands_where_the_run_stands_and_the_log_has_its_events(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stderr", Screen())
+    log = RunLog(tmp_path, step=5, steps=9, every=2)
+    assert (log.bar.n, log.bar.total) == (5, 9)
+    told = [Step(step, 0, 1.0, 0.5, 10, 0.1, 1.0) for step in (6, 7)]
+    for event in told:
+        log(event)
+    assert log.bar.n == 7
+    log.close()
+    assert log.events == read_metrics(tmp_path) == told[:1]
+
+
+def test_a_disk_without_room_is_told_with_the_name_of_the_file(tmp_path, monkeypatch):
+    log = RunLog(tmp_path, every=1)
+
+    def full(path, *more, **how):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("builtins.open", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*metrics\.jsonl'"):
+        log(Step(1, 0, 1.0, 0.5, 10, 0.1, 1.0))
+
+
 def test_curves_hold_training_and_validation_apart(monkeypatch):
     drawn = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **kwargs: drawn.append(figure))
@@ -69,6 +109,14 @@ def test_curves_are_a_picture_that_is_the_same_each_time():
     events = [Step(step, 0, 1 / step, 0.5, 10, 0.1, 1.0) for step in (1, 2, 3)]
     assert curves(events).startswith(b"\x89PNG")
     assert curves(events) == curves(events)
+
+
+def test_curves_of_a_run_that_has_told_nothing_yet_are_empty_axes(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *args, **kwargs: drawn.append(figure.axes[0]))
+    curves([])
+    curves([EVENTS[1]])
+    assert [(len(axes.lines), axes.get_legend() is None) for axes in drawn] == [(0, True), (1, False)]
 
 
 EVENTS = [Step(1, 0, 2.5, 0.5, 10, 0.1, 3.0), Validation(2, 1, 2.5, 0.5, True, 3.0), EpochMean(3, 2, 2.5)]
@@ -95,6 +143,11 @@ def test_empty_lines_are_passed_over_and_only_a_line_without_its_end_is_torn(tmp
     assert read_metrics(tmp_path) == [EpochMean(1, 2, 1.0)]
     path.write_text(f"{good}\n{good[:30]}\n")
     with pytest.raises(ValueError, match=r"line 2 is no event: .*; take it out"):
+        read_metrics(tmp_path)
+    path.write_text(good.replace("1.0", "1") + "\n")
+    assert read_metrics(tmp_path) == [EpochMean(1, 2, 1.0)], "a whole number may stand for any, but not the other way"
+    path.write_text(good.replace("2", "2.5") + "\n")
+    with pytest.raises(ValueError, match=r"line 1 is no event"):
         read_metrics(tmp_path)
     path.write_bytes(b"\xff\n")
     with pytest.raises(ValueError, match=r"metrics\.jsonl, line 1 is no event"):

@@ -1,10 +1,12 @@
 """Options of a training run: what they refuse, and when a limit is reached."""
 
+import contextlib
 import dataclasses
 import json
 
 import numpy as np
 import pytest
+import torch
 from helpers import unchecked
 
 from tested_transformer.training.options import Options
@@ -19,12 +21,27 @@ from tested_transformer.training.options import Options
         ({"cooldown": 3, "steps": 2}, ValueError, r"cooldown \(3\) needs at least as many steps, not 2"),
         ({"minutes": 0}, ValueError, r"minutes \(0\) must be positive"),
         ({"smoothing": 1.0}, ValueError, r"smoothing \(1\.0\) must be at least 0 and below 1"),
+        ({"smoothing": -0.1}, ValueError, r"smoothing \(-0\.1\) must be at least 0 and below 1"),
+        ({"ema": 1.0}, ValueError, r"ema \(1\.0\) must be at least 0 and below 1"),
+        ({"ema": True}, TypeError, r"ema \(True\) must be a number"),
+        ({"warmup": None}, TypeError, r"warmup \(None\) must be a whole number"),
         ({"precision": "half"}, ValueError, r"precision \('half'\) must be"),
     ],
 )
 def test_wrong_options_are_refused(wrong, error, message):
     with unchecked(), pytest.raises(error, match=message):
         Options(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("least", "names"),
+    [(1, "steps epochs patience batch_tokens accumulate warmup save_every"), (0, "cooldown keep seed")],
+)
+def test_every_whole_number_may_be_its_least_and_no_less(least, names):
+    for name in names.split():
+        assert getattr(Options(**{name: least}), name) == least
+        with pytest.raises(ValueError, match=rf"{name} \({least - 1}\) must be at least {least}"):
+            Options(**{name: least - 1})
 
 
 def test_numbers_of_numpy_are_kept_as_python_s():
@@ -57,6 +74,14 @@ def test_options_of_another_version_are_refused():
 )
 def test_whichever_limit_comes_first_ends_a_run(limit, now, reached):
     assert Options(**limit).reached(*now) is reached
+
+
+def test_half_precision_is_the_one_that_needs_no_scaling(monkeypatch):
+    asked = []
+    monkeypatch.setattr(torch, "autocast", lambda *how: asked.append(how) or contextlib.nullcontext())
+    Options(precision="bfloat16").autocast()
+    Options().autocast()
+    assert asked == [("cuda", torch.bfloat16)]
 
 
 @pytest.mark.parametrize(("cooldown", "free"), [(0, True), (3, False)])

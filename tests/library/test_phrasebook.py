@@ -122,6 +122,13 @@ def at(table, case, gender):
     return table[case].split()["mfnp".index(gender)].strip("-")
 
 
+class Forms(dict):
+    """Words and what they can be. Who asks for an unknown one gets nothing, and leaves nothing behind."""
+
+    def __missing__(self, word):
+        return set()
+
+
 def noun_forms():
     """Each form of each noun: the cases and the gender, or plural, that it can be."""
     forms = defaultdict(set)
@@ -133,7 +140,7 @@ def noun_forms():
         for case, form in (("nom", plural), ("acc", plural), ("dat", dative)):
             if form != "-":
                 forms[form].add((case, "p"))
-    return forms
+    return Forms(forms)
 
 
 def verb_forms():
@@ -147,7 +154,7 @@ def verb_forms():
             joined[form.replace("|", "")].add((person, lemma))
         participles[participle] = (lemma, auxiliary)
         infinitives[lemma] = lemma
-    return main, joined, participles, infinitives
+    return Forms(main), Forms(joined), participles, infinitives
 
 
 NOUN_FORMS = noun_forms()
@@ -359,6 +366,8 @@ she | give | past | dat: he; acc: the red shoe; time: on Monday
     She gave him the red shoe on Monday. Sie hat ihm am Montag den roten Schuh gegeben.
 Anna | help | now | dat: our neighbour
     Anna is helping our neighbour. Anna hilft unserem Nachbarn.
+these old dogs | follow | now | dat: these happy children
+    These old dogs are following these happy children. Diese alten Hunde folgen diesen glücklichen Kindern.
 the children | sleep | now | in: the dark room
     The children are sleeping in the dark room. Die Kinder schlafen im dunklen Zimmer.
 my brother | buy | now | acc: a car; not; in: this city

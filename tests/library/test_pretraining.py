@@ -92,6 +92,12 @@ def test_every_row_is_in_one_batch_beside_rows_of_similar_length():
     assert [part.ids.shape for part in shuffled(p, 16, rng(1))] != [part.ids.shape for part in parts]
 
 
+def test_rows_of_one_length_meet_others_in_each_reading():
+    p = prepare([([word, word], ()) for word in range(5, 30)], CONFIG, MASK, rng())
+    met = [{frozenset(part.wanted[:, 1].tolist()) for part in shuffled(p, 5, rng(seed))} for seed in (0, 1)]
+    assert not met[0] & met[1]
+
+
 def test_the_loss_is_that_of_the_chosen_words():
     pupil, p = model(), prepare(SINGLES, CONFIG, MASK, rng())
     words, _ = pupil(p.ids, p.chosen, p.segments)
@@ -170,6 +176,14 @@ def test_the_rate_rises_stays_and_falls(monkeypatch):
     assert rates == pytest.approx(expected)
 
 
+def test_dropout_works_in_pre_training_and_in_fine_tuning():
+    seen, dropping = [], Bert(CONFIG.replace(dropout=0.5))
+    dropping.register_forward_hook(lambda module, given, found: seen.append(module.training))
+    pretrain(Pretraining(dropping), SINGLES, MASK, 2, 0.01)
+    fine_tune(Classifier(dropping, 2), IDS, LABELS, 2, 0.01, size=4)
+    assert seen == [True] * 4
+
+
 def test_few_texts_are_learned_by_heart():
     losses = pretrain(model(), SINGLES, MASK, 60, 0.02, size=7, dynamic=False)
     assert losses[-1] < losses[0] / 4
@@ -215,6 +229,13 @@ def test_a_seed_fixes_the_batches_of_fine_tuning():
     first, again, other = (fine_tune(classifier(), IDS, LABELS, 5, 0.01, size=4, seed=s) for s in (0, 0, 1))
     assert first == again
     assert first != other
+
+
+def test_no_text_is_twice_in_a_batch_of_fine_tuning():
+    found, seen = classifier(), []
+    found.register_forward_pre_hook(lambda module, given: seen.append(given[0]))
+    fine_tune(found, IDS, LABELS, 3, 0.01, size=12)
+    assert [sorted(batch.tolist()) for batch in seen] == [sorted(IDS.tolist())] * 3
 
 
 def test_the_rate_of_fine_tuning_rises_and_falls(monkeypatch):

@@ -8,7 +8,14 @@ import pytest
 from tested_transformer.training.signals import on_interrupt
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])
+def number(request):
+    """A signal for which somebody has a handler of their own."""
+    before = signal.signal(request.param, lambda *given: None)
+    yield request.param
+    signal.signal(request.param, before)
+
+
 def test_the_first_signal_asks_and_the_second_stops(number):
     asked, before = [], signal.getsignal(number)
 

@@ -23,7 +23,7 @@ from tested_transformer.params import part
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam
-from tested_transformer.training.events import Step, Validation
+from tested_transformer.training.events import EpochMean, Step, Validation
 from tested_transformer.training.filenames import epoch_end
 from tested_transformer.training.loss import smoothed_loss
 from tested_transformer.training.objective import NextToken
@@ -115,7 +115,7 @@ def test_a_step_weighs_every_token_the_same_however_the_batches_are_cut(tmp_path
 
 
 def test_a_run_is_the_plain_loop_with_dropout_groups_of_batches_and_a_moving_average(tmp_path):
-    options = Options(steps=7, batch_tokens=20, accumulate=2, warmup=3, rate_scale=2.0, ema=0.9, smoothing=0.2, seed=5)
+    options = Options(steps=7, batch_tokens=20, accumulate=2, warmup=3, rate_scale=2.0, ema=0.3, smoothing=0.2, seed=5)
     torch.manual_seed(0)
     model = Transformer(CONFIG).double()
     plain, seen = copy.deepcopy(model), []
@@ -140,7 +140,7 @@ def test_a_run_is_the_plain_loop_with_dropout_groups_of_batches_and_a_moving_ave
         adam.param_groups[0]["lr"] = 2.0 * rate(step, CONFIG.d_model, 3)
         adam.step()
         adam.zero_grad()
-        move = 1 - min(0.9, (1 + step) / (10 + step))
+        move = 1 - min(0.3, (1 + step) / (10 + step))  # from the third step on it is 0.3
         kept = {name: w + move * (plain.state_dict()[name] - w) for name, w in kept.items()}
         assert (told.step, told.tokens) == (step, n_tokens)
         assert told.rate == adam.param_groups[0]["lr"]
@@ -381,15 +381,14 @@ def test_the_fingerprint_sees_every_id_and_the_order():
     assert fingerprint([([4], [5])], a) != fingerprint([([4, 5], [])], a)
 
 
-def test_a_loss_that_is_no_number_stops_before_the_weights_are_spoilt(tmp_path):
+@pytest.mark.parametrize("bad", ["nan", "inf"])
+def test_a_loss_that_is_no_number_or_has_no_end_stops_before_the_weights_are_spoilt(tmp_path, bad):
     t = trainer(tmp_path)
-    with torch.no_grad():
-        t.model.decoder.layers[0].feed_forward.w_1.weight[0, 0] = float("nan")
     before = {name: tensor.clone() for name, tensor in t.model.state_dict().items()}
-    with pytest.raises(FloatingPointError, match="the loss is nan at step 1"):
+    t.objective.register_forward_hook(lambda module, given, found: (found[0] * float(bad), found[1]))
+    with pytest.raises(FloatingPointError, match=f"the loss is {bad} at step 1"):
         t.run()
-    for name, tensor in t.model.state_dict().items():
-        assert torch.equal(tensor.nan_to_num(), before[name].nan_to_num())
+    assert_same(t.model.state_dict(), before)
 
 
 def test_patience_ends_a_run_that_gets_no_better(tmp_path):
@@ -442,17 +441,21 @@ def test_validation_sees_the_average_and_leaves_the_model_alone(tmp_path):
     assert_same(t.model.state_dict(), before)
 
 
+def halfway(one, two):
+    """The mean of two sets of weights that are not the same."""
+    assert not torch.equal(one["embedding.weight"], two["embedding.weight"])
+    return {name: ((one[name].double() + two[name].double()) / 2).float() for name in one}
+
+
 def test_the_mean_of_the_last_epochs_is_tried_and_old_ones_go(tmp_path):
-    t = trainer(tmp_path, Options(epochs=3, keep=2, batch_tokens=60, ema=0.0))
+    t = trainer(tmp_path, Options(epochs=3, keep=2, batch_tokens=60, warmup=1, ema=0.0))
     t.run()
     assert sorted(p.name for p in tmp_path.glob("epoch-*")) == ["epoch-0002.safetensors", "epoch-0003.safetensors"]
     t.progress.best = float("inf")
     assert t.try_mean()
     assert t.progress.kept == [2, 3]
     two, three = (checkpoint.read_tensors(tmp_path / epoch_end(epoch))[0] for epoch in (2, 3))
-    loaded, _ = checkpoint.load(tmp_path)
-    name = "encoder.layers.0.feed_forward.w_1.weight"
-    torch.testing.assert_close(loaded.state_dict()[name], (two[name] + three[name]) / 2)
+    assert_same(checkpoint.load(tmp_path)[0].state_dict(), halfway(two, three))
     t.progress.best = 0.0
     checkpoint.save(tmp_path, t.model)
     assert not t.try_mean()
@@ -462,6 +465,16 @@ def test_the_mean_of_the_last_epochs_is_tried_and_old_ones_go(tmp_path):
 def test_half_precision_without_a_gpu_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"precision \(bfloat16\) other than float32 needs a GPU"):
         trainer(tmp_path, Options(steps=1, precision="bfloat16"))
+
+
+def test_training_and_validation_calculate_in_the_precision_that_was_chosen(tmp_path, monkeypatch):
+    """On a CPU, as there may be no GPU: what the model gives is as narrow as the numbers it is calculated in."""
+    t, seen = trainer(tmp_path, Options(steps=1, batch_tokens=30)), []
+    narrow = lambda options: torch.autocast("cpu", torch.bfloat16)  # noqa: E731
+    monkeypatch.setattr(Options, "autocast", narrow)
+    t.model.register_forward_hook(lambda module, given, logits: seen.append((module.training, logits.dtype)))
+    t.run()
+    assert set(seen) == {(True, torch.bfloat16), (False, torch.bfloat16)}
 
 
 # Refused before any work
@@ -659,13 +672,26 @@ def test_after_a_run_saving_and_running_on_still_mean_the_last_step(tmp_path):
 
 
 def test_the_mean_of_the_last_epochs_is_the_best_if_it_validates_better(tmp_path, monkeypatch):
-    t = trainer(tmp_path, Options(epochs=2, keep=2, batch_tokens=60, ema=0.0))
+    seen = []
+    t = trainer(tmp_path, Options(epochs=2, keep=3, batch_tokens=60, warmup=1, ema=0.0), report=seen.append)
     losses = iter([3.0, 2.0, 1.0])
     monkeypatch.setattr(t, "validate", lambda weights: (next(losses), 0.5))
     t.run()
     one, two = (checkpoint.read_tensors(tmp_path / epoch_end(epoch))[0] for epoch in (1, 2))
-    for name, w in t.model.state_dict().items():
-        torch.testing.assert_close(w, (one[name] + two[name]) / 2)
+    assert_same(t.model.state_dict(), halfway(one, two))
+    assert seen[-1] == EpochMean(t.progress.step, 2, 1.0), "two epochs there were, though three may be kept"
+
+
+def test_what_is_kept_of_an_epoch_is_the_model_and_not_its_average_and_a_lost_one_stops_nobody(tmp_path):
+    t = trainer(tmp_path, Options(epochs=1, keep=1, batch_tokens=60, ema=0.5))
+    t.run()
+    first = tmp_path / epoch_end(1)
+    assert_same(checkpoint.read_tensors(first)[0], part(state(tmp_path), "model"))
+    first.unlink()
+    t = trainer(tmp_path, Options(epochs=2, keep=1, batch_tokens=60, ema=0.5))
+    t.resume()
+    t.run()
+    assert [path.name for path in tmp_path.glob("epoch-*")] == [epoch_end(2)]
 
 
 def test_the_mean_that_was_kept_is_not_replaced_by_something_worse(tmp_path, monkeypatch):

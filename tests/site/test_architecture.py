@@ -29,6 +29,11 @@ def test_a_box_leads_to_the_first_of_its_chapters_that_exists():
     assert picture("attention", "heads").find(f"{SVG}a[@href='heads.html']") is not None
 
 
+def test_an_address_stays_one_attribute():
+    drawn = ET.fromstring(architecture.svg(["embedding"], lambda name: f'{name}.html?a&b="c"'))
+    assert {a.get("href") for a in drawn.iter(f"{SVG}a")} == {'embedding.html?a&b="c"'}
+
+
 @pytest.mark.parametrize("name", ["embedding", "positions", "attention"])
 def test_the_chapters_of_the_book_are_in_the_picture(name):
     assert any(a.get("href") == f"{name}.html" for a in picture(*ORDER).iter(f"{SVG}a"))

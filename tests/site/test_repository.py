@@ -256,6 +256,13 @@ def test_a_copy_gets_its_own_address_from_one_line(tmp_path, capsys):
         address.main(tmp_path, tracked())
 
 
+def test_an_address_that_is_only_like_ours_stays():
+    like = "github.com/m.e/book-two, github.com/m.e/book_2, github.com/mze/book, cd books"
+    assert address.written(f"github.com/m.e/book/x, {like}", ("m.e", "book"), ("you", "copy")) == (
+        f"github.com/you/copy/x, {like}"
+    )
+
+
 COPY = "https://github.com/some-one/a-copy"
 
 

@@ -1,5 +1,7 @@
 """Words of the glossary on the pages of chapters."""
 
+import types
+
 import pytest
 import terms
 from docutils import nodes
@@ -65,3 +67,26 @@ def test_a_part_of_a_word_is_no_use(text):
 
 def test_names_in_capitals_are_not_found_in_small_letters():
     assert links("the bleu of it", [term("BLEU")]) == []
+
+
+class App:
+    """As much of Sphinx as is asked: a book with one chapter and a glossary."""
+
+    def __init__(self, *items):
+        pages = {terms.GLOSSARY: nodes.definition_list("", *items)}
+        self.builder = types.SimpleNamespace(format="html", get_relative_uri=lambda page, other: "glossary.html")
+        self.env = types.SimpleNamespace(
+            found_docs={"book/here"}, doc2path=lambda page: f"{page}.ipynb", get_doctree=pages.__getitem__
+        )
+
+
+def test_a_chapter_links_the_terms_that_another_explains_and_each_link_has_its_meaning():
+    see = addnodes.pending_xref("", nodes.inline("", "This page"), reftarget="book/here")
+    app = App(item("softmax", nodes.Text('Shares, "all" > 0. See another page.')), item("mini-batch", see))
+    paragraph = nodes.paragraph("", "The softmax of a mini-batch.")
+    terms.link_terms(app, nodes.section("", paragraph), "book/here")
+    assert [n["refuri"] for n in paragraph.findall(nodes.reference)] == ["glossary.html#term-softmax"]
+    link = '<a class="term reference internal" href="glossary.html#term-softmax"'
+    context = {"body": f"<p>{link}>softmax</a></p>"}
+    terms.explain_terms(app, "book/here", "page.html", context, None)
+    assert context["body"] == f'<p>{link} data-meaning="Shares, &quot;all&quot; &gt; 0.">softmax</a></p>'

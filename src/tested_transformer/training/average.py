@@ -44,7 +44,7 @@ def mean(checkpoints: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
             raise ValueError(f"checkpoint {count} has other tensors: {different[0]}")
         else:
             for name, tensor in weights.items():
-                total[name] += tensor
+                total[name] = total[name] + tensor
     if not count:
         raise ValueError("there must be at least one checkpoint to average")
     return {name: (t / count).to(dtypes[name]) for name, t in total.items()}
