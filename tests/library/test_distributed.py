@@ -188,9 +188,18 @@ def test_one_of_several_joins_by_its_rank_and_parts_even_after_an_error(monkeypa
         assert alone == World(0, 1, device)
 
 
-def test_only_rank_0_takes_the_best_weights_for_it_alone_knows_that_they_are_written(tmp_path):
-    run(tmp_path / "run", World())
-    model = Transformer(TINY)
-    before = {name: w.clone() for name, w in model.state_dict().items()}
-    Trainer(model, Options(steps=1), PAIRS, PAIRS, tmp_path / "run", world=Second(1, 2)).take_best()
-    assert all(torch.equal(w, before[name]) for name, w in model.state_dict().items())
+def test_every_rank_takes_the_best_weights_when_they_are_written(tmp_path):
+    first, _ = run(tmp_path / "run", World())
+    hidden, waited = tmp_path / "hidden", []
+
+    class Waiting(Second):
+        def sum(self, *numbers):
+            waited.append(numbers)
+            hidden.rename(tmp_path / "run" / "model.safetensors")  # rank 0 writes it before it comes here
+            return super().sum(*numbers)
+
+    (tmp_path / "run" / "model.safetensors").rename(hidden)
+    model = Transformer(TINY.replace(dropout=0.2))
+    Trainer(model, Options(steps=1), PAIRS, PAIRS, tmp_path / "run", world=Waiting(1, 2)).take_best()
+    assert len(waited) == 1
+    assert all(torch.equal(w, first.model.state_dict()[name]) for name, w in model.state_dict().items())

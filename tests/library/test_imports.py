@@ -20,7 +20,7 @@ LIBRARIES = {
     "model": {"torch"},
     "exchange": {"torch"},
     "config": set(),
-    "data": {"gzip", "hashlib", "numpy", "os", "pathlib", "torch", "zlib"},
+    "data": {"gzip", "hashlib", "numbers", "numpy", "os", "pathlib", "torch", "zlib"},
     "phrasebook": {"random"},
     "book": {"copy", "html", "importlib", "inspect", "json", "matplotlib", "numpy", "textwrap", "torch"},
 }

@@ -22,7 +22,7 @@ from helpers import unchecked
 import tested_transformer
 from tested_transformer.__main__ import main, parser
 from tested_transformer.command import train
-from tested_transformer.command.train import begun
+from tested_transformer.command.run import begins
 from tested_transformer.config import BASE, BIG, TINY
 from tested_transformer.data import multi30k
 from tested_transformer.decoding.translator import Translator
@@ -302,8 +302,8 @@ def test_of_two_runs_in_one_folder_one_is_refused(tmp_path, files):
 
 def test_a_run_that_another_one_finished_meanwhile_stays_as_it_is(tmp_path, began, capsys, monkeypatch):
     folder, files = began
-    later, whole = tmp_path / "later", train.find_tokens
-    monkeypatch.setattr(train, "find_tokens", lambda *given: (shutil.copytree(folder, later), whole(*given))[1])
+    later, whole = tmp_path / "later", train.read_texts
+    monkeypatch.setattr(train, "read_texts", lambda *given: (shutil.copytree(folder, later), whole(*given))[1])
     assert "later already holds a run" in refused(capsys, later, *files, *SIZES, "--steps", 1, "--seed", 7)
     for path in folder.glob("*.json*"):
         assert (later / path.name).read_bytes() == path.read_bytes()
@@ -436,13 +436,13 @@ def test_what_is_trained_on_is_not_what_is_validated_on(tmp_path, files, monkeyp
 
 def test_a_run_begins_with_its_preset_and_what_was_said_besides(tmp_path, files):
     def asked(*more):
-        return begun(parser().parse_args(["train", str(tmp_path / "run"), *files, "--steps", "1", *more]))
+        return begins(parser().parse_args(["train", str(tmp_path / "run"), *files, "--steps", "1", *more]))
 
     for name, config in {"base": BASE, "big": BIG}.items():
         run = asked("--preset", name, "--warmup", "9")
-        assert (run["config"], run["options"].batch_tokens, run["options"].warmup) == (config, 25_000, 9)
-    assert (asked()["options"].warmup, asked("--warmup", "9")["options"].warmup) == (800, 9)
-    assert (asked()["merges"], asked("--merges", "5")["merges"]) == (8000, 5)
+        assert (run.config, run.options.batch_tokens, run.options.warmup) == (config, 25_000, 9)
+    assert (asked().options.warmup, asked("--warmup", "9").options.warmup) == (800, 9)
+    assert (asked().merges, asked("--merges", "5").merges) == (8000, 5)
     assert parser().parse_args(["train", "run", "--phrasebook"]).phrasebook == 20_000
 
 
@@ -457,7 +457,7 @@ def test_a_run_that_was_told_its_files_from_one_folder_goes_on_from_another(tmp_
     moved = ["--source", "../a.en", "--target", "../a.de", "--init", "../run"]
     assert main(["train", "../tuned", "--resume", *moved, "--steps", "2"]) == 0
     given = parser().parse_args(["train", "new", "--multi30k", "there", "--steps", "1"])
-    assert begun(given)["data"] == {"multi30k": str(Path("there").resolve())}
+    assert begins(given).data == {"multi30k": str(Path("there").resolve())}
 
 
 def test_a_run_that_was_stopped_before_any_validation_says_so(tmp_path, files, capsys, monkeypatch):

@@ -400,7 +400,7 @@ def test_work_that_could_not_be_written_down_is_not_begun(tmp_path, capsys, monk
 def in_a_shell(line):
     """How a line of a shell ended, and what it said."""
     script = line.replace("translate", f"{sys.executable} -m tested_transformer translate")
-    ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    ended = subprocess.run(["bash", "-c", script], capture_output=True, encoding="utf-8", check=False)
     return ended.returncode, ended.stdout, ended.stderr
 
 
@@ -408,6 +408,9 @@ def in_a_shell(line):
 def test_a_reader_that_goes_away_and_an_input_that_is_closed_are_no_accidents():
     many = "for i in $(seq 300); do echo 'I drink tea.'; done"
     assert in_a_shell(f"set -o pipefail; {many} | translate --beam 1 | head -n 1") == (141, "Ich trinke Tee.\n", "")
+    status, out, said = in_a_shell("echo 'The cat sleeps.' | PYTHONIOENCODING=ascii translate")
+    assert (status, out, said) == (0, "Die Katze schläft.\n", ""), "written as it is read"
+    assert in_a_shell("echo 'I drink tea.' | translate >&-")[::2] == (0, "")
     status, _, said = in_a_shell("translate <&-")
     assert (status, said) == (1, "error: there is nothing to read: name a file, or pipe lines in\n")
 

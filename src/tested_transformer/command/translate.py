@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +34,7 @@ def translate(given: argparse.Namespace) -> None:
     if given.input is None and sys.stdin is None:
         raise ValueError("there is nothing to read: name a file, or pipe lines in")
     translator = shared.load_translator(given)
-    if not sys.stdout.isatty():
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
         sys.stdout.reconfigure(encoding="utf-8")  # as what is read, wherever we are
     live = given.input is None and sys.stdin.isatty()
     seen: list[Seen] = []
