@@ -26,6 +26,7 @@ def fine_tune(
     if not 1 <= size <= len(texts):
         rule = f"must be at least 1 and at most the number of texts ({len(texts)})"
         raise ValueError(f"size ({size}) {rule}")
+    model.train()
     adam, losses = create_adam(model.parameters()), []
     rng = np.random.default_rng(seed)
     for step in range(1, steps + 1):

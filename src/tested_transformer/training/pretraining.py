@@ -97,6 +97,7 @@ def pretrain(
     dynamic hides other words in each reading; without it they are hidden once. The
     rate rises to lr in the first tenth of the steps and falls in the last four tenths.
     """
+    model.train()
     adam, losses = create_adam(model.parameters()), []
     for reading in count():
         lots = np.random.default_rng([seed, reading if dynamic else 0])
