@@ -88,7 +88,7 @@ def test_every_public_function_of_the_mathematics_is_shown_in_a_chapter():
 
 def test_a_class_is_shown_whole_or_by_all_its_public_methods():
     name = "tested_transformer.text.tokens.WordPiece"
-    methods = {f"{name}.{method}" for method in ("train", "encode", "decode", "save", "load")}
+    methods = {f"{name}.{method}" for method in ("train", "encode", "decode", "to_json", "save", "load")}
     assert is_shown(name, {name})
     assert is_shown(name, methods)
     assert not is_shown(name, methods - {f"{name}.load"})
