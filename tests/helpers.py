@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from tested_transformer.byhand import transformer as byhand
 from tested_transformer.byhand.softmax import softmax
-from tested_transformer.config import TINY, Config
+from tested_transformer.config import TINY, Config, SpecialIds
 from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.transformer import Transformer
 
@@ -76,6 +76,18 @@ def unchecked():
         yield
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
+
+
+class Letters:
+    """Somebody's own tokeniser, without files."""
+
+    vocab_size, special_ids = 30, SpecialIds()
+
+    def encode(self, text):
+        return [ord(letter) - 93 for letter in text]
+
+    def decode(self, ids):
+        return "".join(chr(93 + i) for i in ids)
 
 
 # Whole models: weights all at work, ragged sentences, gradients side by side

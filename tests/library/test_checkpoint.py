@@ -10,13 +10,14 @@ import time
 
 import pytest
 import torch
-from helpers import unchecked
+from helpers import Letters, unchecked
 from safetensors.torch import save_file
 from torch import nn
 
 from tested_transformer.config import TINY
 from tested_transformer.files import write_all, write_json
 from tested_transformer.model.bert import Bert, Pretraining
+from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.model.transformer import Transformer
@@ -235,21 +236,8 @@ def test_word_pieces_come_back_too(tmp_path):
     assert loaded.encode("lowest low") == tokens.encode("lowest low")
 
 
-class Letters:
-    """Somebody's own tokeniser."""
-
-    vocab_size, special_ids = 30, BytePairEncoding.special_ids
-
-    def encode(self, text):
-        return [ord(letter) - 93 for letter in text]
-
-    def decode(self, ids):
-        return "".join(chr(93 + i) for i in ids)
-
-
 def test_a_tokeniser_without_files_is_refused_before_anything_is_written(tmp_path):
     assert all(isinstance(made, Tokenizer) for made in (Letters(), TOKENS, WordPiece(Vocabulary([]))))
-    assert not isinstance(Vocabulary([]), str | Tokenizer) or Vocabulary.encode, "its texts are lists of tokens"
     model = Transformer(TINY.replace(vocab_size=30))
     with pytest.raises(TypeError, match=r"class Letters cannot be loaded again; these can: BytePair.*, WordPiece"):
         checkpoint.save(tmp_path, model, Letters())
@@ -284,6 +272,87 @@ def test_a_model_with_modules_of_its_own_is_loaded_into_itself_and_never_taken_f
 
 
 SMALL = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
+
+
+def test_a_model_comes_with_the_tokeniser_that_it_was_saved_with_or_not_at_all(folder, model):
+    other = BytePairEncoding([*TOKENS.merges[:-1], (5, 6)])
+    assert other.vocab_size == TOKENS.vocab_size
+    other.save(folder / "tokens.json")
+    with pytest.raises(ValueError, match=r"tokens\.json is not the one that the model was saved with"):
+        checkpoint.load(folder)
+    (folder / "tokens.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"tokens\.json is missing, which the model was saved with"):
+        checkpoint.load(folder)
+
+
+def test_a_model_without_a_tokeniser_is_not_put_beside_that_of_another(folder, model):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(ValueError, match=r"tokens\.json may be that of another model: give its tokens, or remove"):
+        checkpoint.save(folder, model)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    checkpoint.save(folder, model, TOKENS)
+    (folder / "tokens.json").unlink()
+    checkpoint.save(folder, model)
+    TOKENS.save(folder / "tokens.json")
+    assert checkpoint.load(folder)[1].merges == TOKENS.merges, "put there by hand: nothing speaks against it"
+
+
+def widened(model):
+    model.encoder.layers[0].feed_forward = FeedForward(16, 64)
+
+
+SPOILT = {
+    "a parameter more": lambda model: model.register_parameter("extra", nn.Parameter(torch.ones(1))),
+    "another width": widened,
+    "a layer less": lambda model: model.decoder.layers.__delitem__(1),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_model_that_its_config_does_not_describe_is_not_saved(tmp_path, model, how):
+    SPOILT[how](model)
+    with pytest.raises(ValueError, match=r"does not fit its config|says n_layers"):
+        checkpoint.save(tmp_path, model)
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_layers_that_are_one_are_saved_as_two(tmp_path):
+    model = Transformer(TINY)
+    model.decoder.layers[1] = model.decoder.layers[0]
+    checkpoint.save(tmp_path, model.eval())
+    assert torch.equal(checkpoint.load(tmp_path)[0](*SMALL), model(*SMALL))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64])
+def test_weights_are_numbers_with_a_point(folder, model, dtype):
+    weights = {name: tensor.to(dtype) for name, tensor in model.state_dict().items()}
+    checkpoint.write_tensors(folder / "model.safetensors", weights, {})
+    with pytest.raises(ValueError, match=rf"model\.safetensors: .* holds no numbers but {dtype}"):
+        checkpoint.load(folder)
+
+
+def test_a_damaged_tokeniser_is_told_with_its_file(tmp_path):
+    write_json(tmp_path / "tokens.json", {"kind": "BytePairEncoding", "version": 1, "merges": [[99999, 5]]})
+    with pytest.raises(ValueError, match=r"tokens\.json is damaged: merge 0 joins ids 99999 and 5"):
+        tokenizer.load(tmp_path / "tokens.json")
+
+
+def test_a_folder_in_place_of_the_weights_is_told_with_its_name(folder):
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").mkdir()
+    with pytest.raises(ValueError, match=r"model\.safetensors is damaged or no safetensors file"):
+        checkpoint.load(folder)
+
+
+def test_a_small_file_cannot_ask_for_a_large_table(folder, monkeypatch):
+    assert checkpoint.MOST <= 2**24, "made within a second"
+    monkeypatch.setattr(checkpoint, "MOST", 2**17)
+    config = json.loads((folder / "config.json").read_text())
+    write_json(folder / "config.json", config | {"max_len": 2**13})
+    assert checkpoint.load(folder)[0].config.max_len == 2**13
+    write_json(folder / "config.json", config | {"max_len": 2**13 + 1})
+    with pytest.raises(ValueError, match=r"max_len \(8193\) times d_model \(16\) must be at most 131072"):
+        checkpoint.load(folder)
 
 
 # Damage

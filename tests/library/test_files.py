@@ -14,6 +14,7 @@ from tested_transformer.files import (
     check_writable,
     locked,
     make_folder,
+    naming,
     read_json,
     sweep,
     write,
@@ -94,6 +95,17 @@ def test_two_processes_may_write_the_same_file_at_once(tmp_path, monkeypatch):
 def test_a_name_that_is_taken_by_a_folder_is_told_as_it_was_given(tmp_path):
     with pytest.raises(ValueError, match=rf"^{re.escape(str(tmp_path))} is a folder, not a file$"):
         write(tmp_path, b"content")
+
+
+def test_an_error_with_words_of_its_own_keeps_them(tmp_path):
+    with pytest.raises(OSError, match=r"^not seekable$"), naming(tmp_path / "file"):
+        raise OSError("not seekable")
+
+
+def test_a_name_that_leaves_no_room_for_the_unfinished_file_is_refused_before_the_work(tmp_path):
+    for act in (check_writable, lambda path: write(path, b"content")):
+        with pytest.raises(OSError, match=rf": '{re.escape(str(tmp_path))}/a{{250}}'$"):
+            act(tmp_path / ("a" * 250))
 
 
 def test_a_link_is_followed_and_stays_one(tmp_path):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 import torch
-from helpers import unchecked
+from helpers import Letters, unchecked
 from tqdm import tqdm
 
 from tested_transformer.__main__ import main, parser
@@ -32,6 +32,7 @@ from tested_transformer.decoding.hypothesis import Hypothesis
 from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.decoding.translator import Candidate, Translator
 from tested_transformer.model.attention import attention
+from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.heads import split_heads
 from tested_transformer.model.masks import causal_mask, padding_mask
 from tested_transformer.model.transformer import Transformer
@@ -178,6 +179,14 @@ def test_a_translation_is_no_longer_than_asked_for(width):
     assert "Der alte Mann liest".startswith(short)
 
 
+def test_what_is_no_transformer_or_no_tokeniser_is_refused(translator):
+    with unchecked():
+        with pytest.raises(TypeError, match=r"tokens must be a .*Tokenizer, not NoneType"):
+            Translator(translator.model, None)
+        with pytest.raises(TypeError, match=r"model must be a .*Transformer, not Gpt"):
+            Translator(Gpt(translator.model.config), translator.tokens)
+
+
 def test_it_is_told_how_many_are_done(translator):
     told = []
     translator.translate([*KNOWN, "", ""], 3, report=told.append)
@@ -185,15 +194,6 @@ def test_it_is_told_how_many_are_done(translator):
 
 
 def test_a_tokeniser_of_somebody_else_will_do():
-    class Letters:
-        vocab_size, special_ids = 30, BytePairEncoding.special_ids
-
-        def encode(self, text):
-            return [ord(letter) - 93 for letter in text]
-
-        def decode(self, ids):
-            return "".join(chr(93 + i) for i in ids)
-
     torch.manual_seed(0)
     letters = Translator(Transformer(Config(30, 16, 16, 2, 1)), Letters(), width=1)
     (written,) = letters.translate(["abc"], max_len=5)
@@ -203,10 +203,10 @@ def test_a_tokeniser_of_somebody_else_will_do():
 
 
 def test_special_ids_are_those_of_the_model():
-    class Letters(BytePairEncoding):
+    class Other(BytePairEncoding):
         special_ids = SpecialIds(pad=9, bos=8, eos=7, unk=3)
 
-    tokens = Letters([])
+    tokens = Other([])
     torch.manual_seed(0)
     model = Transformer(Config(tokens.vocab_size, 16, 16, 2, 1, pad_id=9, bos_id=8, eos_id=7))
     translator = Translator(model, tokens, width=1)
