@@ -215,7 +215,7 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
 
 def test_scraps_of_a_killed_run_are_swept_and_nothing_else(tmp_path):
     scraps = [tmp_path / f".{name}.123.tmp" for name in ("config.json", "last.safetensors")]
-    own = [tmp_path / name for name in (".lock", "last.safetensors", "notes.tmp")]
+    own = [tmp_path / name for name in (".lock", ".notes.tmp", "last.safetensors", "notes.tmp")]
     for path in (*scraps[::-1], *own):
         path.write_bytes(b"")
     assert sweep(tmp_path) == scraps

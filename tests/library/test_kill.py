@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tested_transformer.__main__ import main
+from tested_transformer.__main__ import main, parser
 from tested_transformer.training import checkpoint
 from tested_transformer.training.log import read_metrics
 
@@ -151,6 +151,7 @@ def left(folder):
 
 
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_lived(tmp_path):
+    parser()  # loads the commands once, and not in each process
     chosen, words = random.Random(KILLS), ["the", "a", "cat", "flower", "sees", "smells"]
     lines = [" ".join(chosen.choices(words, k=chosen.randint(1, 5))) for _ in range(60)]
     (tmp_path / "a").write_text("\n".join(lines), encoding="utf-8")

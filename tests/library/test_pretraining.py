@@ -179,8 +179,9 @@ def test_the_rate_rises_stays_and_falls(monkeypatch):
 def test_dropout_works_in_pre_training_and_in_fine_tuning():
     seen, dropping = [], Bert(CONFIG.replace(dropout=0.5))
     dropping.register_forward_hook(lambda module, given, found: seen.append(module.training))
-    pretrain(Pretraining(dropping), SINGLES, MASK, 2, 0.01)
-    fine_tune(Classifier(dropping, 2), IDS, LABELS, 2, 0.01, size=4)
+    # A model that was loaded comes at rest
+    pretrain(Pretraining(dropping).eval(), SINGLES, MASK, 2, 0.01)
+    fine_tune(Classifier(dropping, 2).eval(), IDS, LABELS, 2, 0.01, size=4)
     assert seen == [True] * 4
 
 
