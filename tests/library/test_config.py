@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tested_transformer.checks import at_least, instance
 from tested_transformer.config import BASE, BIG, TINY, Config
+from tested_transformer.training.options import Options
 
 
 def test_the_base_model_is_the_papers():
@@ -174,3 +175,12 @@ def test_what_is_made_of_a_type_counts_as_one_of_it():
     instance(torch.Tensor, weight=torch.nn.Parameter(torch.ones(1)))
     with pytest.raises(TypeError, match=r"x must be a torch\.Tensor, not ndarray"):
         instance(torch.Tensor, x=np.ones(1))
+
+
+@pytest.mark.parametrize("value", [2**63, 10**30, -(2**63)])
+def test_a_number_that_no_tensor_can_hold_is_told_by_name(value):
+    with pytest.raises(ValueError, match=rf"max_len \({value}\) must fit into 64 bits"):
+        Config(10, max_len=value)
+    with pytest.raises(ValueError, match=rf"seed \({value}\) must fit into 64 bits"):
+        Options(seed=value)
+    assert Options(seed=2**63 - 1).seed == 2**63 - 1
