@@ -9,7 +9,7 @@ help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
-	@echo "make torture kill a run 1000 times, while it writes and at other moments (ten minutes)"
+	@echo "make torture kill a run 1000 times, while it writes and at other moments (twenty minutes)"
 	@echo "make zip     pack the built book, to be read without a network"
 	@echo "make pdf     print the built book into one PDF, with Chromium or Chrome"
 	@echo "make browser test the interactive figures of the built book in Chromium or Chrome, if there is one"
