@@ -88,11 +88,10 @@ def begins(given: argparse.Namespace) -> Run:
     if given.init:
         if given.preset:
             raise ValueError("--preset has sizes, and so has the model of --init")
-        for name in {*sizes} - {"dropout"} | (
-            {"merges"} if given.merges is not None else set()
-        ):
-            rule = f"is that of the model in {given.init}: leave it out"
-            raise ValueError(f"{flag(name)} {rule}")
+        for name in (*SIZES, "merges"):
+            if name != "dropout" and getattr(given, name) is not None:
+                rule = f"is that of the model in {given.init}: leave it out"
+                raise ValueError(f"{flag(name)} {rule}")
         config, merges = checkpoint.read_description(given.init / CONFIG)[0], None
     options = Options(**settings | asked)
     options.check_limits()
