@@ -62,6 +62,7 @@ fix: $(READY)
 	$(BIN)/python tools/address.py
 	$(BIN)/python tools/readme.py
 	$(BIN)/python tools/import_map.py
+	$(BIN)/python tools/claims.py
 
 matrix: $(READY)
 	$(BIN)/python tools/matrix.py $(CHAPTERS)
