@@ -38,7 +38,7 @@ def glossary(doctree):
     """The terms of the glossary, the longest first, so that "padding mask" is found before "mask"."""
     found = []
     for item in doctree.findall(nodes.definition_list_item):
-        (term, *_), meaning = item.findall(nodes.term), item.next_node(nodes.definition)
+        (term,), meaning = item.findall(nodes.term), item.next_node(nodes.definition)
         text = re.sub(r"\s*See .*$", "", " ".join(meaning.astext().split()))
         if "\\" in text or "^" in text:  # formulas stay in the glossary
             continue
