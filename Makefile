@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 CHAPTERS ?=
 
-.PHONY: help book test slow torture browser pdf zip bench fix lab matrix clean
+.PHONY: help book test slow torture browser pdf zip bench fix lab matrix links clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
@@ -17,6 +17,7 @@ help:
 	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
 	@echo "make matrix  compare all outputs under other threads, hash seeds and instruction sets (half an hour)"
+	@echo "make links   try every link that leads out of the book (needs a network)"
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make clean   remove what was built, and .venv"
 
@@ -66,6 +67,9 @@ fix: $(READY)
 
 matrix: $(READY)
 	$(BIN)/python tools/matrix.py $(CHAPTERS)
+
+links: $(READY)
+	$(BIN)/python tools/links.py
 
 lab: $(READY)
 	$(BIN)/jupyter lab book
