@@ -8,7 +8,6 @@ import links
 import pytest
 from guards import ROOT
 
-
 ASKED = Counter()
 
 
