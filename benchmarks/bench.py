@@ -16,6 +16,8 @@ import torch
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
+from tested_transformer.files import sealed
+
 RESULTS = pathlib.Path(__file__).parent / "results"
 
 
@@ -56,14 +58,9 @@ def machine():
 def write(folder, name, title, rows, unit):
     """NAME.json has all numbers, NAME.md a table, NAME.png a picture. Rows: case, side, per_s, times_faster …"""
     folder.mkdir(parents=True, exist_ok=True)
-    here = machine()
-    where = f"{here['cores']} × {here['processor']}, {here['instructions']}, torch {here['torch']}, {here['date']}"
-    (folder / f"{name}.json").write_text(json.dumps({"machine": here, "rows": rows}, indent=1) + "\n")
-    columns = list(rows[0])
-    lines = [columns, ["---"] * len(columns), *([told(row[c]) for c in columns] for row in rows)]
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    note = "Seconds and memory are those of one action; times_faster compares processor time."
-    (folder / f"{name}.md").write_text(f"# {title}\n\n{where}. {note}\n\n{table}\n")
+    measured = sealed({"title": title, "machine": machine(), "rows": rows})
+    (folder / f"{name}.json").write_text(json.dumps(measured, indent=1) + "\n")
+    (folder / f"{name}.md").write_text(page(measured))
     cases = list(dict.fromkeys(row["case"] for row in rows))
     figure, axes = plt.subplots(1, len(cases), figsize=(3.6 * len(cases), 3.2), layout="constrained", squeeze=False)
     for axis, case in zip(axes[0], cases, strict=True):
@@ -74,8 +71,24 @@ def write(folder, name, title, rows, unit):
         axis.margins(x=0.25)
         axis.invert_yaxis()
         axis.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"{title}\n{where}", fontsize=9)
+    figure.suptitle(f"{title}\n{where(measured['machine'])}", fontsize=9)
     figure.savefig(folder / f"{name}.png", dpi=150)
+
+
+def page(measured):
+    """What was measured as Markdown."""
+    rows = measured["rows"]
+    columns = list(rows[0])
+    lines = [columns, ["---"] * len(columns), *([told(row[c]) for c in columns] for row in rows)]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    note = "Seconds and memory are those of one action; times_faster compares processor time."
+    return f"# {measured['title']}\n\n{where(measured['machine'])}. {note}\n\n{table}\n"
+
+
+def where(machine):
+    """The machine and the day in a line."""
+    processor = f"{machine['cores']} × {machine['processor']}, {machine['instructions']}"
+    return f"{processor}, torch {machine['torch']}, {machine['date']}"
 
 
 def told(value):

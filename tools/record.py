@@ -7,10 +7,14 @@ RUN is the folder of `tested_transformer train`. Each evaluation is a file of `e
 …-MINUTES-PART-BEAM.json, for example run-15-val-5.json. The log of the processors has lines "unix-time process
 seconds-so-far". With test sentences, the best model of the run translates them once more, and what BLEU counts is kept
 of each: words of the source, of the translation and of the reference, and the hits of one to four words.
+
+The file names the weights of the best model and the pairs by their checksums, and has one of its own content. RUN must
+be whole: its model must have the validation loss that the run has kept as its best.
 """
 
 import argparse
 import json
+import math
 import pathlib
 import re
 import statistics
@@ -21,14 +25,19 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from tested_transformer.command.evaluate import scores
+from tested_transformer.command.train import read_texts
 from tested_transformer.data import multi30k
+from tested_transformer.data.parallel import encode_pairs
 from tested_transformer.decoding.translator import Translator
-from tested_transformer.files import read_json
+from tested_transformer.files import read_json, sealed
 from tested_transformer.phrasebook import corpus
 from tested_transformer.training import checkpoint
+from tested_transformer.training.distributed import join
 from tested_transformer.training.events import EpochMean, Step, Validation
-from tested_transformer.training.filenames import CONFIG, LOG, RUN
+from tested_transformer.training.filenames import CONFIG, LOG, MODEL, RUN, STATE
 from tested_transformer.training.log import read_metrics
+from tested_transformer.training.options import Options
+from tested_transformer.training.train import Trainer
 
 EVERY = 50  # steps whose loss becomes one number
 
@@ -99,6 +108,22 @@ def moments(folder):
     return [datetime.fromisoformat(line[:19]).timestamp() for line in (lines[0], lines[-1])]
 
 
+def identity(folder, run, multi30k_folder):
+    """What names the best model and the pairs of a run, after a look at whether all is of one run."""
+    model, tokens = checkpoint.load(folder)
+    weights, _ = checkpoint.read_tensors(folder / MODEL)
+    tensors, told = checkpoint.read_tensors(folder / STATE)
+    texts = read_texts({"multi30k": multi30k_folder} if multi30k_folder else run["data"])
+    pairs = [encode_pairs(part, tokens, model.config.max_len).pairs for part in texts]
+    with join() as world:
+        trainer = Trainer(model, Options.from_dict(run["options"]), *pairs, folder, world)
+        best = trainer.state().check(folder / STATE, tensors, told).best
+        loss, _ = trainer.validate(model.state_dict())
+    if not math.isclose(loss, best, rel_tol=1e-3):  # other devices and precisions differ by less
+        raise ValueError(f"{folder / MODEL} is of another run: its loss is {loss:.4f}, the best was {best:.4f}")
+    return {"weights": checkpoint.checksum(weights, "{}"), "pairs": told["pairs"]}
+
+
 def counts(sources, written, right):
     """What BLEU counts of each sentence, and how many words the source has (tokenisation 13a)."""
     words, metric = Tokenizer13a(), BLEU(effective_order=True)
@@ -130,7 +155,7 @@ def record(given):
     model, _ = checkpoint.load(given.run)
     told = {"name": given.out.stem, "command": given.command, "machine": given.machine, "commit": given.commit}
     told |= {"date": datetime.fromtimestamp(begun).date().isoformat(), "data": next(iter(run["data"]))}
-    told |= {"config": config, "options": run["options"]}
+    told |= {"config": config, "options": run["options"]} | identity(given.run, run, given.multi30k)
     told["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     told["minutes"] = max(row["minutes"] for row in training + validation)
     if given.cpu:
@@ -169,7 +194,7 @@ def main(arguments=None):
         print(f"error: {error}", file=sys.stderr)
         return 1
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(compact(told), encoding="utf-8", newline="\n")
+    given.out.write_text(compact(sealed(told)), encoding="utf-8", newline="\n")
     return 0
 
 

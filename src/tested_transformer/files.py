@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,16 @@ def write_json(path: StrPath, content: Any) -> None:
 def to_json(content: Any) -> bytes:
     """The content as JSON that people can read, too."""
     return f"{json.dumps(content, ensure_ascii=False, indent=1)}\n".encode()
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The object with a checksum of all the rest in it, so that an edit is found out.
+
+    It says nothing about where the numbers come from.
+    """
+    rest = {name: value for name, value in content.items() if name != "sha256"}
+    text = json.dumps(rest, sort_keys=True)
+    return rest | {"sha256": sha256(text.encode()).hexdigest()}
 
 
 def read_json(path: StrPath, what: str) -> dict[str, Any]:
