@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 CHAPTERS ?=
+ROWS ?=
 
 .PHONY: help book test slow torture browser pdf zip bench fix lab matrix clean
 help:
@@ -64,7 +65,7 @@ fix: $(READY)
 	$(BIN)/python tools/import_map.py
 
 matrix: $(READY)
-	$(BIN)/python tools/matrix.py $(CHAPTERS)
+	$(BIN)/python tools/matrix.py $(if $(ROWS),--rows "$(ROWS)") $(CHAPTERS)
 
 lab: $(READY)
 	$(BIN)/jupyter lab book
