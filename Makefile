@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 CHAPTERS ?=
+ROWS ?=
 
 .PHONY: help book test slow torture browser pdf zip bench fix lab matrix links clean
 help:
@@ -66,7 +67,7 @@ fix: $(READY)
 	$(BIN)/python tools/claims.py
 
 matrix: $(READY)
-	$(BIN)/python tools/matrix.py $(CHAPTERS)
+	$(BIN)/python tools/matrix.py $(if $(ROWS),--rows "$(ROWS)") $(CHAPTERS)
 
 links: $(READY)
 	$(BIN)/python tools/links.py

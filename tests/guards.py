@@ -6,34 +6,17 @@ import pathlib
 import pkgutil
 import re
 import statistics
-from decimal import Decimal
 from itertools import pairwise
 
 import build
 import yaml
 
-from tested_transformer.book import paper
 from tested_transformer.book.show import show
 
 ROOT = pathlib.Path(__file__).parents[1]
 BOOK = ROOT / "book"
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 ORDER = [pathlib.Path(name).name for part in TOC["parts"] for name in build.named(part["chapters"])]
-
-# Figures that others published, quoted with their source in the sentence: the only numbers that no cell has printed.
-# Those of the paper stand in tested_transformer/book/paper.py.
-PUBLISHED: dict[str, str] = {
-    figure.digits: f"{name}, {figure.where}, vaswani2017" for name, figure in paper.GIVEN.items()
-}
-
-# A number as it is written: a sign (behind a word or a bracket it is a dash), thousands in groups, decimals, a power
-# of ten, a percent sign. Not 3.2.1 or 13.05.2024, and no part of them.
-NUMBER = re.compile(
-    r"((?<![\w)\]}])[-–])?(?<![\w.])(\d{1,3}(?:(?:[,\u00a0\u202f]|\\,)\d{3})+(?:\.\d+)?|\d*\.\d+|\d+)(e[-+]?\d+)?"
-    r"(?!\.?\d|[a-z]+\d)((?:\s|\\,)?(?:\\?%|per ?cent\b))?"
-)
-POWER = re.compile(r"\s*(?:\\cdot|\\times|·|×)\s*10\^\{?(-?\d+)\}?")
-NAMED = re.compile(r"(?:\b(?:arXiv|Chapter|Equation|Figure|NumPy|Python|PyTorch|Section|Table|version)|§)[\s:]*$")
 
 FENCE = re.compile(r"^ *(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^ *(?P=fence)[`~]* *$", re.M | re.S)
 INLINE = re.compile(r"(?:\{[\w:-]+\})?`[^`\n]*`")
@@ -80,40 +63,6 @@ def prose(path):
         figure = cell["metadata"].get("mystnb", {})
         yield figure.get("image", {}).get("alt", "")
         yield figure.get("figure", {}).get("caption", "")
-
-
-def numbers(text):
-    """All numbers in a text, in plain form: -0.5000, 1234.50, 1.2e-5, 70.70%."""
-    text = POWER.sub(r"e\1", text.replace("−", "-"))
-    for match in NUMBER.finditer(text):
-        sign, digits, power, percent = match.groups("")
-        if not NAMED.search(text[: match.start()]):
-            yield sign.replace("–", "-") + re.sub(r"[^\d.]", "", digits) + power + ("%" if percent else "")
-
-
-def places(number):
-    return -Decimal(number.rstrip("%")).as_tuple().exponent
-
-
-def quoted_numbers(text):
-    """Numbers that must have been calculated: percentages, and those with two or more decimals."""
-    grouped = re.sub(r"(?<=\d) (?=\d{3})", "\u202f", text)  # in a sentence, a space may separate thousands
-    return [number for number in numbers(grouped) if re.search(r"\.\d\d|%", number)]
-
-
-def traced(number, printed):
-    """Has this number been printed, with its sign, to the precision quoted? A percentage with its percent sign."""
-    value, half = Decimal(number.rstrip("%")), Decimal(1).scaleb(-places(number)) / 2
-    same = [x for x in printed if x.endswith("%") == number.endswith("%") and places(x) >= places(number)]
-    return any(abs(Decimal(x.rstrip("%")) - value) <= half for x in same)
-
-
-def untraced_numbers(path):
-    """Numbers in sentences that no cell of the chapter has printed, to the precision quoted."""
-    printed = {number for text in outputs(path, "stream", "text/plain", "text/latex") for number in numbers(text)}
-    quoted = [number for text in prose(path) for number in quoted_numbers(text) if number not in PUBLISHED]
-    missing = [number for number in quoted if not traced(number, printed)]
-    return [f"{path.name}: {number} stands in a sentence, and no cell printed it" for number in missing]
 
 
 def typed_matrices(path):

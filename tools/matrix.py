@@ -1,67 +1,181 @@
-"""Compare all outputs under other threads, hash seeds and instruction sets of PyTorch, NumPy and OpenBLAS.
+"""Do all outputs repeat under other threads, hash seeds and instruction sets of PyTorch, NumPy and OpenBLAS?
 
-    python tools/matrix.py [book/attention.ipynb …]     all chapters if none is named
+    python tools/matrix.py [--rows native,SSE] [book/attention.ipynb …]     all rows and all chapters if none is named
 
-Each row runs every chapter under settings of its own. A training that amplifies the last bit of a sum gives other
-numbers in another row, so it is found here before a reader with another processor finds it.
+Each row runs every chapter under settings of its own. Red is a text that differs from the stored one, a picture that
+is further off than nbval's limit, and a number drawn in a picture that moved from the first row to another by more
+than 1e-9 of the largest beside it: a training that amplifies the last bit of a sum, seen before its text changes. What
+was calculated in float32 (single precision) has only seven digits, and may move by 1e-5.
 """
 
+import argparse
+import difflib
+import functools
+import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
-ROOT = pathlib.Path(__file__).parents[1]
+import nbformat
+import notebooks
+import numpy as np
+from nbclient.exceptions import CellExecutionError
+from pictures import PICTURE_LIMIT, distance, pictures
+
+LIMITS = {np.float64: 1e-9, np.float32: 1e-5}
 NUMPY_AVX2, NUMPY_SSE = "X86_V4 AVX512_ICL AVX512_SPR", "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
 TORCH_SSE = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
-EVERYTHING_SSE = {**TORCH_SSE, "NPY_DISABLE_CPU_FEATURES": NUMPY_SSE, "OPENBLAS_CORETYPE": "Nehalem"}
-AVX2 = {
-    "ATEN_CPU_CAPABILITY": "avx2",
-    "NPY_DISABLE_CPU_FEATURES": NUMPY_AVX2,
-    "OPENBLAS_CORETYPE": "Haswell",
+AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "NPY_DISABLE_CPU_FEATURES": NUMPY_AVX2, "OPENBLAS_CORETYPE": "Haswell"}
+SSE = {**TORCH_SSE, "NPY_DISABLE_CPU_FEATURES": NUMPY_SSE, "OPENBLAS_CORETYPE": "Nehalem"}
+ROWS = {  # threads, hash seed, switches
+    "native": (1, 0, {}),
+    "two threads": (2, 1, {}),
+    "NumPy SSE": (1, 1, {"NPY_DISABLE_CPU_FEATURES": NUMPY_SSE}),
+    "OpenBLAS SSE": (1, 1, {"OPENBLAS_CORETYPE": "Nehalem"}),
+    "PyTorch SSE": (1, 1, TORCH_SSE),
+    "AVX2": (1, 0, AVX2),
+    "SSE": (1, 0, SSE),
+    "SSE, two threads": (2, 1, SSE),
 }
-ROWS = [  # threads, hash seed, switches
-    (1, 0, {}),
-    (2, 1, {}),
-    (1, 1, {"NPY_DISABLE_CPU_FEATURES": NUMPY_SSE}),
-    (1, 1, {"OPENBLAS_CORETYPE": "Nehalem"}),
-    (1, 1, TORCH_SSE),
-    (1, 0, AVX2),
-    (1, 0, EVERYTHING_SSE),
-    (2, 1, EVERYTHING_SSE),
-]
 # What the libraries say of themselves under the settings of a row: a processor may lack what was asked for.
 ASKED = """
 import torch, threadpoolctl
 from numpy._core._multiarray_umath import __cpu_baseline__, __cpu_dispatch__, __cpu_features__
 numpy = [name for name in (*__cpu_baseline__, *__cpu_dispatch__) if __cpu_features__[name]]
 blas = [pool["architecture"] for pool in threadpoolctl.threadpool_info() if "openblas" in pool["filepath"]]
-print(torch.backends.cpu.get_cpu_capability(), numpy[-1], *blas[:1] or ["none"])
+print(torch.backends.cpu.get_cpu_capability(), numpy[-1], *blas[:1] or ["none"], sep=", ")
 """
 
 
-def main(notebooks):
-    """Run all rows; a line for each as soon as it is done, and what failed above it."""
-    failed = False
-    for threads, seed, switches in ROWS:
-        chosen = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": seed}
-        settings = {**os.environ, **{name: str(value) for name, value in chosen.items()}, **switches}
-        asked = subprocess.run([sys.executable, "-c", ASKED], env=settings, capture_output=True, text=True, check=True)
-        found = "PyTorch {}, NumPy {}, OpenBLAS {}".format(*asked.stdout.split())
-        command = ["-m", "pytest", "-q", "--nbval", "--nbval-current-env", "-n", "2", "--dist", "loadfile"]
-        began = time.monotonic()
-        ran = subprocess.run(
-            [sys.executable, *command, *notebooks], env=settings, cwd=ROOT, capture_output=True, text=True
-        )
-        if ran.returncode:
+def settings(row):
+    """The environment of a row."""
+    threads, seed, switches = ROWS[row]
+    chosen = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": seed}
+    return {**os.environ, **{name: str(value) for name, value in chosen.items()}, **switches}
+
+
+class Ran(NamedTuple):
+    """The cells of a chapter that was run anew, the numbers that its pictures were drawn from, and an error."""
+
+    cells: list[dict]
+    drawn: list
+    error: str = ""
+
+
+def run(environment, path):
+    """Run a chapter under these settings."""
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = pathlib.Path(folder, "drawn.jsonl")
+        drawn.touch()
+        startup = {"PYTHONSTARTUP": str(pathlib.Path(__file__).with_name("drawn.py")), "DRAWN": str(drawn)}
+        try:
+            cells = notebooks.executed(path, environment | startup)["cells"]
+        except CellExecutionError as error:
+            return Ran([], [], str(error).strip())
+        return Ran(cells, [json.loads(line) for line in drawn.read_text(encoding="utf-8").splitlines()])
+
+
+def texts(cell):
+    """What a cell has put out but for its pictures, as lines."""
+    outputs = [notebooks.normal_output(output) for output in cell.get("outputs", [])]
+    for output in outputs:
+        if "image/png" in output.get("data", {}):
+            output["data"].pop("image/png")
+    return json.dumps(outputs, ensure_ascii=False, indent=1).splitlines()
+
+
+def differences(stored, new):
+    """In words, what the outputs of two lists of cells differ in; and the largest distance of two pictures."""
+    found, furthest = [], 0.0
+    for i, (old, now) in enumerate(zip(stored, new, strict=True)):
+        if old["cell_type"] != "code":
+            continue
+        found += [f"cell {i}: {line}" for line in difflib.unified_diff(texts(old), texts(now), lineterm="", n=0)][2:]
+        old_pictures, new_pictures = pictures(old["outputs"]), pictures(now["outputs"])
+        if [a.shape for a in old_pictures] != [b.shape for b in new_pictures]:
+            found.append(f"cell {i}: other pictures, or of another size")
+            continue
+        apart = max([distance(a, b) for a, b in zip(old_pictures, new_pictures, strict=True)], default=0)
+        furthest = max(furthest, apart)
+        if apart > PICTURE_LIMIT:
+            found.append(f"cell {i}: a picture differs by {apart:.1f} of 255; {PICTURE_LIMIT} is the limit")
+    return found, furthest
+
+
+def moves(before, now):
+    """How far the numbers of each part of all pictures moved, in terms of the largest: (how far, type, where)."""
+    for i, (old, new) in enumerate(zip(before, now, strict=True), start=1):
+        if [(kind, len(a)) for kind, a in old] != [(kind, len(b)) for kind, b in new]:
+            yield np.inf, np.float64, f"picture {i} has other parts"
+            continue
+        for (kind, a), (_, b) in zip(old, new, strict=True):
+            a, b = np.array(a), np.array(b)
+            if a.size and not np.array_equal(a, b, equal_nan=True):
+                single = np.array_equal(a, a.astype(np.float32), equal_nan=True)
+                far = np.nanmax(np.abs(a - b)) / (np.nanmax(np.abs(a)) or 1)
+                yield float(far), np.float32 if single else np.float64, f"picture {i}, {kind}"
+
+
+def judged(path, first, ran):
+    """What is wrong with a chapter, how far its pictures are apart, and how far numbers of each type moved."""
+    largest = dict.fromkeys(LIMITS, 0.0)
+    if ran.error or first.error:
+        return [f"{path.name}: {ran.error or 'the first row had an error'}"], 0.0, largest
+    wrong, furthest = differences(nbformat.read(path, as_version=4)["cells"], ran.cells)
+    if len(first.drawn) != len(ran.drawn):
+        wrong.append(f"{len(first.drawn)} pictures drawn in the first row, {len(ran.drawn)} in this one")
+        return [f"{path.name}, {fault}" for fault in wrong], furthest, largest
+    for far, kind, where in moves(first.drawn, ran.drawn):
+        largest[kind] = max(largest[kind], far)
+        if far > LIMITS[kind]:
+            wrong.append(f"{where}: {kind.__name__} numbers moved by {far:.1e} of the largest")
+    return [f"{path.name}, {fault}" for fault in wrong], furthest, largest
+
+
+def told(row, environment, results, seconds):
+    """A line of the table."""
+    asked = subprocess.run([sys.executable, "-c", ASKED], env=environment, capture_output=True, text=True, check=True)
+    faults, apart, moved = zip(*results, strict=True)
+    largest = [f"{max(m[kind] for m in moved):.0e}" for kind in LIMITS]
+    cells = [
+        row,
+        asked.stdout.strip(),
+        f"{max(apart):.1f}",
+        *largest,
+        f"{seconds:.0f}",
+        "red" if any(faults) else "equal",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def main(arguments=None):
+    """Run the rows: a line for each as soon as it is done, and what is wrong on stderr. Any fault gives status 1."""
+    add = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add.add_argument("--rows", type=lambda names: names.split(","), default=list(ROWS), help=", ".join(ROWS))
+    add.add_argument("chapters", nargs="*", type=pathlib.Path)
+    given = add.parse_args(arguments)
+    if unknown := [name for name in given.rows if name not in ROWS]:
+        add.error(f"{unknown[0]!r} must be one of the rows: {', '.join(ROWS)}")
+    paths, first, failed = given.chapters or notebooks.chapters(), None, False
+    print("| row | PyTorch, NumPy, OpenBLAS | pictures apart | float64 moved | float32 moved | seconds | |")
+    print("|:--|:--|--:|--:|--:|--:|:--|", flush=True)
+    for row in given.rows:
+        environment, began = settings(row), time.monotonic()
+        with ThreadPoolExecutor(2) as pool:
+            ran = list(pool.map(functools.partial(run, environment), paths))
+        first = first or ran
+        results = [judged(*chapter) for chapter in zip(paths, first, ran, strict=True)]
+        print(told(row, environment, results, time.monotonic() - began), flush=True)
+        for fault in (fault for faults, *_ in results for fault in faults):
             failed = True
-            print(ran.stdout)
-        seconds = time.monotonic() - began
-        last = ran.stdout.strip().splitlines()[-1]
-        print(f"threads {threads}, hash seed {seed}, {found}: {last} ({seconds:.0f} s)", flush=True)
-    return failed
+            print(fault, file=sys.stderr, flush=True)
+    return int(failed)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or ["book"]))
+    sys.exit(main())

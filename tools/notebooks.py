@@ -8,6 +8,7 @@ metadata, solutions folded, one way to write the JSON. A chapter that did not ch
 """
 
 import json
+import os
 import pathlib
 import re
 import sys
@@ -42,13 +43,14 @@ def normal(notebook):
         new = {"cell_type": cell["cell_type"], "id": cell["id"], "metadata": kept, "source": _lines(cell["source"])}
         if cell["cell_type"] == "code":
             new["execution_count"] = cell["execution_count"]
-            new["outputs"] = [_normal_output(output) for output in cell["outputs"]]
+            new["outputs"] = [normal_output(output) for output in cell["outputs"]]
         cells.append(dict(sorted(new.items())))
     whole = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
 
-def _normal_output(output):
+def normal_output(output):
+    """One output of a cell as it is stored."""
     new = {key: value for key, value in output.items() if key != "metadata"}
     if "data" in new:
         new["data"] = {mime: value if mime == "image/png" else _lines(value) for mime, value in new["data"].items()}
@@ -92,12 +94,17 @@ def faults(path):
     return found
 
 
-def run(path):
-    """Run one chapter from a clean kernel and write it in normal form, if it ran without an error."""
+def executed(path, environment=None):
+    """One chapter, run from a clean kernel with these environment variables, or ours; an error of a cell is raised."""
     notebook = nbformat.read(path, as_version=4)
     where = {"metadata": {"path": str(BOOK)}}
-    NotebookClient(notebook, timeout=300, record_timing=False, coalesce_streams=True, resources=where).execute()
-    path.write_text(normal(notebook), encoding="utf-8", newline="\n")
+    client = NotebookClient(notebook, timeout=300, record_timing=False, coalesce_streams=True, resources=where)
+    return client.execute(env=environment or dict(os.environ))
+
+
+def run(path):
+    """Run one chapter from a clean kernel and write it in normal form, if it ran without an error."""
+    path.write_text(normal(executed(path)), encoding="utf-8", newline="\n")
 
 
 def main(arguments):

@@ -8,6 +8,7 @@ import re
 import guards
 import notebooks
 import pytest
+import tracing
 import yaml
 from guards import BOOK, ORDER, ROOT, public
 
@@ -30,7 +31,6 @@ def test_a_chapter_is_fully_run_and_in_normal_form(path):
 @pytest.mark.parametrize(
     "guard",
     [
-        guards.untraced_numbers,
         guards.typed_matrices,
         guards.pictures_without_words,
         guards.interactive_without_words,
@@ -40,6 +40,11 @@ def test_a_chapter_is_fully_run_and_in_normal_form(path):
 )
 def test_a_page_keeps(path, guard):
     assert guard(path) == []
+
+
+@named(PAGES)
+def test_every_number_in_a_sentence_is_traced(path):
+    assert list(tracing.untraced(path)) == []
 
 
 @named(CHAPTERS)

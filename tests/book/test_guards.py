@@ -15,56 +15,13 @@ import matplotlib.image
 import notebooks
 import numpy as np
 import pytest
+from cells import code, displayed, markdown, printed, result
 from guards import ROOT
 from helpers import normal, unchecked
 
 from tested_transformer.book.draw.interactive import Interactive
 from tested_transformer.book.show import matrix, show
 from tested_transformer.byhand.linear import linear
-
-
-def markdown(*lines):
-    return {"cell_type": "markdown", "metadata": {}, "source": "\n".join(lines)}
-
-
-def code(source, *outputs, count=None, **metadata):
-    """A code cell; without a count it gets the right one."""
-    return {"cell_type": "code", "metadata": metadata, "source": source, "execution_count": count, "outputs": outputs}
-
-
-def printed(text, name="stdout"):
-    return {"output_type": "stream", "name": name, "text": text}
-
-
-def displayed(**data):
-    data = {mime.replace("_", "/"): text for mime, text in data.items()}
-    return {"output_type": "display_data", "data": data, "metadata": {}}
-
-
-def result(shown):
-    """What a notebook stores for something shown."""
-    data = {"text/plain": repr(shown), "text/latex": shown.latex, "text/markdown": shown.markdown}
-    return {"output_type": "display_data", "data": {k: v for k, v in data.items() if v}, "metadata": {}}
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Writes cells as a notebook in normal form, numbered from the top, and gives its path."""
-
-    def written(*cells, name="page.ipynb"):
-        count = 0
-        for i, cell in enumerate(cells):
-            cell["id"] = f"cell-{i}"
-            if cell["cell_type"] == "code":
-                count += 1
-                cell["execution_count"] = cell["execution_count"] or count
-                cell["outputs"] = list(cell["outputs"])
-        path = tmp_path / name
-        path.write_text(notebooks.normal({"cells": cells}), encoding="utf-8")
-        return path
-
-    return written
-
 
 # Normal form
 
@@ -151,137 +108,6 @@ def test_the_command_says_what_is_wrong_and_fails(write, capsys):
     assert notebooks.main(["check", str(write(code("1;")))]) == 1
     assert "semicolon" in capsys.readouterr().out
     assert notebooks.main([]) == notebooks.main(["sing"]) == 2
-
-
-# Numbers in sentences
-
-QUOTED = {
-    "the weight is 0.4711.": ["0.4711"],
-    "by 47 %, or 70.70 %, or 1.5%": ["47%", "70.70%", "1.5%"],
-    r"$47\,\%$ and $12\%$": ["47%", "12%"],
-    "47 per cent, 12 percent": ["47%", "12%"],
-    "falls by −0.5000 or $-0.50$ (-0.25)": ["-0.5000", "-0.50", "-0.25"],
-    "falls to –0.50": ["-0.50"],
-    "between 0.25–0.50, and 0.25-0.50, or 0.25 – 0.50": ["0.25", "0.50"] * 3,
-    r"a = (x)-0.50 and x_{1}-0.25": ["0.50", "0.25"],
-    "1 234.50 or 1,234.50 or 1\u202f234.50 or 12 345 678.90": ["1234.50"] * 3 + ["12345678.90"],
-    r"$1\,234.50$": ["1234.50"],
-    "in 2017 100 % and 12 3456.78": ["100%", "3456.78"],
-    "(0.25,0.50) [0.125; 0.75]": ["0.25", "0.50", "0.125", "0.75"],
-    r"$1.25 \cdot 10^{-9}$, $1.25\times 10^3$, 1.25e-09": ["1.25e-9", "1.25e3", "1.25e-09"],
-    "a<0.50 and b>0.25": ["0.50", "0.25"],
-    ".75 of 4.71x": [".75", "4.71"],
-    "3–5 words, 6 of 10, 0.5, 1 000 000, 10 000": [],
-    "version 3.11, Python 3.11.2, PyTorch 2.10, 2.13.0+cpu, 3.20b1, v1.25": [],
-    "Section 3.2.1, Section 5.10, § 3.10, Table 3, arXiv:1706.03762": [],
-    "in 2017, on 13.05.2024": [],
-    "Section 3.2.1 says 0.25": ["0.25"],
-}
-
-
-@pytest.mark.parametrize("sentence", QUOTED)
-def test_quoted_numbers_are_those_with_two_decimals_or_a_percent_sign(sentence):
-    assert guards.quoted_numbers(sentence) == QUOTED[sentence]
-
-
-@pytest.mark.parametrize(
-    ("quoted", "output"),
-    [
-        ("0.4711", "0.4711"),
-        ("0.47", "0.4711"),
-        ("0.48", "[0.1 0.475]"),
-        ("−0.50", "x is -0.5000"),
-        ("−0.50", r"e^{-0.5000}"),
-        ("47 %", "47.11%"),
-        ("70.70 %", "70.70 %"),
-        ("12 %", r"12\%"),
-        ("1 234.50", "1,234.50"),
-        ("1 234.50", "1234.50"),
-        (r"$1.3 \cdot 10^{-5}$ and 0.25", "1.3e-05 and 0.25"),
-    ],
-)
-def test_a_number_that_was_printed_may_be_quoted(write, quoted, output):
-    assert guards.untraced_numbers(write(markdown(f"So it is {quoted}."), code("f()", printed(output)))) == []
-
-
-@pytest.mark.parametrize(
-    ("quoted", "output"),
-    [
-        ("0.4711", ""),  # never printed
-        ("0.4711", "0.4712"),  # another value
-        ("0.4711", "0.471"),  # fewer digits than quoted
-        ("0.4711", "10.4711 0.47110x2 v0.4711"),  # part of something else
-        ("0.48", "0.4711"),  # rounded wrongly
-        ("−0.50", "0.50"),  # another sign
-        ("0.50", "-0.50"),
-        ("0.50", "3.0.50"),  # a version
-        ("47 %", "47"),  # no percentage
-        ("47 %", "0.4711"),
-        ("47 %", "48.2%"),
-        ("47.0 %", "47%"),
-        ("0.47", "0.47%"),
-        ("47 per cent", "47"),
-        ("1 234.50", "234.50"),
-        ("234.50", "1,234.50"),
-        ("1.25", "1.25e-9"),
-    ],
-)
-def test_a_number_that_was_not_printed_is_found(write, quoted, output):
-    page = write(markdown(f"So it is {quoted}."), code("f()", printed(output)))
-    (found,) = guards.untraced_numbers(page)
-    assert found.startswith("page.ipynb: ")
-    assert found.endswith(" stands in a sentence, and no cell printed it")
-
-
-def test_numbers_count_as_printed_in_text_results_and_formulas(write):
-    page = write(
-        markdown("0.1250 and 0.3750 and 0.62"),
-        code("f()", displayed(text_plain="0.1250"), displayed(text_latex="$x = 0.3750$"), printed("0.6222")),
-    )
-    assert guards.untraced_numbers(page) == []
-
-
-def test_numbers_in_captions_and_alternative_texts_are_traced_too(write):
-    for where in ({"image": {"alt": "a bar of 0.25"}}, {"figure": {"caption": "a bar of 25 %"}}):
-        assert len(guards.untraced_numbers(write(code("draw()", mystnb=where)))) == 1
-        assert guards.untraced_numbers(write(code("draw()", printed("0.25, 25%"), mystnb=where))) == []
-
-
-@pytest.mark.parametrize(
-    ("lines", "found"),
-    [
-        (["```python", "x = 0.25", "```"], 0),
-        (["~~~", "0.25", "~~~"], 0),
-        (["- a list", "", "  ```", "  0.25", "  ```"], 0),
-        (['`0.25`, {cite:p}`a0.25`, [a](b-0.25.md), <br>, <img src="0.25">, https://a.org/0.25'], 0),
-        (["<!-- 0.25", "-->"], 0),
-        (["$x = 0.25$"], 1),
-        (["| a | 0.25 |", "|:--|--:|"], 1),
-        (["**0.25** and [0.50](a.md)"], 2),
-        (["if a < 0.25 then b > 0.50"], 2),
-        (["```{note}", "It is 0.25", "```", "and 0.75"], 2),
-        (["````{note}", "It is 0.25", "```python", "0.50", "```", "````", "and 0.75"], 2),
-        (["```{code-block} python", "0.25", "```", "and 0.75"], 1),
-        ([":::{note}", "It is 0.25", ":::"], 1),
-        (["# Title of 0.25"], 1),
-    ],
-)
-def test_code_and_links_are_no_sentences_but_all_else_is(write, lines, found):
-    assert len(guards.untraced_numbers(write(markdown(*lines)))) == found
-
-
-def test_a_published_figure_may_stand_in_a_sentence(write, monkeypatch):
-    page = write(markdown("The paper reports 4.92 and 25 %."))
-    monkeypatch.setattr(guards, "PUBLISHED", {})
-    assert len(guards.untraced_numbers(page)) == 2
-    monkeypatch.setattr(guards, "PUBLISHED", {"4.92": "vaswani2017", "25%": "vaswani2017"})
-    assert guards.untraced_numbers(page) == []
-
-
-def test_a_markdown_page_is_held_to_it_too(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("# Title\n\nIt is 0.25.\n", encoding="utf-8")
-    assert len(guards.untraced_numbers(page)) == 1
 
 
 # Matrices, pictures, source

@@ -1,0 +1,114 @@
+"""The tool that runs chapters under other instruction sets sees every text, picture and drawn number that moves."""
+
+import base64
+import io
+import os
+import subprocess
+import sys
+
+import matplotlib.image
+import matrix
+import notebooks
+import numpy as np
+import pytest
+from cells import code, displayed, markdown, printed
+from guards import ROOT
+
+PICTURE = """
+from tested_transformer.book.draw.picture import picture
+figure, axes = picture(2, 2)
+axes[0, 0].plot([1, {}])
+figure
+"""
+
+
+def png(value):
+    """A picture of one colour, as a notebook stores it."""
+    buffer = io.BytesIO()
+    matplotlib.image.imsave(buffer, np.full((32, 32), value), vmin=0, vmax=1, format="png")
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def test_texts_are_compared_exactly_and_pictures_within_the_limit():
+    stored = [markdown("a"), code("x", printed("0.002\n"), displayed(image_png=png(0.5)))]
+    assert matrix.differences(stored, stored) == ([], 0.0)
+    found, apart = matrix.differences(
+        stored, [markdown("a"), code("x", printed("0.003\n"), displayed(image_png=png(0.51)))]
+    )
+    assert [line for line in found if "0.00" in line] == ['cell 1: -   "0.002\\n"', 'cell 1: +   "0.003\\n"']
+    assert 0 < apart < 16
+    bright = [markdown("a"), code("x", printed("0.002\n"), displayed(image_png=png(0.9)))]
+    (far,) = matrix.differences(stored, bright)[0]
+    assert far.startswith("cell 1: a picture differs by ")
+    *_, other = matrix.differences(stored, [markdown("a"), code("x", printed("0.002\n"))])[0]
+    assert other == "cell 1: other pictures, or of another size"
+
+
+def drawn(*parts):
+    return [[["line", list(map(float, part))] for part in parts]]
+
+
+def test_numbers_may_move_by_a_share_of_the_largest_beside_them():
+    before, now = [0.1, 100.1], [0.1, 100.1 + 1e-6]
+    ((far, kind, where),) = matrix.moves(drawn([1, 2], before), drawn([1, 2], now))
+    assert (round(far * 1e8, 3), kind, where) == (0.999, np.float64, "picture 1, line")
+    assert list(matrix.moves(drawn(before), drawn(before))) == []
+    assert list(matrix.moves(drawn([np.nan, 1]), drawn([np.nan, 1]))) == []
+    ((far, _, where),) = matrix.moves(drawn(before), drawn(before, before))
+    assert (far, where) == (np.inf, "picture 1 has other parts")
+
+
+def test_numbers_of_single_precision_are_told_by_their_digits():
+    single = np.float32([0.1, 0.7])
+    ((_, kind, _),) = matrix.moves(drawn(single), drawn(single * np.float32(1.000001)))
+    assert kind is np.float32
+
+
+CHAPTERS = {
+    "repeats": ["np, os, parts, plain = [None] * 4", PICTURE.format("0.1"), "print(sum([0.1, 0.2]))"],
+    "text": ["import os", "print('0.00' + os.environ.get('PLANTED', '0'))"],
+    "number": ["import os", PICTURE.format("0.3 + 1e-8 * int(os.environ.get('PLANTED', '0'))")],
+    "fails": ["import os", "assert 'PLANTED' not in os.environ"],
+}
+TWO_ROWS = """
+import sys, matrix
+matrix.ROWS = {"one": (1, 0, {}), "two": (1, 0, {"PLANTED": "1"})}
+sys.exit(matrix.main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What is told of four small chapters in two rows, in another process: a kernel's client leaves sockets open."""
+    folder, paths = tmp_path_factory.mktemp("chapters"), []
+    for name, sources in CHAPTERS.items():
+        cells = [code(source, count=i) | {"id": f"c{i}", "outputs": []} for i, source in enumerate(sources, start=1)]
+        paths.append(str(folder / f"{name}.ipynb"))
+        (folder / f"{name}.ipynb").write_text(notebooks.normal({"cells": cells}), encoding="utf-8")
+    tools = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "tools"), str(ROOT / "src")])}
+    subprocess.run([sys.executable, str(ROOT / "tools" / "notebooks.py"), "run", *paths], check=True, env=tools)
+    return subprocess.run([sys.executable, "-c", TWO_ROWS, *paths], capture_output=True, text=True, env=tools)
+
+
+def test_a_text_a_number_no_eye_sees_and_a_failure_in_another_row_are_red(told):
+    assert told.returncode == 1
+    faults = [line for line in told.stderr.splitlines() if "ipynb" in line]
+    assert 'text.ipynb, cell 1: +   "0.001\\n"' in faults
+    assert "number.ipynb, picture 1, line in axes 0: float64 numbers moved by 1.0e-08 of the largest" in faults
+    assert [line.partition(":")[0] for line in faults if "fails" in line] == ["fails.ipynb"]
+    assert not any("repeats" in line for line in faults)
+
+
+def test_a_line_of_the_table_is_equal_or_red(told):
+    head, _, one, two = told.stdout.splitlines()
+    assert head.startswith("| row | PyTorch, NumPy, OpenBLAS | pictures apart |")
+    assert one.startswith("| one | ")
+    assert one.endswith(" | equal |")
+    assert two.endswith(" | red |")
+    assert " | 1e-08 | " in two
+
+
+def test_a_row_that_does_not_exist_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        matrix.main(["--rows", "AVX99"])
+    assert "'AVX99' must be one of the rows: native, two threads" in capsys.readouterr().err

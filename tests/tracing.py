@@ -1,0 +1,240 @@
+"""Every number in a sentence is traced to the cell that calculated it, or to the one list of published figures."""
+
+import functools
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+import guards
+import yaml
+
+from tested_transformer.book import paper
+
+# A number as it is written: a sign (behind a word or a bracket it is a dash), thousands in groups, decimals, a power
+# of ten, a percent sign. Not 3.2.1 or 13.05.2024, and no part of them.
+NUMBER = re.compile(
+    r"((?<![\w)\]}])[-–])?(?<![\w.])(\d{1,3}(?:(?:[,\u00a0\u202f]|\\,)\d{3})+(?:\.\d+)?|\d*\.\d+|\d+)(e[-+]?\d+)?"
+    r"(?!\.?\d|[a-z]+\d)((?:\s|\\,)?(?:\\?%|per ?cent\b))?"
+)
+POWER = re.compile(r"\s*(?:\\cdot|\\times|·|×)\s*10\^\{?(-?\d+)\}?")
+SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+SCALE = re.compile(rf"(?:\s|\\,|~)+({'|'.join(SCALES)})\b")
+SMALL = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+WORDS = {word: i for i, word in enumerate([*SMALL.split(), "eighteen", "nineteen"], start=1)}
+TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+UNIT = "|".join(list(WORDS)[:9])
+SPELT = re.compile(
+    rf"\b(?:({'|'.join(TENS)})(?:-({UNIT}))?|({'|'.join(WORDS)}))((?:[ -](?:{'|'.join(SCALES)})\b)*)(?!\w)(?!-\w)", re.I
+)
+VAGUE = re.compile(r"\b(?:few|half|many|several|some)\s$")
+# Places, names and the minutes that an exercise takes are no results.
+NAMED = re.compile(
+    r"(?:\b(?:arXiv|Chapters?|Equations?|Figures?|NumPy|Python|PyTorch|Sections?|Tables?|version)|§)"
+    r"[\s:]*(?:[\d.]+(?:,\s|\s(?:and|to)\s))*$"
+)
+MINUTES = re.compile(r"^\**\d\. [^*]+\*\* \(\d+ minutes\)|\btakes about [\w-]+ minutes", re.M)
+CITED = re.compile(r"\{cite(?::\w+)?\}`([\w, ]+)`")
+YEAR = re.compile(r"(?:19|20)\d\d")
+SMALLEST = 12  # whole numbers up to here are words of the language: two sentences, three heads
+
+OTHERS = yaml.safe_load((guards.ROOT / "tests" / "book" / "published.yml").read_text(encoding="utf-8"))
+WIDE = {"Exercises", "Summary", "Where people go wrong"}
+"""Sections that look back on the whole chapter, as its beginning looks ahead."""
+
+
+class Number(NamedTuple):
+    """A number as it was written. `half` is half a unit of its last digit, `decimals` the digits behind its point."""
+
+    text: str
+    value: Decimal
+    half: Decimal
+    decimals: int = 0
+    percent: bool = False
+
+    @property
+    def counts(self):
+        """Must it have been calculated? A small whole number need not."""
+        return self.percent or self.decimals > 0 or self.half > 1 or abs(self.value) > SMALLEST
+
+    @property
+    def only_printed(self):
+        """Percentages, and numbers with two or more decimals: a cell must have printed them, its code is not enough."""
+        return self.percent or self.decimals > 1
+
+    def within(self, others):
+        """Is it one of the others, rounded to as many digits as it has?"""
+        return any(
+            x.percent == self.percent and x.half <= self.half and abs(x.value - self.value) <= self.half for x in others
+        )
+
+
+def numbers(text) -> Iterator[Number]:
+    """All numbers in digits: −0.5, 1,234.50, 1.2 · 10⁻⁵ in LaTeX, 70.7 %, 65 million."""
+    text = POWER.sub(r"e\1", text.replace("−", "-"))
+    for match in NUMBER.finditer(text):
+        if NAMED.search(text[: match.start()]):
+            continue
+        sign, digits, power, percent = match.groups("")
+        plain = Decimal(sign.replace("–", "-") + re.sub(r"[^\d.]", "", digits) + power)
+        scale = SCALE.match(text, match.end())
+        times = SCALES[scale[1]] if scale and not percent else 1
+        half = Decimal(times).scaleb(plain.as_tuple().exponent) / 2
+        yield Number(
+            match[0] + (scale[0] if scale else ""), plain * times, half, len(digits.partition(".")[2]), bool(percent)
+        )
+
+
+def spelt(text) -> Iterator[Number]:
+    """All numbers in words: sixteen, forty-two, ten thousand; no few hundred, no hundreds, nor a hundred, a saying."""
+    for match in SPELT.finditer(text):
+        tens, unit, word, scales = match.groups("")
+        if VAGUE.search(text[: match.start()]):
+            continue
+        value = TENS[tens.lower()] + (WORDS[unit.lower()] if unit else 0) if tens else WORDS[word.lower()]
+        for scale in re.split("[ -]", scales)[1:]:
+            value *= SCALES[scale.lower()]
+        yield Number(match[0], Decimal(value), Decimal("0.5"))
+
+
+def quoted(words) -> Iterator[Number]:
+    """All numbers of a sentence that must have been calculated; a space may separate its thousands."""
+    for number in (*numbers(re.sub(r"(?<=\d) (?=\d{3})", "\u202f", words)), *spelt(words)):
+        if number.counts:
+            yield number
+
+
+class Section(NamedTuple):
+    """A second-level section of a page: its title, the anchors in it, its cells."""
+
+    title: str
+    anchors: list[str]
+    cells: list[dict]
+
+
+@functools.cache
+def sections(path):
+    """The sections of a page; the first is what stands before any second-level heading."""
+    found, anchors = [Section("", [], [])], iter(guards.slugs(path))
+    for cell in guards.cells(path):
+        if cell["cell_type"] != "markdown":
+            found[-1].cells.append(cell)
+            continue
+        for part in re.split(r"^(?=## )", cell["source"], flags=re.M):
+            if part.startswith("## "):
+                found.append(Section(part.partition("\n")[0][3:].strip(), [], []))
+            count = len(guards.HEADING.findall(guards.FENCE.sub("", part)))
+            found[-1].anchors.extend(next(anchors) for _ in range(count))
+            found[-1].cells.append(cell | {"source": part})
+    return found
+
+
+def printed(cell):
+    """What a code cell has put out, as text without tags, drawings and shown source."""
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        yield "".join(output.get("text", ""))
+        yield from ("".join(data.get(kind, "")) for kind in ("text/plain", "text/latex"))
+        yield guards.FENCE.sub("", "".join(data.get("text/markdown", "")))
+        html = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", "".join(data.get("text/html", "")), flags=re.S)
+        yield re.sub("<[^>]*>", " ", html)
+
+
+def constants(source):
+    """The numbers that stand in code, exact and of either sign; those in its comments and words do not count."""
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return
+    for token in tokens:
+        if token.type == tokenize.NUMBER and not re.search("[xXjJ]", token.string):
+            value = Decimal(token.string.replace("_", ""))
+            yield from (Number(token.string, sign * value, Decimal(0)) for sign in (1, -1))
+
+
+@functools.cache
+def known(path, title):
+    """The numbers of a section, or of the page for None: those that its cells printed, and those in their code."""
+    out, code = set(), set()
+    for section in sections(path):
+        if title is not None and section.title != title:
+            continue
+        for cell in section.cells:
+            if cell["cell_type"] == "code":
+                out.update(n for text in printed(cell) for n in numbers(text))
+                code.update(constants(cell["source"]))
+                for output in cell.get("outputs", []):
+                    for block in guards.FENCE.finditer("".join(output.get("data", {}).get("text/markdown", ""))):
+                        code.update(constants(block["body"]))
+    return out, code
+
+
+def linked(path, paragraph):
+    """The known numbers of the sections that a paragraph links to."""
+    for link in guards.LINK.findall(paragraph):
+        page, _, anchor = link.partition("#")
+        target = (path.parent / page) if page else path
+        if "://" in link or not target.is_file() or target.suffix not in (".ipynb", ".md"):
+            continue
+        titles = [s.title for s in sections(target) if not anchor or anchor in s.anchors]
+        yield from (known(target, title) for title in titles)
+
+
+def unfenced(text):
+    """Markdown without blocks of code; a directive keeps its words."""
+
+    def kept(block):
+        return unfenced(block["body"]) if re.match(r"\{(?!code)", block["info"]) else ""
+
+    return guards.FENCE.sub(kept, text)
+
+
+def paragraphs(section):
+    """The paragraphs of a section with what they cite and link; a figure's caption and alt text are one."""
+    for cell in section.cells:
+        if cell["cell_type"] == "markdown":
+            yield from re.split(r"\n\s*\n", unfenced(cell["source"]))
+        figure = cell["metadata"].get("mystnb", {})
+        yield "\n".join(figure.get(kind, {}).get(text, "") for kind, text in (("figure", "caption"), ("image", "alt")))
+
+
+def digits_of(key):
+    """The figures of a source as it prints them. Those of the paper that are recalculated have their own owner."""
+    if key == "vaswani2017":
+        for name, figure in (paper.GIVEN | paper.PUBLISHED).items():
+            yield figure.digits + (" million" if "million" in name else "")
+    yield from OTHERS.get(key, ())
+
+
+def published(paragraph):
+    """The figures of the sources that a paragraph cites, and their years; "the paper" is a citation, too."""
+    keys = {key.strip() for cited in CITED.findall(paragraph) for key in cited.split(",")}
+    keys |= {"vaswani2017"} if re.search(r"\b[Pp]aper('s|s|)\b", paragraph) else set()
+    for key in keys:
+        yield from (n for digits in digits_of(key) for n in numbers(digits))
+        yield from numbers(key[-4:])
+
+
+def untraced(path):
+    """Numbers in sentences that neither a cell of the section has, nor one that is linked to, nor a source cited."""
+    for section in sections(path):
+        own = known(path, None if not section.title or section.title in WIDE else section.title)
+        for paragraph in paragraphs(section):
+            words = MINUTES.sub("", guards.NO_WORDS.sub("", guards.INLINE.sub("", paragraph)))
+            wanted = list(quoted(words))
+            if not wanted:
+                continue
+            pools, listed = [own, *linked(path, paragraph)], list(published(paragraph))
+            has_printed = listed + [n for pool in pools for n in pool[0]]
+            has = has_printed + [n for pool in pools for n in pool[1]]
+            for number in wanted:
+                if not number.within(has_printed if number.only_printed else has):
+                    words = re.sub(r"\s+", " ", words)
+                    place = words.find(number.text.replace("\u202f", " "))
+                    context = words[max(0, place - 40) : place + 40].strip()
+                    yield (
+                        f"{path.name}, {section.title or 'beginning'}: {number.text} stands in a sentence "
+                        f"({context}), and no cell there has it"
+                    )

@@ -1,0 +1,50 @@
+"""Run by a kernel at its start (PYTHONSTARTUP): notes the numbers that each picture is drawn from in the file DRAWN.
+
+A picture is a line of JSON: the kind and the numbers of each line, image, bar, mark and label, and of each axis.
+"""
+
+
+def _note():
+    """All in one function, because a chapter shares the names of this file."""
+    import functools
+    import json
+    import os
+
+    import numpy as np
+
+    from tested_transformer.book.draw.picture import Picture
+
+    shown = Picture._repr_png_
+
+    def parts(figure):
+        for i, axes in enumerate(figure.axes):
+            yield f"limits of axes {i}", [*axes.get_xlim(), *axes.get_ylim()]
+            for line in axes.lines:
+                yield f"line in axes {i}", line.get_xydata()
+            for image in axes.images:
+                yield f"image in axes {i}", image.get_array()
+            for patch in axes.patches:
+                yield f"patch in axes {i}", patch.get_patch_transform().transform(patch.get_path().vertices)
+            for collection in axes.collections:
+                yield f"marks in axes {i}", collection.get_offsets()
+                if collection.get_array() is not None:
+                    yield f"colours in axes {i}", collection.get_array()
+                for path in collection.get_paths():
+                    yield f"path in axes {i}", path.vertices
+            for text in axes.texts:
+                yield f"label {text.get_text()!r} in axes {i}", text.get_position()
+
+    def plain(values):
+        return np.ma.filled(np.ma.asarray(values, dtype=float), np.nan).ravel().tolist()
+
+    @functools.wraps(shown)
+    def noted(figure):
+        with open(os.environ["DRAWN"], "a", encoding="utf-8") as file:
+            file.write(json.dumps([[kind, plain(values)] for kind, values in parts(figure)]) + "\n")
+        return shown(figure)
+
+    Picture._repr_png_ = noted
+
+
+_note()
+del _note
