@@ -77,7 +77,7 @@ def test_a_host_that_is_down_for_a_while_is_not_dead(tmp_path, host):
 
 
 def test_without_a_network_it_does_not_wait(tmp_path, host, monkeypatch):
-    monkeypatch.setattr(links.time, "sleep", None)
+    monkeypatch.setattr(links.time, "sleep", lambda seconds: pytest.fail("it waits"))
     assert tried(tmp_path, host, "dead", linkcheck_retries=1) == 1
 
 
