@@ -76,13 +76,13 @@ def stamp():
     return place() + read(ROOT, "requirements.txt") + read(ROOT, "pyproject.toml")
 
 
-def ready():
-    """Whether the Python of .venv runs, and says that all is well."""
+def looked():
+    """The status of --ready, said by the Python of .venv: 0 if it is ready, 3 if only other versions are asked for."""
     with open(os.devnull, "w") as nowhere:
         try:
-            return subprocess.call([PYTHON, "-I", "-S", os.path.abspath(__file__), "--ready"], stderr=nowhere) == 0
+            return subprocess.call([PYTHON, "-I", "-S", os.path.abspath(__file__), "--ready"], stderr=nowhere)
         except OSError:
-            return False
+            return 1
 
 
 def say(text):
@@ -132,22 +132,21 @@ def explained(what, said):
 def main(arguments):
     """The exit status is 0 only where .venv is ready."""
     if arguments == ["--ready"]:
-        return stamp() != read(STAMP)
-    if ready():
+        return 0 if read(STAMP) == stamp() else 3 if read(STAMP).startswith(place()) else 1
+    if looked() == 0:
         return 0
     if sys.version_info[:2] < (3, 11):
         sys.exit("Python 3.11 or newer is needed, and this is %s. %s" % (platform.python_version(), ANOTHER))
     if os.path.islink(VENV):
         sys.exit("The link .venv leads to an environment that is not ready. Remove the link, or what it leads to.")
     alone()
-    if ready():
+    began, found = time.time(), looked()
+    if found == 0:
         return 0
-    began = time.time()
     say("Setting up .venv: 2 GB on the disk, and two minutes with a fast network")
-    as_before = read(STAMP).startswith(place())
     if os.path.exists(STAMP):
         os.remove(STAMP)
-    if not as_before:
+    if found != 3:
         run("making .venv", sys.executable, "-m", "venv", "--clear", "--without-pip", VENV)
         run("making pip", PYTHON, "-m", "ensurepip", "--default-pip")
     pip = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
