@@ -1,14 +1,17 @@
 # Two commands are the project: `make book` and `make test`. Each sets up .venv first, if needed.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/ready
 CHAPTERS ?=
 ROWS ?=
+# Around the commands of a target, whose clock starts when all is set up:
+BEGIN = $(eval BEGAN_$@ := $(shell date +%s))
+END = @s=$$(($$(date +%s) - $(BEGAN_$@))); echo "make $@ took $$((s / 60)) min $$((s % 60)) s, set-up apart"
 
-.PHONY: help book test slow torture browser pdf zip bench fix lab matrix links clean
+.PHONY: help setup book test slow torture browser pdf zip bench fix lab matrix links clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
+	@echo "make setup   only set up .venv, which the others do first where it is not ready"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
 	@echo "make torture kill a run 1000 times, while it writes and at other moments (twenty minutes)"
 	@echo "make zip     pack the built book, to be read without a network"
@@ -22,28 +25,31 @@ help:
 	@echo "make lab     open the chapters in JupyterLab"
 	@echo "make clean   remove what was built, and .venv"
 
-$(READY): requirements.txt pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	touch $@
+# The Python of .venv says in a moment whether it is ready; another one makes it so.
+setup:
+	@$(BIN)/python -I -S tools/environment.py --ready 2>/dev/null || $(PYTHON) tools/environment.py || \
+	{ [ $$? != 127 ] || echo "Install Python 3.11 or newer, or name the one that you have: make test PYTHON=python3.12"; \
+	exit 1; } >&2
 
-book: $(READY)
+book: setup
+	$(BEGIN)
 	$(BIN)/python tools/build.py
+	$(END)
 
-test: $(READY)
+test: setup
+	$(BEGIN)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -q --nbval --nbval-current-env -m "not slow" -n 2 --dist loadfile
+	$(END)
 
-slow: $(READY)
+slow: setup
 	$(BIN)/python -m pytest -q -rs -m slow tests
 
-torture: $(READY)
+torture: setup
 	KILLS=1000 $(BIN)/python -m pytest -q -s -m slow tests/library/test_kill.py
 
-browser: $(READY)
+browser: setup
 	$(BIN)/python tools/browser.py
 
 zip: book
@@ -52,12 +58,12 @@ zip: book
 pdf: book
 	$(BIN)/python tools/pdf.py
 
-bench: $(READY)
+bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/peers -r benchmarks/requirements.txt
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/training.py
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/decoding.py
 
-fix: $(READY)
+fix: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python tools/notebooks.py run $(CHAPTERS)
@@ -66,13 +72,13 @@ fix: $(READY)
 	$(BIN)/python tools/import_map.py
 	$(BIN)/python tools/claims.py
 
-matrix: $(READY)
+matrix: setup
 	$(BIN)/python tools/matrix.py $(if $(ROWS),--rows "$(ROWS)") $(CHAPTERS)
 
-links: $(READY)
+links: setup
 	$(BIN)/python tools/links.py
 
-lab: $(READY)
+lab: setup
 	$(BIN)/jupyter lab book
 
 clean:

@@ -30,12 +30,12 @@ SPELT = re.compile(
     rf"\b(?:({'|'.join(TENS)})(?:-({UNIT}))?|({'|'.join(WORDS)}))((?:[ -](?:{'|'.join(SCALES)})\b)*)(?!\w)(?!-\w)", re.I
 )
 VAGUE = re.compile(r"\b(?:few|half|many|several|some)\s$")
-# Places, names and the minutes that an exercise takes are no results.
+# Places, names, the minutes that an exercise takes and the distance of two lines of a formula are no results.
 NAMED = re.compile(
     r"(?:\b(?:arXiv|Chapters?|Equations?|Figures?|NumPy|Python|PyTorch|Sections?|Tables?|version)|§)"
     r"[\s:]*(?:[\d.]+(?:,\s|\s(?:and|to)\s))*$"
 )
-MINUTES = re.compile(r"^\**\d\. [^*]+\*\* \(\d+ minutes\)|\btakes about [\w-]+ minutes", re.M)
+NO_RESULT = re.compile(r"\\\\\[[\d.]+em\]|^\**\d\. [^*]+\*\* \(\d+ minutes\)|\btakes about [\w-]+ minutes", re.M)
 CITED = re.compile(r"\{cite(?::\w+)?\}`([\w, ]+)`")
 YEAR = re.compile(r"(?:19|20)\d\d")
 SMALLEST = 12  # whole numbers up to here are words of the language: two sentences, three heads
@@ -65,9 +65,12 @@ class Number(NamedTuple):
         return self.percent or self.decimals > 1
 
     def within(self, others):
-        """Is it one of the others, rounded to as many digits as it has?"""
+        """Is it one of the others, rounded to as many digits as it has? What stands in code is never rounded."""
         return any(
-            x.percent == self.percent and x.half <= self.half and abs(x.value - self.value) <= self.half for x in others
+            x.percent == self.percent
+            and x.half <= self.half
+            and abs(x.value - self.value) <= (self.half if x.half else 0)
+            for x in others
         )
 
 
@@ -222,7 +225,7 @@ def untraced(path):
     for section in sections(path):
         own = known(path, None if not section.title or section.title in WIDE else section.title)
         for paragraph in paragraphs(section):
-            words = MINUTES.sub("", guards.NO_WORDS.sub("", guards.INLINE.sub("", paragraph)))
+            words = NO_RESULT.sub("", guards.NO_WORDS.sub("", guards.INLINE.sub("", paragraph)))
             wanted = list(quoted(words))
             if not wanted:
                 continue

@@ -169,6 +169,11 @@ def test_comments_words_and_names_are_no_numbers_of_the_code(write, source):
     assert len(found(write(markdown("It is 13."), code(source)))) == 1
 
 
+@pytest.mark.parametrize(("quoted", "source"), [("0.7", "0.65"), ("13", "13.2"), ("65 million", "65_000_001")])
+def test_what_stands_in_code_is_not_rounded(write, quoted, source):
+    assert len(found(write(markdown(f"It is {quoted}."), code(source)))) == 1
+
+
 @pytest.mark.parametrize("quoted", ["0.47", "0.50", "47 %"])
 def test_more_decimals_and_percentages_must_have_been_printed(write, quoted):
     assert len(found(write(markdown(f"It is {quoted}."), code("f(0.47, 0.5, 47, 0.50)")))) == 1
@@ -205,4 +210,5 @@ def test_a_number_of_another_section_is_found_unless_the_section_looks_back_or_l
 def test_minutes_of_an_exercise_and_of_a_chapter_are_no_results(write):
     page = write(markdown("It takes about forty minutes.", "", "**1. Predict** (15 minutes). Do it."))
     assert found(page) == []
+    assert found(write(markdown(r"$$a = b \\\\[0.6em] c = d$$"))) == []
     assert len(found(write(markdown("It took forty minutes, or 15 minutes.")))) == 2
