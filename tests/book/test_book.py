@@ -49,7 +49,9 @@ def test_every_number_in_a_sentence_is_traced(path):
 
 @named(CHAPTERS)
 @pytest.mark.parametrize(
-    "guard", [guards.source_that_is_not_real, guards.too_wide, guards.hard_to_read], ids=lambda guard: guard.__name__
+    "guard",
+    [guards.source_that_is_not_real, guards.figures_without_a_claim, guards.too_wide, guards.hard_to_read],
+    ids=lambda guard: guard.__name__,
 )
 def test_a_chapter_keeps(path, guard):
     assert guard(path) == []

@@ -425,3 +425,29 @@ def test_a_term_without_its_own_definition_is_found(tmp_path, right, wrong, foun
     assert GLOSSARY.count(right) == 1
     (tmp_path / "page.md").write_text(GLOSSARY.replace(right, wrong), encoding="utf-8")
     assert guards.glossary_out_of_order(tmp_path / "page.md") == [f"page.md: {found}"]
+
+
+PNG = displayed(image_png="AAAA\n")
+INTERACTIVE = displayed(text_html="<walk-figure>x</walk-figure>")
+CLAIM = code("assert a")
+
+
+@pytest.mark.parametrize(
+    ("cells", "lacking"),
+    [
+        ([code("draw()", PNG), CLAIM], 0),
+        ([code("draw()\nassert a", PNG)], 0),
+        ([code("draw()", INTERACTIVE), code("1"), markdown("Then"), code("2"), CLAIM], 0),
+        ([code("draw()", PNG), CLAIM, code("draw()", INTERACTIVE), CLAIM], 0),
+        ([code("print(2)", printed("2\n")), code("show()", displayed(text_html="<table></table>"))], 0),
+        ([CLAIM, code("draw()", PNG)], 1),
+        ([code("draw()", PNG), markdown("assert a")], 1),
+        ([code("draw()", PNG), code("1  # assert a")], 1),
+        ([code("draw()", PNG), code("draw()", INTERACTIVE), CLAIM], 1),
+        ([code("draw()", INTERACTIVE), code("1"), code("2"), code("3"), CLAIM], 1),
+    ],
+)
+def test_a_figure_that_no_assert_follows_is_found(write, cells, lacking):
+    found = guards.figures_without_a_claim(write(*cells))
+    assert len(found) == lacking
+    assert all(line.startswith("page.ipynb: no assert holds what is said of the figure: 'draw()'") for line in found)
