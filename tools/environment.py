@@ -143,7 +143,10 @@ def main(arguments):
     began, found = time.time(), looked()
     if found == 0:
         return 0
-    say("Setting up .venv: 2 GB on the disk, and two minutes with a fast network")
+    if found == 3:
+        say("Bringing .venv up to date")
+    else:
+        say("Setting up .venv: 2 GB on the disk, and two minutes with a fast network")
     if os.path.exists(STAMP):
         os.remove(STAMP)
     if found != 3:

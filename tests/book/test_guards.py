@@ -286,7 +286,8 @@ def verdicts(how, cells, write):
     """What nbval says of each cell, by name, and all that pytest prints."""
     page = write(*(cell for cell, _ in cells.values()))
     page.write_text(page.read_text().replace('"execution_count": 99', '"execution_count": null'))
-    shutil.copy(ROOT / "conftest.py", page.parent)
+    for needed in (ROOT / "conftest.py", ROOT / "tools" / "pictures.py"):
+        shutil.copy(needed, page.parent)
     # jsonschema, which nbval brings along, imports this slow module where it can and does without it where it cannot.
     (page.parent / "rfc3987_syntax.py").write_text("raise ImportError")
     command = [sys.executable, "-m", "pytest", how, "--nbval-current-env", "-rA", "-p", "no:cacheprovider", "."]
