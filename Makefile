@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 CHAPTERS ?=
+FOLDERS ?=
 
-.PHONY: help book test slow torture browser pdf zip bench fix lab matrix clean
+.PHONY: help book test slow torture browser pdf zip bench mutants fix lab matrix clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
@@ -14,6 +15,8 @@ help:
 	@echo "make pdf     print the built book into one PDF, with Chromium or Chrome"
 	@echo "make browser test the interactive figures of the built book in Chromium or Chrome, if there is one"
 	@echo "make bench   measure training and decoding beside others; writes benchmarks/results (20 minutes)"
+	@echo "make mutants change the code in 6500 places, one at a time: does a test notice? (hours)"
+	@echo "             one folder: make mutants FOLDERS=byhand"
 	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
 	@echo "make matrix  compare all outputs under other threads, hash seeds and instruction sets (half an hour)"
@@ -54,6 +57,10 @@ bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/peers -r benchmarks/requirements.txt
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/training.py
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/decoding.py
+
+mutants: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/mutmut -r tools/mutants.txt
+	OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/build/mutmut $(BIN)/python tools/mutants.py $(FOLDERS)
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .
