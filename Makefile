@@ -60,7 +60,7 @@ bench: $(READY)
 
 mutants: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/mutmut -r tools/mutants.txt
-	OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/build/mutmut $(BIN)/python tools/mutants.py $(FOLDERS)
+	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/build/mutmut $(BIN)/python tools/mutants.py $(FOLDERS)
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

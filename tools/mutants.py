@@ -78,7 +78,11 @@ def main(folders):
     found = {folder: tried(folder) for folder in folders}
     SURVIVORS.write_text("".join(diff for one in found.values() for diff in survivors(one)), encoding="utf-8")
     reports = [report(one, FLOOR[folder]) for folder, one in found.items()]
-    print(*(line for lines, _ in reports for line in lines), f"What survived is in {SURVIVORS}", sep="\n")
+    print(
+        *(line for lines, _ in reports for line in lines),
+        f"What survived is in {SURVIVORS.relative_to(ROOT)}",
+        sep="\n",
+    )
     return int(not all(good for _, good in reports))
 
 
