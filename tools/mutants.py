@@ -2,8 +2,8 @@
 
     python tools/mutants.py [FOLDER ...]
 
-mutmut makes the mutants and tries them in build/mutants, as `[tool.mutmut]` in pyproject.toml says. What survived is
-in build/survivors.diff. The exit status is 1 if fewer were killed than FLOOR says, in percent.
+mutmut makes the mutants and tries them in build/mutants, as `[tool.mutmut]` in pyproject.toml says. What no test
+failed on is in build/survivors.diff. The exit status is 1 if fewer were killed than FLOOR says, in percent.
 """
 
 import os
@@ -16,7 +16,7 @@ WORK = ROOT / "build" / "mutants"
 SURVIVORS = ROOT / "build" / "survivors.diff"
 PACKAGE = "src/tested_transformer"
 SEEN = ("_toc.yml", "pyproject.toml", "src", "tests", "tools")
-FLOOR = {"byhand": 90, "model": 90, "training": 80, "decoding": 80}
+FLOOR = dict.fromkeys(("byhand", "model", "training", "decoding"), 85)  # see DECISIONS.md for how it was measured
 KILLED = ("killed", "timeout", "segfault")
 
 
@@ -60,12 +60,12 @@ def report(found, floor):
 
 
 def survivors(found):
-    """What each mutant changed that was not killed, as diffs."""
+    """What each mutant changed that no test failed on, as diffs; those among them that ran into the time limit, too."""
     from mutmut.mutation.diff_apply import get_diff_for_mutant
 
     for path, states in found.items():
         for name, state in states.items():
-            if state not in KILLED:
+            if state != "killed":
                 yield f"# {name}: {state}\n{get_diff_for_mutant(name, path=path)}\n\n"
 
 
