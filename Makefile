@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 CHAPTERS ?=
 ROWS ?=
+FOLDERS ?=
 # Around the commands of a target, whose clock starts when all is set up:
 BEGIN = $(eval BEGAN_$@ := $(shell date +%s))
 END = @s=$$(($$(date +%s) - $(BEGAN_$@))); echo "make $@ took $$((s / 60)) min $$((s % 60)) s, set-up apart"
 
-.PHONY: help setup book test slow torture browser pdf zip bench fix lab matrix links clean
+.PHONY: help setup book test slow torture browser pdf zip bench mutants fix lab matrix links clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
@@ -18,6 +19,8 @@ help:
 	@echo "make pdf     print the built book into one PDF, with Chromium or Chrome"
 	@echo "make browser test the interactive figures of the built book in Chromium or Chrome, if there is one"
 	@echo "make bench   measure training and decoding beside others; writes benchmarks/results (20 minutes)"
+	@echo "make mutants change the code in 6500 places, one at a time: does a test notice? (hours)"
+	@echo "             one folder: make mutants FOLDERS=byhand"
 	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
 	@echo "make matrix  compare all outputs under other threads, hash seeds and instruction sets (half an hour)"
@@ -62,6 +65,10 @@ bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/peers -r benchmarks/requirements.txt
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/training.py
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/decoding.py
+
+mutants: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/mutmut -r tools/mutants.txt
+	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/build/mutmut $(BIN)/python tools/mutants.py $(FOLDERS)
 
 fix: setup
 	$(BIN)/ruff check --fix .

@@ -2,8 +2,14 @@
 
 import pytest
 import torch
+from helpers import TINY, lively, sentences
 
+from tested_transformer.decoding.beam import beam
+from tested_transformer.decoding.greedy import greedy
 from tested_transformer.device import choose_device
+from tested_transformer.model.bert import Bert
+from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.transformer import Transformer
 
 
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
@@ -23,3 +29,22 @@ def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
 def test_a_name_that_is_no_device_is_told_which_are(name):
     with pytest.raises(ValueError, match=rf"device \({name}\) must be auto, cpu, cuda or cuda:NUMBER"):
         choose_device(name)
+
+
+SOURCE, TARGET = sentences(TINY)
+AT_WORK = {
+    "a Transformer": (Transformer(TINY).eval(), SOURCE, TARGET),
+    "Gpt": (Gpt(TINY).eval(), SOURCE),
+    "Bert": (Bert(TINY).eval(), SOURCE),
+    "beam": (beam, lively(), SOURCE % 12),
+    "greedy": (greedy, lively(), SOURCE % 12),
+}
+
+
+@pytest.mark.parametrize("call", AT_WORK.values(), ids=AT_WORK)
+def test_what_is_made_on_the_way_is_made_on_the_device_of_what_was_given(call):
+    work, *given = call
+    expected = work(*given)
+    with torch.device("meta"):  # where it would land if nobody said, and could not be read
+        found = work(*given)
+    assert found == expected if work is beam else torch.equal(found, expected)

@@ -150,6 +150,12 @@ def test_each_head_is_an_attention_of_its_own_scaled_by_its_own_width(attend):
 # Laws of the cut
 
 
+def test_weights_are_handed_out_only_where_somebody_asks_for_them():
+    heads, (q, k, v) = MultiHeadAttention(D_MODEL, HEADS), torch.ones(3, 1, HEADS, 2, D_MODEL // HEADS)
+    assert heads.attend(q, k, v)[1] is None
+    assert heads.attend(q, k, v, need_weights=True)[1].shape == (1, HEADS, 2, 2)
+
+
 @both_splits
 @given(batch=st.integers(1, 3), length=st.integers(1, 4), heads=st.integers(1, 4), width=st.integers(1, 3))
 def test_joining_undoes_splitting_and_the_other_way_round(split, join, batch, length, heads, width):

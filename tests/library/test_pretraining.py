@@ -146,6 +146,13 @@ def test_a_seed_fixes_the_run_and_another_changes_it():
     assert first != other
 
 
+def test_what_is_not_said_of_pre_training_is_64_texts_a_step_hidden_anew_with_seed_0():
+    wanted = {"size": 64, "dynamic": True, "next_sentence": False, "seed": 0}
+    said, unsaid = (pretrain(model(), SINGLES * 10, MASK, 2, 0.01, **given) for given in (wanted, {}))
+    assert len(SINGLES) * 10 > 64
+    assert said == unsaid
+
+
 class Spy(torch.optim.SGD):
     """Takes no step, and notes the rate that it would have taken it with."""
 
@@ -244,6 +251,12 @@ def test_the_rate_of_fine_tuning_rises_and_falls(monkeypatch):
     monkeypatch.setattr(finetuning, "create_adam", lambda parameters: Spy(parameters, lr=1.0))
     fine_tune(classifier(), IDS, LABELS, 20, 0.5, size=4)
     assert rates == pytest.approx([0.25, 0.5, *(0.5 * left / 18 for left in range(18, 0, -1))])
+
+
+def test_what_is_not_said_of_fine_tuning_is_32_texts_a_step_with_seed_0():
+    ids, labels = IDS.repeat(3, 1), LABELS.repeat(3)
+    said, unsaid = (fine_tune(classifier(), ids, labels, 2, 0.01, **given) for given in ({"size": 32, "seed": 0}, {}))
+    assert said == unsaid
 
 
 @pytest.mark.parametrize("size", [0, 13])

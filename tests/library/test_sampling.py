@@ -162,6 +162,14 @@ def test_top_k_of_one_is_greedy_whatever_the_seed():
         assert torch.equal(sample(model, PROMPT[:1], 10, temperature=1e-4, generator=seeded(seed)), ids)
 
 
+def test_a_temperature_that_is_not_given_is_1():
+    model = gpt()
+    said, unsaid = (
+        sample(model, PROMPT.repeat(20, 1), 10, generator=seeded(), **t) for t in ({"temperature": 1.0}, {})
+    )
+    assert torch.equal(said, unsaid)
+
+
 def test_a_seed_fixes_the_text_and_another_changes_it():
     model = gpt()
     first, again, other = (sample(model, PROMPT, 10, generator=seeded(seed)) for seed in (1, 1, 2))

@@ -130,6 +130,7 @@ def test_a_search_that_cannot_be_made_is_refused_before_there_is_a_sentence(tran
     for width in (0, -1, 10**6):
         with pytest.raises(ValueError, match=rf"width \({width}\) must be at least 1 and at most vocab_size"):
             Translator(model, tokens, width)
+    assert Translator(model, tokens, model.config.vocab_size).width == model.config.vocab_size
     with unchecked(), pytest.raises(TypeError, match=r"width \('4'\) must be a whole number"):
         Translator(model, tokens, "4")
     for alpha in (-0.1, float("nan"), float("inf")):
