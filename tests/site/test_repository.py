@@ -384,6 +384,13 @@ def test_nothing_is_released_that_was_not_tested():
     assert secret == [upload], "the token goes to the one step that needs it"
 
 
+def test_outputs_are_compared_on_other_processors_and_with_the_oldest_instructions():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "processors.yml").read_text(encoding="utf-8"))["jobs"]
+    ran = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()}
+    assert ran == {"others": ["make test"], "roundings": ["make matrix ROWS=native,SSE"]}
+    assert jobs["others"]["strategy"]["matrix"]["os"] == ["ubuntu-24.04-arm", "macos-latest"]
+
+
 def test_the_lowest_versions_are_those_of_the_package():
     ranges = jobs("test.yml")["ranges"]
     (lowest,) = ranges["strategy"]["matrix"]["include"]
