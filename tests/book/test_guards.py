@@ -401,45 +401,6 @@ def test_an_exercise_that_is_missing_is_found(write, titles, calls, lacking):
     assert list(guards.exercises_that_lack(path)) == lacking
 
 
-GLOSSARY = """# Glossary
-
-```{glossary}
-byte
-  A number.
-
-  Of 256.
-
-LSTM, GRU
-  Two networks.
-
-mask (M)
-  A cover.
-```
-"""
-
-
-def test_a_glossary_in_order_has_no_faults(tmp_path):
-    (tmp_path / "page.md").write_text(GLOSSARY, encoding="utf-8")
-    assert guards.glossary_out_of_order(tmp_path / "page.md") == []
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "found"),
-    [
-        ("LSTM, GRU\n", "leak\nLSTM, GRU\n", "leak has no definition of its own"),
-        ("  Two networks.\n", "", "LSTM, GRU has no definition of its own"),
-        ("  A cover.\n", "", "mask (M) has no definition of its own"),
-        ("Two networks", "A cover", "mask (M) has the definition of LSTM, GRU"),
-        ("byte\n", "mascot\n", "LSTM, GRU stands behind mascot"),
-        ("LSTM, GRU", "Byte", "Byte stands behind byte"),
-    ],
-)
-def test_a_term_without_its_own_definition_is_found(tmp_path, right, wrong, found):
-    assert GLOSSARY.count(right) == 1
-    (tmp_path / "page.md").write_text(GLOSSARY.replace(right, wrong), encoding="utf-8")
-    assert guards.glossary_out_of_order(tmp_path / "page.md") == [f"page.md: {found}"]
-
-
 PNG = displayed(image_png="AAAA\n")
 INTERACTIVE = displayed(text_html="<walk-figure>x</walk-figure>")
 CLAIM = code("assert a")
