@@ -290,19 +290,8 @@ def verdicts(how, cells, write):
         shutil.copy(needed, page.parent)
     # jsonschema, which nbval brings along, imports this slow module where it can and does without it where it cannot.
     (page.parent / "rfc3987_syntax.py").write_text("raise ImportError")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        how,
-        "--nbval-current-env",
-        "-rA",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:randomly",
-        ".",
-    ]
+    alone = ["-p", "no:cacheprovider", "-p", "no:randomly"]
+    command = [sys.executable, "-m", "pytest", how, "--nbval-current-env", "-rA", *alone, "."]
     run = subprocess.run(command, cwd=page.parent, capture_output=True, text=True, check=False)
     found = re.findall(r"^(PASSED|FAILED) page\.ipynb::Cell (\d+)", run.stdout, re.M)
     return {list(cells)[int(i)]: verdict for verdict, i in found}, run.stdout + run.stderr
