@@ -6,7 +6,7 @@ import pathlib
 import pkgutil
 import re
 import statistics
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 import build
 import yaml
@@ -248,23 +248,3 @@ def public(package):
                 and (inspect.isfunction(obj) or inspect.isclass(obj))
             ):
                 yield f"{info.name}.{name}"
-
-
-def glossary_out_of_order(path):
-    """Terms of a glossary that have no definition, or one that others have, too, or do not stand in alphabetical order.
-
-    Two terms above one definition both get it, and nobody sees that the first one's is gone.
-    """
-    found, meanings = [], {}
-    for block in re.findall(r"^```\{glossary\}\n(.*?)^```", path.read_text(encoding="utf-8"), re.M | re.S):
-        terms = [match.groups() for match in re.finditer(r"^(\S.*)\n((?: .*\n|\n)*)", block, re.M)]
-        for term, meaning in terms:
-            if not meaning.strip():
-                found.append(f"{path.name}: {term} has no definition of its own")
-            elif meaning.strip() in meanings:
-                found.append(f"{path.name}: {term} has the definition of {meanings[meaning.strip()]}")
-            meanings[meaning.strip()] = term
-        for (one, _), (other, _) in pairwise(terms):
-            if one.lower() >= other.lower():
-                found.append(f"{path.name}: {other} stands behind {one}")
-    return found

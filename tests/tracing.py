@@ -20,25 +20,31 @@ NUMBER = re.compile(
     r"(?!\.?\d|[a-z]+\d)((?:\s|\\,)?(?:\\?%|per ?cent\b))?"
 )
 POWER = re.compile(r"\s*(?:\\cdot|\\times|·|×)\s*10\^\{?(-?\d+)\}?")
+BARE = re.compile(r"(?<![\w.])10\^(?:(\d)|\{(-?\d+)\})")
 SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 SCALE = re.compile(rf"(?:\s|\\,|~)+({'|'.join(SCALES)})\b")
+SMALLEST = 12  # whole numbers up to here are words of the language: two sentences, three heads
 SMALL = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 WORDS = {word: i for i, word in enumerate([*SMALL.split(), "eighteen", "nineteen"], start=1)}
 TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 UNIT = "|".join(list(WORDS)[:9])
+# Ordinals count as well, and fractions by what stands below: every fiftieth.
+WORDS |= {f"{word}th": i for word, i in WORDS.items() if i > SMALLEST} | {"hundredth": 100, "thousandth": 1000}
+TENS |= {f"{word[:-1]}ieth": i for word, i in TENS.items()}
 SPELT = re.compile(
-    rf"\b(?:({'|'.join(TENS)})(?:-({UNIT}))?|({'|'.join(WORDS)}))((?:[ -](?:{'|'.join(SCALES)})\b)*)(?!\w)(?!-\w)", re.I
+    rf"\b(?:({'|'.join(TENS)})(?:-({UNIT}))?|({'|'.join(WORDS)}))((?:[ -](?:{'|'.join(SCALES)})\b)*)"
+    r"(\sper ?cent\b)?(?!\w)(?!-\w)",
+    re.I,
 )
 VAGUE = re.compile(r"\b(?:few|half|many|several|some)\s$")
 # Places, names, the minutes that an exercise takes and the distance of two lines of a formula are no results.
 NAMED = re.compile(
-    r"(?:\b(?:arXiv|Chapters?|Equations?|Figures?|NumPy|Python|PyTorch|Sections?|Tables?|version)|§)"
-    r"[\s:]*(?:[\d.]+(?:,\s|\s(?:and|to)\s))*$"
+    r"(?:\b(?:arXiv|Chapter|Equation|Figure|NumPy|Python|PyTorch|Section|Table|version)|§)[\s:]*$"
+    r"|\b(?:Chapters|Equations|Figures|Sections|Tables)\s(?:[\d.]+(?:,\s|\s(?:and|to)\s))*$"
 )
 NO_RESULT = re.compile(r"\\\\\[[\d.]+em\]|^\**\d\. [^*]+\*\* \(\d+ minutes\)|\btakes about [\w-]+ minutes", re.M)
 CITED = re.compile(r"\{cite(?::\w+)?\}`([\w, ]+)`")
 YEAR = re.compile(r"(?:19|20)\d\d")
-SMALLEST = 12  # whole numbers up to here are words of the language: two sentences, three heads
 
 OTHERS = yaml.safe_load((guards.ROOT / "tests" / "book" / "published.yml").read_text(encoding="utf-8"))
 WIDE = {"Exercises", "Summary", "Where people go wrong"}
@@ -57,7 +63,7 @@ class Number(NamedTuple):
     @property
     def counts(self):
         """Must it have been calculated? A small whole number need not."""
-        return self.percent or self.decimals > 0 or self.half > 1 or abs(self.value) > SMALLEST
+        return self.percent or self.half != Decimal("0.5") or abs(self.value) > SMALLEST
 
     @property
     def only_printed(self):
@@ -65,18 +71,22 @@ class Number(NamedTuple):
         return self.percent or self.decimals > 1
 
     def within(self, others):
-        """Is it one of the others, rounded to as many digits as it has? What stands in code is never rounded."""
+        """Is it one of the others, rounded to as many digits as it has? What stands in code is never rounded.
+
+        Nor is one with a single decimal: in the long numbers of a section, nearly each would be found.
+        """
+        exact = self.half == Decimal("0.05") and not self.percent
         return any(
             x.percent == self.percent
             and x.half <= self.half
-            and abs(x.value - self.value) <= (self.half if x.half else 0)
+            and abs(x.value - self.value) <= (self.half if x.half and not exact else 0)
             for x in others
         )
 
 
 def numbers(text) -> Iterator[Number]:
     """All numbers in digits: −0.5, 1,234.50, 1.2 · 10⁻⁵ in LaTeX, 70.7 %, 65 million."""
-    text = POWER.sub(r"e\1", text.replace("−", "-"))
+    text = BARE.sub(r"1e\1\2", POWER.sub(r"e\1", text.replace("−", "-")))
     for match in NUMBER.finditer(text):
         if NAMED.search(text[: match.start()]):
             continue
@@ -93,13 +103,13 @@ def numbers(text) -> Iterator[Number]:
 def spelt(text) -> Iterator[Number]:
     """All numbers in words: sixteen, forty-two, ten thousand; no few hundred, no hundreds, nor a hundred, a saying."""
     for match in SPELT.finditer(text):
-        tens, unit, word, scales = match.groups("")
+        tens, unit, word, scales, percent = match.groups("")
         if VAGUE.search(text[: match.start()]):
             continue
         value = TENS[tens.lower()] + (WORDS[unit.lower()] if unit else 0) if tens else WORDS[word.lower()]
         for scale in re.split("[ -]", scales)[1:]:
             value *= SCALES[scale.lower()]
-        yield Number(match[0], Decimal(value), Decimal("0.5"))
+        yield Number(match[0], Decimal(value), Decimal("0.5"), percent=bool(percent))
 
 
 def quoted(words) -> Iterator[Number]:
@@ -145,16 +155,20 @@ def printed(cell):
         yield re.sub("<[^>]*>", " ", html)
 
 
+def tokens(source, kind):
+    """The tokens of this kind in code; none in what is no Python."""
+    try:
+        return [t.string for t in tokenize.generate_tokens(io.StringIO(source).readline) if t.type == kind]
+    except (tokenize.TokenError, SyntaxError):
+        return []
+
+
 def constants(source):
     """The numbers that stand in code, exact and of either sign; those in its comments and words do not count."""
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    except (tokenize.TokenError, SyntaxError):
-        return
-    for token in tokens:
-        if token.type == tokenize.NUMBER and not re.search("[xXjJ]", token.string):
-            value = Decimal(token.string.replace("_", ""))
-            yield from (Number(token.string, sign * value, Decimal(0)) for sign in (1, -1))
+    for token in tokens(source, tokenize.NUMBER):
+        if not re.search("[xXjJ]", token):
+            value = Decimal(token.replace("_", ""))
+            yield from (Number(token, sign * value, Decimal(0)) for sign in (1, -1))
 
 
 @functools.cache
@@ -195,10 +209,15 @@ def unfenced(text):
 
 
 def paragraphs(section):
-    """The paragraphs of a section with what they cite and link; a figure's caption and alt text are one."""
+    """The paragraphs of a section with what they cite and link; a comment is one, a figure's caption and alt text, too.
+
+    What a cell shows of the package has comments as well, but its numbers stand there for other pages, too.
+    """
     for cell in section.cells:
         if cell["cell_type"] == "markdown":
             yield from re.split(r"\n\s*\n", unfenced(cell["source"]))
+        elif cell["cell_type"] == "code":
+            yield from tokens(cell["source"], tokenize.COMMENT)
         figure = cell["metadata"].get("mystnb", {})
         yield "\n".join(figure.get(kind, {}).get(text, "") for kind, text in (("figure", "caption"), ("image", "alt")))
 
@@ -214,10 +233,11 @@ def digits_of(key):
 def published(paragraph):
     """The figures of the sources that a paragraph cites, and their years; "the paper" is a citation, too."""
     keys = {key.strip() for cited in CITED.findall(paragraph) for key in cited.split(",")}
-    keys |= {"vaswani2017"} if re.search(r"\b[Pp]aper('s|s|)\b", paragraph) else set()
+    if not keys and re.search(r"\b[Tt]h(e|is) paper\b", paragraph):
+        keys = {"vaswani2017"}
     for key in keys:
         yield from (n for digits in digits_of(key) for n in numbers(digits))
-        yield from numbers(key[-4:])
+        yield from numbers(YEAR.search(key)[0])
 
 
 def untraced(path):

@@ -54,6 +54,17 @@ WHAT_TO_DO = [  # (words, sentence): the first of them whose words a failed step
         + ' Or install the ranges into an environment of your own: pip install ".[book,chapters,dev]". '
         "If pip found nothing at all, look whether there is a network.",
     ),
+    (
+        r"WinError 206|[Ll]ong [Pp]ath",
+        "A path is too long for Windows. Turn long paths on in its settings, or move this folder to a shorter path."
+        + AGAIN,
+    ),
+    (
+        r"DLL load failed",
+        "A library of Windows is missing. PyTorch needs the Visual C++ Redistributable of Microsoft; install it."
+        + AGAIN,
+    ),
+    (r"Killed|MemoryError|status -9", "There was too little memory. Close other programs." + AGAIN),
     ("", "Run the same command again; it starts from nothing."),
 ]
 
@@ -123,7 +134,7 @@ def run(what, *command):
 
 def explained(what, said):
     """Why it failed and what to do, from what a step has put out."""
-    words, sentence = next(each for each in WHAT_TO_DO if re.search(each[0], "\n".join(said), re.M))
+    words, sentence = next(each for each in WHAT_TO_DO if re.search(each[0], "\n".join([what] + said), re.M))
     lines = [line for line in said if re.search(words, line)][-1 if words else -20 :]
     here = "Python %s on %s" % (platform.python_version(), platform.platform())
     return "\n".join(["Set-up failed: %s" % what] + lines + [sentence.format(here=here)])

@@ -40,8 +40,9 @@ ROWS = {  # threads, hash seed, switches
     "PyTorch SSE": (1, 1, TORCH_SSE),
     "AVX2": (1, 0, AVX2),
     "SSE": (1, 0, SSE),
-    "SSE, two threads": (2, 1, SSE),
+    "SSE on two threads": (2, 1, SSE),
 }
+LIBRARIES = {"ATEN_CPU_CAPABILITY": "PyTorch", "NPY_DISABLE_CPU_FEATURES": "NumPy", "OPENBLAS_CORETYPE": "OpenBLAS"}
 # What the libraries say of themselves under the settings of a row: a processor may lack what was asked for.
 ASKED = """
 import torch, threadpoolctl
@@ -107,6 +108,11 @@ def differences(stored, new):
     return found, furthest
 
 
+def single(*arrays):
+    """Were these numbers calculated in single precision? Then rounding to it changes none of them."""
+    return all(np.array_equal(a, a.astype(np.float32), equal_nan=True) for a in arrays)
+
+
 def moves(before, now):
     """How far the numbers of each part of all pictures moved, in terms of the largest: (how far, type, where)."""
     for i, (old, new) in enumerate(zip(before, now, strict=True), start=1):
@@ -115,10 +121,13 @@ def moves(before, now):
             continue
         for (kind, a), (_, b) in zip(old, new, strict=True):
             a, b = np.array(a), np.array(b)
-            if a.size and not np.array_equal(a, b, equal_nan=True):
-                single = np.array_equal(a, a.astype(np.float32), equal_nan=True)
-                far = np.nanmax(np.abs(a - b)) / (np.nanmax(np.abs(a)) or 1)
-                yield float(far), np.float32 if single else np.float64, f"picture {i}, {kind}"
+            if not a.size or np.array_equal(a, b, equal_nan=True):
+                continue
+            finite = np.isfinite(a)
+            far = np.inf  # a number has become none, or the other way round
+            if np.array_equal(finite, np.isfinite(b)) and np.array_equal(a[~finite], b[~finite], equal_nan=True):
+                far = float(np.abs(a - b)[finite].max() / (np.abs(a[finite]).max() or 1))
+            yield far, np.float32 if single(a, b) else np.float64, f"picture {i}, {kind}"
 
 
 def judged(path, first, ran):
@@ -127,8 +136,9 @@ def judged(path, first, ran):
     if ran.error or first.error:
         return [f"{path.name}: {ran.error or 'the first row had an error'}"], 0.0, largest
     wrong, furthest = differences(nbformat.read(path, as_version=4)["cells"], ran.cells)
-    if len(first.drawn) != len(ran.drawn):
-        wrong.append(f"{len(first.drawn)} pictures drawn in the first row, {len(ran.drawn)} in this one")
+    shown = sum(len(pictures(cell["outputs"])) for cell in ran.cells if cell["cell_type"] == "code")
+    if len(first.drawn) != len(ran.drawn) or (shown and not ran.drawn):  # a file that a cell shows is not noted
+        wrong.append(f"{shown} pictures shown, {len(ran.drawn)} noted, {len(first.drawn)} in the first row")
         return [f"{path.name}, {fault}" for fault in wrong], furthest, largest
     for far, kind, where in moves(first.drawn, ran.drawn):
         largest[kind] = max(largest[kind], far)
@@ -137,20 +147,18 @@ def judged(path, first, ran):
     return [f"{path.name}, {fault}" for fault in wrong], furthest, largest
 
 
-def told(row, environment, results, seconds):
-    """A line of the table."""
+def without_effect(row, asked, native):
+    """Switches of a row for the oldest instructions that have left a library as it was: it would prove nothing."""
+    for variable, library in LIBRARIES.items():
+        i = list(LIBRARIES).index(variable)
+        if "SSE" in row and variable in ROWS[row][2] and asked[i] == native[i]:
+            yield f"{row}: {variable} has no effect, {library} still says {native[i]}"
+
+
+def asked_of(environment):
+    """What PyTorch, NumPy and OpenBLAS say that they calculate with."""
     asked = subprocess.run([sys.executable, "-c", ASKED], env=environment, capture_output=True, text=True, check=True)
-    faults, apart, moved = zip(*results, strict=True)
-    largest = [f"{max(m[kind] for m in moved):.0e}" for kind in LIMITS]
-    cells = [
-        row,
-        asked.stdout.strip(),
-        f"{max(apart):.1f}",
-        *largest,
-        f"{seconds:.0f}",
-        "red" if any(faults) else "equal",
-    ]
-    return f"| {' | '.join(cells)} |"
+    return asked.stdout.strip().split(", ")
 
 
 def main(arguments=None):
@@ -164,16 +172,22 @@ def main(arguments=None):
     paths, first, failed = given.chapters or notebooks.chapters(), None, False
     print("| row | PyTorch, NumPy, OpenBLAS | pictures apart | float64 moved | float32 moved | seconds | |")
     print("|:--|:--|--:|--:|--:|--:|:--|", flush=True)
-    for row in given.rows:
+    native = next(iter(ROWS))  # all others are held against it
+    for row in dict.fromkeys([native, *given.rows]):
         environment, began = settings(row), time.monotonic()
         with ThreadPoolExecutor(2) as pool:
             ran = list(pool.map(functools.partial(run, environment), paths))
-        first = first or ran
+        asked = asked_of(environment)
+        if first is None:
+            first, says = ran, asked
         results = [judged(*chapter) for chapter in zip(paths, first, ran, strict=True)]
-        print(told(row, environment, results, time.monotonic() - began), flush=True)
-        for fault in (fault for faults, *_ in results for fault in faults):
-            failed = True
-            print(fault, file=sys.stderr, flush=True)
+        faults = [*without_effect(row, asked, says), *(fault for found, *_ in results for fault in found)]
+        apart = max(furthest for _, furthest, _ in results)
+        moved = [f"{max(largest[kind] for *_, largest in results):.0e}" for kind in LIMITS]
+        numbers = [f"{apart:.1f}", *moved, f"{time.monotonic() - began:.0f}"]
+        print("|", " | ".join([row, ", ".join(asked), *numbers, "red" if faults else "equal"]), "|", flush=True)
+        print(*faults, sep="\n", end="\n" * bool(faults), file=sys.stderr, flush=True)
+        failed = failed or bool(faults)
     return int(failed)
 
 

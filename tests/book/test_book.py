@@ -62,10 +62,6 @@ def test_a_chapter_ends_with_exercises_of_all_kinds(path):
     assert list(guards.exercises_that_lack(path)) == []
 
 
-def test_every_term_of_the_glossary_has_its_own_definition():
-    assert guards.glossary_out_of_order(BOOK / "glossary.md") == []
-
-
 def test_every_page_is_in_the_table_of_contents_and_the_other_way_round():
     assert sorted(path.stem for path in PAGES) == sorted([*ORDER, "index"])
 

@@ -290,7 +290,8 @@ def verdicts(how, cells, write):
         shutil.copy(needed, page.parent)
     # jsonschema, which nbval brings along, imports this slow module where it can and does without it where it cannot.
     (page.parent / "rfc3987_syntax.py").write_text("raise ImportError")
-    command = [sys.executable, "-m", "pytest", how, "--nbval-current-env", "-rA", "-p", "no:cacheprovider", "."]
+    alone = ["-p", "no:cacheprovider", "-p", "no:randomly"]
+    command = [sys.executable, "-m", "pytest", how, "--nbval-current-env", "-rA", *alone, "."]
     run = subprocess.run(command, cwd=page.parent, capture_output=True, text=True, check=False)
     found = re.findall(r"^(PASSED|FAILED) page\.ipynb::Cell (\d+)", run.stdout, re.M)
     return {list(cells)[int(i)]: verdict for verdict, i in found}, run.stdout + run.stderr
@@ -387,45 +388,6 @@ def test_an_exercise_that_is_missing_is_found(write, titles, calls, lacking):
     body = "\n\n".join(f"**{title}** (5 minutes). Do it." for title in titles)
     path = write(markdown("## Exercises", "", body, "", "## Summary", "", "**4. Break it** (5 minutes)."), code(calls))
     assert list(guards.exercises_that_lack(path)) == lacking
-
-
-GLOSSARY = """# Glossary
-
-```{glossary}
-byte
-  A number.
-
-  Of 256.
-
-LSTM, GRU
-  Two networks.
-
-mask (M)
-  A cover.
-```
-"""
-
-
-def test_a_glossary_in_order_has_no_faults(tmp_path):
-    (tmp_path / "page.md").write_text(GLOSSARY, encoding="utf-8")
-    assert guards.glossary_out_of_order(tmp_path / "page.md") == []
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "found"),
-    [
-        ("LSTM, GRU\n", "leak\nLSTM, GRU\n", "leak has no definition of its own"),
-        ("  Two networks.\n", "", "LSTM, GRU has no definition of its own"),
-        ("  A cover.\n", "", "mask (M) has no definition of its own"),
-        ("Two networks", "A cover", "mask (M) has the definition of LSTM, GRU"),
-        ("byte\n", "mascot\n", "LSTM, GRU stands behind mascot"),
-        ("LSTM, GRU", "Byte", "Byte stands behind byte"),
-    ],
-)
-def test_a_term_without_its_own_definition_is_found(tmp_path, right, wrong, found):
-    assert GLOSSARY.count(right) == 1
-    (tmp_path / "page.md").write_text(GLOSSARY.replace(right, wrong), encoding="utf-8")
-    assert guards.glossary_out_of_order(tmp_path / "page.md") == [f"page.md: {found}"]
 
 
 PNG = displayed(image_png="AAAA\n")

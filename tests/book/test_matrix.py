@@ -17,7 +17,7 @@ from guards import ROOT
 PICTURE = """
 from tested_transformer.book.draw.picture import picture
 figure, axes = picture(2, 2)
-axes[0, 0].plot([1, {}])
+axes[0, 0].plot([1, {1}], [0.1, {0}])
 figure
 """
 
@@ -58,16 +58,41 @@ def test_numbers_may_move_by_a_share_of_the_largest_beside_them():
     assert (far, where) == (np.inf, "picture 1 has other parts")
 
 
+@pytest.mark.parametrize(("before", "now"), [(1, np.nan), (np.nan, 1), (np.inf, 1), (1, np.inf), (np.inf, -np.inf)])
+def test_a_number_that_becomes_none_has_moved_without_end(before, now):
+    assert [far for far, *_ in matrix.moves(drawn([1, before]), drawn([1, now]))] == [np.inf]
+    assert [far for far, *_ in matrix.moves(drawn([before] * 2), drawn([now] * 2))] == [np.inf]
+
+
 def test_numbers_of_single_precision_are_told_by_their_digits():
     single = np.float32([0.1, 0.7])
     ((_, kind, _),) = matrix.moves(drawn(single), drawn(single * np.float32(1.000001)))
     assert kind is np.float32
+    ((_, kind, _),) = matrix.moves(drawn([1, 2]), drawn([1, 2.0000001]))  # not what was calculated with halves
+    assert kind is np.float64
+
+
+def test_a_switch_that_changes_nothing_proves_nothing():
+    native, oldest = ["AVX512", "X86_V4", "SkylakeX"], ["DEFAULT", "X86_V2", "Nehalem"]
+    assert list(matrix.without_effect("SSE", oldest, native)) == []
+    assert list(matrix.without_effect("native", native, native)) == []
+    (fault,) = matrix.without_effect("SSE", ["DEFAULT", "X86_V4", "Nehalem"], native)
+    assert fault == "SSE: NPY_DISABLE_CPU_FEATURES has no effect, NumPy still says X86_V4"
+    assert len(list(matrix.without_effect("OpenBLAS SSE", native, native))) == 1
+    assert len(list(matrix.without_effect("SSE on two threads", native, native))) == 3
+
+
+def test_a_picture_whose_numbers_were_not_noted_is_told(write):
+    shown = [code("x", displayed(image_png=png(0.5)))]
+    path = write(*shown)
+    (fault,) = matrix.judged(path, matrix.Ran(shown, []), matrix.Ran(shown, []))[0]
+    assert fault == "page.ipynb, 1 pictures shown, 0 noted, 0 in the first row"
 
 
 CHAPTERS = {
-    "repeats": ["np, os, parts, plain = [None] * 4", PICTURE.format("0.1"), "print(sum([0.1, 0.2]))"],
+    "repeats": ["np, os, parts, plain = [None] * 4", PICTURE.format("0.1", 2), "print(sum([0.1, 0.2]))"],
     "text": ["import os", "print('0.00' + os.environ.get('PLANTED', '0'))"],
-    "number": ["import os", PICTURE.format("0.3 + 1e-8 * int(os.environ.get('PLANTED', '0'))")],
+    "number": ["import os", PICTURE.format("0.3 + 1e-8 * int(os.environ.get('PLANTED', '0'))", 10**6)],
     "fails": ["import os", "assert 'PLANTED' not in os.environ"],
 }
 TWO_ROWS = """
@@ -94,7 +119,7 @@ def test_a_text_a_number_no_eye_sees_and_a_failure_in_another_row_are_red(told):
     assert told.returncode == 1
     faults = [line for line in told.stderr.splitlines() if "ipynb" in line]
     assert 'text.ipynb, cell 1: +   "0.001\\n"' in faults
-    assert "number.ipynb, picture 1, line in axes 0: float64 numbers moved by 1.0e-08 of the largest" in faults
+    assert "number.ipynb, picture 1, line in axes 0, y: float64 numbers moved by 3.3e-08 of the largest" in faults
     assert [line.partition(":")[0] for line in faults if "fails" in line] == ["fails.ipynb"]
     assert not any("repeats" in line for line in faults)
 
@@ -105,7 +130,7 @@ def test_a_line_of_the_table_is_equal_or_red(told):
     assert one.startswith("| one | ")
     assert one.endswith(" | equal |")
     assert two.endswith(" | red |")
-    assert " | 1e-08 | " in two
+    assert " | 3e-08 | " in two
 
 
 def test_a_row_that_does_not_exist_is_refused(capsys):

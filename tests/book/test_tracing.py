@@ -20,6 +20,8 @@ QUOTED = {
     "100 % and 12 3456.78": ["100%", "3456.78"],
     "(0.25,0.50) [0.125; 0.75]": ["0.25", "0.50", "0.125", "0.75"],
     r"$1.25 \cdot 10^{-9}$, $1.25\times 10^3$, 1.25e-09": ["1.25e-9", "1.25e3", "1.25e-09"],
+    r"$3 \cdot 10^{-4}$, 2e-5, 1e-9 and 2e3": ["3e-4", "2e-5", "1e-9", "2e3"],
+    r"$10^{-9}$ and $10^4$, not $2^{10}$ or $x10^2$": ["1e-9", "1e4"],
     "a<0.50 and b>0.25": ["0.50", "0.25"],
     ".75 of 4.7x": [".75", "4.7"],
     "3–5 words, 6 of 12": [],
@@ -28,10 +30,15 @@ QUOTED = {
     "Section 3.2.1, Sections 5.10, 5.3 and 5.4, § 3.10, Table 3, arXiv:1706.03762": [],
     "on 13.05.2024": [],
     "Section 3.2.1 says 0.25": ["0.25"],
+    "In Table 3, 93 million; as in Section 5.3, 7777 steps; since PyTorch 2.10, 47 %": ["93e6", "7777", "47%"],
+    "in Chapters 13 to 15, Tables 13 and 14, Figures 20.1, 20.2, Equations 13 and 14": [],
     "65 million, 6.3 million and $4.5$ billion": ["65e6", "6.3e6", "4.5"],
     "three, twelve, a hundred, few hundred, thousands of": [],
     "Thirteen, forty-two, sixty": ["13", "42", "60"],
     "two hundred, ten thousand, three million": ["200", "10000", "3000000"],
+    "every fiftieth, the fifteenth, one hundredth, a ninetieth": ["50", "15", "100", "90"],
+    "the third, a tenth": [],
+    "Ten percent, ten per cent, forty-two percent, three in ten": ["10%", "10%", "42%"],
 }
 
 
@@ -62,6 +69,12 @@ def found(path):
         ("1 234.50", "1,234.50"),
         ("1 234.50", "1234.50"),
         (r"$1.3 \cdot 10^{-5}$ and 0.25", "1.3e-05 and 0.25"),
+        ("2e-5 and $10^{-9}$", "2.1e-05 1e-09"),
+        ("0.5", "0.5"),
+        ("0.5", "0.5000"),
+        ("6.3 million", "6,312,345"),
+        ("ten percent", "10%"),
+        ("every fiftieth", "50 steps"),
     ],
 )
 def test_a_number_that_was_printed_may_be_quoted(write, quoted, output):
@@ -88,6 +101,13 @@ def test_a_number_that_was_printed_may_be_quoted(write, quoted, output):
         ("1 234.50", "234.50"),
         ("234.50", "1,234.50"),
         ("1.25", "1.25e-9"),
+        ("2e-5", "3e-5"),
+        (r"$10^{-9}$", "1e-8"),
+        ("0.3", "0.2612"),  # one decimal is not rounded
+        ("0.3", "0.26"),
+        ("ten percent", "10"),
+        ("ten percent", "20%"),
+        ("every fiftieth", "every 40th"),
     ],
 )
 def test_a_number_that_was_not_printed_is_found(write, quoted, output):
@@ -141,6 +161,11 @@ def test_a_published_figure_may_stand_where_its_source_is_cited(write, monkeypat
         assert found(write(markdown(sentence))) == []
     assert len(found(write(markdown("BERT in 2019 has 110 million and 25 %.", "", "As {cite}`devlin2019` says.")))) == 3
     assert len(found(write(markdown("Ours has 65 million, 0.98 and 28.4.", "", "The paper.")))) == 3
+    assert found(write(markdown("This paper's 65 million, with {cite}`vaswani2017,devlin2019` 65 million."))) == []
+    for other in ("A newspaper has", "On paper", "Papers have", "The paper {cite}`devlin2019` has"):
+        assert len(found(write(markdown(f"{other} 65 million.")))) == 1
+    assert found(write(markdown("As {cite}`mikolov2013b` said in 2013."))) == []
+    assert len(found(write(markdown("{cite}`mikolov2013b` has 13 of them.")))) == 1
     assert len(found(write(markdown("In 2018 {cite}`devlin2019` counted 111 million and 26 %.")))) == 3
 
 
@@ -166,7 +191,7 @@ def test_whole_numbers_and_those_with_one_decimal_may_stand_in_code_instead(writ
 
 @pytest.mark.parametrize("source", ["# 13", "'13'", "x13 = 1", "0x13", "14", "0.13", "13j", "f'{x:13}'", "("])
 def test_comments_words_and_names_are_no_numbers_of_the_code(write, source):
-    assert len(found(write(markdown("It is 13."), code(source)))) == 1
+    assert any("(It is 13.)" in fault for fault in found(write(markdown("It is 13."), code(source))))
 
 
 @pytest.mark.parametrize(("quoted", "source"), [("0.7", "0.65"), ("13", "13.2"), ("65 million", "65_000_001")])
@@ -177,6 +202,14 @@ def test_what_stands_in_code_is_not_rounded(write, quoted, source):
 @pytest.mark.parametrize("quoted", ["0.47", "0.50", "47 %"])
 def test_more_decimals_and_percentages_must_have_been_printed(write, quoted):
     assert len(found(write(markdown(f"It is {quoted}."), code("f(0.47, 0.5, 47, 0.50)")))) == 1
+
+
+def test_a_comment_in_a_cell_is_a_sentence(write):
+    assert found(write(code("f(13)  # all 13 of them, the first of 2"))) == []
+    (fault,) = found(write(markdown("## A"), code("f(13)\n# all 14 of them\ns = '# 15'")))
+    assert "14 stands in a sentence (# all 14 of them)" in fault
+    shown = "**`a.b`**\n```python\nx = 1  # of 4711\n```\n"
+    assert found(write(code("show(b)", displayed(text_markdown=shown)))) == []
 
 
 def test_what_a_cell_shows_of_the_package_counts_as_its_code(write):

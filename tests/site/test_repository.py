@@ -17,8 +17,10 @@ import tomllib
 import zipfile
 
 import address
+import matrix
 import pytest
 import readme
+import tracing
 import yaml
 from guards import ROOT, cells
 from packaging.requirements import Requirement
@@ -191,7 +193,53 @@ def test_links_between_the_documents_lead_somewhere(path):
         assert re.match(r"https?://", link) or (ROOT / link).is_file(), link
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_a_path_in_the_documents_leads_somewhere(name):
+    text, places = (ROOT / name).read_text(encoding="utf-8"), [ROOT, ROOT / "src" / "tested_transformer"]
+    paths = re.findall(r"(?<![\w/.])(?:benchmarks|binder|book|byhand|model|src|tests|tools)/[\w./]*", text)
+    assert len(paths) >= 15
+    for path in (path.rstrip("./").replace("NAME", "*") for path in paths):
+        assert any(list(place.glob(path)) for place in places), path
+
+
+def test_an_option_of_pytest_in_the_documents_is_one_that_it_takes(pytestconfig):
+    text = "\n".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
+    options = set(re.findall(r"--nbval[\w-]*|--dist\b", text))
+    assert {"--nbval", "--nbval-lax", "--dist"} <= options
+    for option in options:
+        pytestconfig.getoption(option)  # an unknown one is refused
+
+
+@named
+def test_a_row_of_the_matrix_in_a_document_is_one_that_it_has(path):
+    text = path.read_text(encoding="utf-8")
+    for rows in re.findall(r'(?:ROWS=|--rows )("[^"]+"|[\w,]+)', text):
+        assert set(rows.strip('"').split(",")) <= matrix.ROWS.keys()
+
+
 # What is said twice
+
+
+def test_the_documents_count_the_rows_of_the_matrix_and_the_kills_of_a_training():
+    taken, rows = re.search(r"`make matrix ROWS=native,SSE` takes (\w+) of the (\w+) rows", README).groups()
+    assert (tracing.WORDS[taken], tracing.WORDS[rows]) == (2, len(matrix.ROWS))
+    code = (ROOT / "tests" / "library" / "test_kill.py").read_text(encoding="utf-8")
+    many, few = re.search(r"\tKILLS=(\d+) ", MAKEFILE)[1], re.search(r'"KILLS", "(\d+)"', code)[1]
+    assert re.findall(r"kill\w* .*?(\d+) times", MAKEFILE) == [many]
+    assert re.search(r"kills a training (\d+) times.*`make slow`: (\d+) times", README).groups() == (many, few)
+    assert re.search(r"`make slow` kills (\d+) times, `make torture` (\d+) times", code).groups() == (few, many)
+
+
+def test_the_python_that_is_needed_is_the_same_everywhere():
+    lowest = PROJECT["requires-python"].removeprefix(">=")
+    said = {name: re.findall(r"Python (3\.\d+) (?:or newer|to 3)", text) for name, text in texts(ROOT)}
+    said = {name: found for name, found in said.items() if found}
+    assert {"README.md", "Makefile", "tools/environment.py"} <= said.keys()
+    assert {version for found in said.values() for version in found} == {lowest}
+
+
+def test_the_readme_names_the_torch_that_is_pinned():
+    assert set(re.findall(r"(?:`|torch==)(\d+\.\d+\.\d+)", README)) == {pins()["torch"]}
 
 
 def test_the_address_of_the_book_follows_from_that_of_the_repository():
@@ -286,14 +334,18 @@ def test_the_citation_has_the_version_and_the_authors_of_the_package():
         assert f"2026 {CONFIG['author']}" in (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_the_pinned_versions_lie_in_the_ranges():
+def pins():
+    """The pinned versions by their names."""
     text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    pins = dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.M))
-    pins = {name.lower().replace("_", "-"): version for name, version in pins.items()}
+    found = re.findall(r"^([\w.-]+)==([\w.]+)", text, re.M)
+    return {name.lower().replace("_", "-"): version for name, version in found}
+
+
+def test_the_pinned_versions_lie_in_the_ranges():
     extras = PROJECT["optional-dependencies"]
     for wanted in [*PROJECT["dependencies"], *(each for extra in extras.values() for each in extra)]:
         name, lowest = re.match(r"([\w.-]+)[>=]=([\d.]+)", wanted).groups()
-        assert numbers(pins[name]) >= numbers(lowest), wanted
+        assert numbers(pins()[name]) >= numbers(lowest), wanted
 
 
 def numbers(version):
@@ -382,6 +434,13 @@ def test_nothing_is_released_that_was_not_tested():
     assert unconditional([*job["steps"], job])
     secret = [n for n, step in enumerate(job["steps"]) if re.search(r"secrets\.|github\.token", str(step))]
     assert secret == [upload], "the token goes to the one step that needs it"
+
+
+def test_outputs_are_compared_on_other_processors_and_with_the_oldest_instructions():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "processors.yml").read_text(encoding="utf-8"))["jobs"]
+    ran = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()}
+    assert ran == {"others": ["make test"], "roundings": ["make matrix ROWS=native,SSE"]}
+    assert jobs["others"]["strategy"]["matrix"]["os"] == ["ubuntu-24.04-arm", "macos-latest"]
 
 
 def test_the_lowest_versions_are_those_of_the_package():

@@ -1,0 +1,87 @@
+"""The glossary, held against its guards, and each fault planted."""
+
+import glossary
+import pytest
+import tracing
+from guards import BOOK
+
+PAGE = BOOK / "glossary.md"
+
+
+def test_every_term_has_its_own_definition():
+    assert list(glossary.out_of_order(PAGE)) == []
+
+
+def test_every_term_is_spoken_of_where_its_definition_links_to():
+    assert list(glossary.misplaced(PAGE)) == []
+    assert sum(map(len, glossary.blocks(PAGE))) > 180
+
+
+GLOSSARY = """# Glossary
+
+```{glossary}
+byte
+  A number.
+
+  Of 256.
+
+LSTM, GRU
+  Two networks.
+
+mask (M)
+  A cover.
+```
+"""
+
+
+def test_a_glossary_in_order_has_no_faults(tmp_path):
+    (tmp_path / "page.md").write_text(GLOSSARY, encoding="utf-8")
+    assert list(glossary.out_of_order(tmp_path / "page.md")) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "found"),
+    [
+        ("LSTM, GRU\n", "leak\nLSTM, GRU\n", "leak has no definition of its own"),
+        ("  Two networks.\n", "", "LSTM, GRU has no definition of its own"),
+        ("  A cover.\n", "", "mask (M) has no definition of its own"),
+        ("Two networks", "A cover", "mask (M) has the definition of LSTM, GRU"),
+        ("byte\n", "mascot\n", "LSTM, GRU stands behind mascot"),
+        ("LSTM, GRU", "Byte", "Byte stands behind byte"),
+    ],
+)
+def test_a_term_without_its_own_definition_is_found(tmp_path, right, wrong, found):
+    assert GLOSSARY.count(right) == 1
+    (tmp_path / "page.md").write_text(GLOSSARY.replace(right, wrong), encoding="utf-8")
+    assert list(glossary.out_of_order(tmp_path / "page.md")) == [f"page.md: {found}"]
+
+
+def test_a_glossary_in_another_fence_is_refused(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"{GLOSSARY}\n````{{glossary}}\nend\n  Nothing comes.\n````\n", encoding="utf-8")
+    assert list(map(len, glossary.blocks(page))) == [3, 1]
+    for fence in ("````{div}\n```{glossary}\nend\n  All.\n```\n````\n", ":::{glossary}\nend\n  All.\n:::\n"):
+        page.write_text(f"{GLOSSARY}\n{fence}", encoding="utf-8")
+        with pytest.raises(ValueError, match=r"page\.md: 2 glossaries, 1 of them in a fence of its own"):
+            glossary.blocks(page)
+
+
+@pytest.mark.parametrize(
+    ("term", "section", "found"),
+    [
+        ("masked language model", "Masked *language* models", True),
+        ("byte-pair encoding (BPE)", "What BPE does", True),
+        ("LSTM, GRU", "A GRU", True),
+        ("d_ff", r"$d_{\text{ff}}$", True),
+        ("vanishing and exploding gradients", "gradients vanish or explode", True),
+        ("masked language model", "a language model", False),
+        ("head", "ahead of all", False),
+    ],
+)
+def test_a_section_speaks_of_a_term_if_it_has_its_words(tmp_path, term, section, found):
+    tracing.sections.cache_clear()
+    page, linked = tmp_path / "page.md", tmp_path / "there.md"
+    linked.write_text(f"# T\n\n## A\n\n{section}\n\n## B\n\n{term}\n", encoding="utf-8")
+    page.write_text(f"```{{glossary}}\n{term}\n  See [it](there.md#a).\n```\n", encoding="utf-8")
+    fault = f"page.md: no section that {term} links to speaks of it"
+    assert list(glossary.misplaced(page)) == [fault] * (not found)
