@@ -36,12 +36,14 @@ Schuh m - Schuhe Schuhen, Auto n - Autos Autos, Fahrrad n - Fahrräder Fahrräde
 Bus m - Busse Bussen, Bild n - Bilder Bildern, Lampe f - Lampen Lampen, Uhr f - Uhren Uhren,
 Stuhl m - Stühle Stühlen, Koffer m - Koffer Koffern, Schlüssel m - Schlüssel Schlüsseln, Tür f - Türen Türen,
 Fenster n - Fenster Fenstern, Zimmer n - Zimmer Zimmern, Küche f - Küchen Küchen, Büro n - Büros Büros,
+Wort n - Wörter Wörtern, Satz m - Sätze Sätzen, Musik f - - -, KI f - - -, Maschine f - Maschinen Maschinen,
+Computer m - Computer Computern, Modell n - Modelle Modellen,
 Garten m - Gärten Gärten, Park m - Parks Parks, Wald m - Wälder Wäldern, Stadt f - Städte Städten,
 Schule f - Schulen Schulen, Hotel n - Hotels Hotels
 """
 STEMS = WORDS.findall("""
     groß klein alt neu jung gut schön rot schwarz billig teur frisch heiß kalt freundlich müd hungrig
-    glücklich krank klug langweilig schwer dunkl ruhig
+    glücklich krank klug lang kurz langweilig schwer dunkl ruhig
 """)
 # ich, du, er, wir, participle, auxiliary; a stroke marks a prefix that can be parted
 VERBS = """
@@ -70,6 +72,7 @@ an|rufe an|rufst an|ruft an|rufen angerufen haben, ein|lade ein|lädst ein|lädt
 ab|hole ab|holst ab|holt ab|holen abgeholt haben, auf|räume auf|räumst auf|räumt auf|räumen aufgeräumt haben,
 weg|werfe weg|wirfst weg|wirft weg|werfen weggeworfen haben,
 an|probiere an|probierst an|probiert an|probieren anprobiert haben, helfe hilfst hilft helfen geholfen haben,
+übersetze übersetzt übersetzt übersetzen übersetzt haben, benutze benutzt benutzt benutzen benutzt haben,
 antworte antwortest antwortet antworten geantwortet haben, folge folgst folgt folgen gefolgt sein,
 zu|höre zu|hörst zu|hört zu|hören zugehört haben, gehöre gehörst gehört gehören gehört haben,
 gebe gibst gibt geben gegeben haben, zeige zeigst zeigt zeigen gezeigt haben,
@@ -105,7 +108,7 @@ ACCUSATIVE_VERBS = set(
     WORDS.findall("""
     lesen schreiben kaufen verkaufen sehen finden essen fressen trinken kochen brauchen haben lieben kennen
     besuchen treffen suchen verstehen vergessen öffnen zumachen reparieren tragen anrufen einladen abholen
-    aufräumen wegwerfen anprobieren
+    aufräumen wegwerfen anprobieren übersetzen benutzen
 """)
 )
 
@@ -432,10 +435,15 @@ you | pick up | past | acc: this red car; first: acc
     This red car you picked up. Dieses rote Auto hast du abgeholt.
 """
 FIRST = [
-    ("The teacher will eat your cake although she is sick.",
-     "Die Lehrerin wird deinen Kuchen essen, obwohl sie krank ist."),
-    ("Who did the bird always see?", "Wen hat der Vogel immer gesehen?"),
-    ("You say that the student is buying the shoes.", "Du sagst, dass der Student die Schuhe kauft."),
+    (
+        "She will look for the picture because she wants to repair it slowly.",
+        "Sie wird das Bild suchen, weil sie es langsam reparieren will.",
+    ),
+    (
+        "You are not cooking the soup now although you are hungry.",
+        "Du kochst die Suppe jetzt nicht, obwohl du hungrig bist.",
+    ),
+    ("Is her neighbour swimming?", "Schwimmt ihr Nachbar?"),
 ]  # fmt: skip
 
 BY_HAND = [tuple(pair.splitlines()) for pair in re.findall(r".*\|.*\n    .*", BY_HAND)]
@@ -511,7 +519,7 @@ try tries tried trying, help helps helped helping, answer answers answered answe
 listen listens listened listening, belong belongs belonged -, give gives gave giving, show shows showed showing,
 bring brings brought bringing, wait waits waited waiting, talk talks talked talking, think thinks thought thinking,
 rain rains rained raining, snow snows snowed snowing, believe believes believed -, say says said -, hope hopes hoped -,
-want wants - -, be - - -
+translate translates translated translating, use uses used using, want wants - -, be - - -
 """
 BASE, THIRD, PAST, ING = (
     set(forms) - {"-"} for forms in zip(*(row.split() for row in ENGLISH.replace("\n", " ").split(",")), strict=True)

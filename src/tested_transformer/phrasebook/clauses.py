@@ -7,6 +7,7 @@ from typing import TypeVar
 from tested_transformer.phrasebook.words import (
     ADJECTIVES,
     ADVERBS,
+    BARE,
     BE,
     INSTANTS,
     LIVING,
@@ -31,9 +32,9 @@ from tested_transformer.phrasebook.words import (
 
 T = TypeVar("T")
 OWN = ["animal", "text", "letter", "food", "soup", "milk", "tea", "clothes", "vehicle"]
-OWN += ["thing", "room"]
+OWN += ["machine", "thing", "room"]
 LARGE = ["place", "room", "door", "train"]  # nobody sees a forest in a kitchen
-MOVABLE = [*LIVING, "text", "letter", "food", "clothes", "thing"]
+MOVABLE = [*LIVING, "text", "letter", "food", "clothes", "machine", "thing"]
 PERSONS = ["I", "I", "you", "you", "he", "she", "we", "they"]
 SELF = {"I": ["I", "we"], "we": ["I", "we"], "you": ["you"], "they": ["they"]}
 
@@ -152,6 +153,8 @@ class Speaker:
             determiner = self.pick(list(NUMBERS))
         elif determiner == "new":
             determiner = "" if plural or not noun.plural else "a"
+        if noun.kind in BARE and determiner != "which":
+            determiner = ""
         p = Phrase(noun, determiner, plural)
         return p._replace(adjective=self.pick(qualities(p))) if self.chance(0.3) else p
 

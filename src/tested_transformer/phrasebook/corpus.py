@@ -15,6 +15,7 @@ from tested_transformer.phrasebook import english, german
 from tested_transformer.phrasebook.clauses import Speaker
 from tested_transformer.phrasebook.sentences import think
 from tested_transformer.phrasebook.tags import ROLES, combinations, phenomena
+from tested_transformer.phrasebook.words import Meaning
 
 ONE_IN = 8
 
@@ -30,6 +31,12 @@ class Sentence(NamedTuple):
     german: str
     phenomena: frozenset[str]
     combinations: frozenset[tuple[str, str, str]]
+
+
+def say(meaning: Meaning) -> Sentence:
+    """What a sentence means, said in both languages."""
+    tags = frozenset(phenomena(meaning)), frozenset(combinations(meaning))
+    return Sentence(english.sentence(meaning), german.sentence(meaning), *tags)
 
 
 def sentences(n: int, seed: int = 0) -> list[Sentence]:
@@ -92,5 +99,4 @@ def _all(seed: int) -> Iterator[Sentence]:
         said = english.sentence(meaning)
         if said not in seen:
             seen.add(said)
-            tags = frozenset(phenomena(meaning)), frozenset(combinations(meaning))
-            yield Sentence(said, german.sentence(meaning), *tags)
+            yield say(meaning)

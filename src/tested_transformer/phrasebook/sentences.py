@@ -48,15 +48,16 @@ def these(words: str) -> list[Verb]:
 
 
 SEEKING = these("buy look need")
-USING = these("read eat drink cook make sell repair need love")
+USING = these("read translate eat drink cook make sell repair use need love")
 LIKING = these("buy eat drink read write cook make love show sell throw")
+NEUTRAL = these("need use look see find translate repair")  # for good reasons and bad
 AWAY = ["sell", "throw"]
 SIMPLE = [v for v in VERBS if not v.objects.keys() & {"acc", "dat"}]
 
 
 def think(s: Speaker) -> Meaning:
     """A statement or a question, of one clause or two."""
-    kinds = {plain: 8, yes_no: 3, asked: 4, that: 1, reason: 2, condition: 1}
+    kinds = {plain: 8, yes_no: 3, asked: 4, that: 1, reason: 3, condition: 1}
     return s.pick([kind for kind, n in kinds.items() for _ in range(n)])(s)
 
 
@@ -121,7 +122,7 @@ def that(s: Speaker) -> Meaning:
 def reason(s: Speaker) -> Meaning:
     """Because or although: of a mood, the weather, a thing, or what another does."""
     conjunction = s.pick(["because", "because", "although"])
-    way = s.pick([feeling, feeling, feeling, quality, purpose, other])
+    way = s.pick([feeling, feeling, quality, quality, purpose, other])
     return way(s, conjunction) or reason(s)
 
 
@@ -190,13 +191,14 @@ def cause(s: Speaker, why: str, who: Phrase | None, tense: str) -> Clause:
 
 
 def quality(s: Speaker, conjunction: str) -> Meaning | None:
-    """One buys a thing because it is cheap, or although it is old."""
-    first = s.clause(verbs=LIKING, known=True)
+    """One buys a thing because it is new, or although it is old."""
+    first = s.clause(verbs=LIKING + NEUTRAL, known=True)
     it, away = the_thing(first), first.verb.english[0] in AWAY
     if it is None or it.noun == first.subject.noun or "frequency" in first.parts:
         return None
     liked = (conjunction == "because") != (first.negated != away)
-    fitting = [a for a in qualities(it) if a.english in (GOOD if liked else BAD)]
+    told = GOOD + BAD if first.verb in NEUTRAL else GOOD if liked else BAD
+    fitting = [a for a in qualities(it) if a.english in told]
     fitting = [a for a in fitting if a != it.adjective]
     if not fitting:
         return None

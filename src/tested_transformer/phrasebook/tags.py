@@ -10,6 +10,7 @@ from tested_transformer.phrasebook.words import (
     MODALS,
     NOUNS,
     NUMBERS,
+    PEOPLE,
     POSSESSIVES,
     PREPOSITIONS,
     VERBS,
@@ -34,6 +35,7 @@ ROLES = {
     "object": (_VERBS, _NOUNS),
     "adverb": (_WHEN, _VERBS),
     "conjunction": (list(CONJUNCTIONS), _VERBS),
+    "reason": (_VERBS, _ADJECTIVES + _VERBS),
 }
 """For each kind of pair, the words that can be its first and its second."""
 
@@ -58,6 +60,19 @@ def combinations(meaning: Meaning) -> Iterator[tuple[str, str, str]]:
                 yield "adverb", part.english, verb
         if conjunction and c.verb in VERBS:
             yield "conjunction", conjunction, verb
+    yield from _reasons(*(c for _, c in meaning))
+
+
+def _reasons(main: Clause, *others: Clause) -> Iterator[tuple[str, str, str]]:
+    """What one does with a thing, and how "it" is, or what else one does with it."""
+    for c in others:
+        its = [p for p in (c.subject, c.parts.get("acc")) if isinstance(p, Phrase)]
+        its = [p.noun for p in its if p.pronoun and p.noun]
+        done = main.parts.get("acc")
+        if isinstance(done, Phrase) and done.noun in its and done.noun.kind not in PEOPLE:
+            why = c.parts.get("predicate")
+            told = why.english if isinstance(why, Adjective) else name(c.verb)
+            yield "reason", name(main.verb), told
 
 
 def phenomena(meaning: Meaning) -> Iterator[str]:

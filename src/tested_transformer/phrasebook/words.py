@@ -84,16 +84,21 @@ _NOUNS = {
         neighbour Nachbar m* Nachbarn""",
     "animal": """dog Hund m Hunde, cat Katze f Katzen, horse Pferd n Pferde,
         bird Vogel m Vögel, bear Bär m* Bären""",
+    "music": "music Musik f",
+    "word": "word Wort n Wörter, sentence Satz m Sätze",
     "text": "book Buch n Bücher, newspaper Zeitung f Zeitungen",
     "letter": "letter Brief m Briefe, poem Gedicht n Gedichte",
-    "food": """apple Apfel m Äpfel, cake Kuchen m Kuchen, egg Ei n Eier""",
     "soup": "soup Suppe f Suppen",
+    "AI": "AI KI f",
+    "food": """apple Apfel m Äpfel, cake Kuchen m Kuchen, egg Ei n Eier""",
     "milk": "water Wasser n, milk Milch f",
     "tea": "tea Tee m, coffee Kaffee m",
     "clothes": """coat Mantel m Mäntel, shirt Hemd n Hemden, jacket Jacke f Jacken,
         shoe Schuh m Schuhe""",
     "vehicle": "car Auto n Autos, bicycle Fahrrad n Fahrräder",
     "train": "train Zug m Züge, bus Bus m Busse",
+    "machine": """machine Maschine f Maschinen, computer Computer m Computer,
+        model Modell n Modelle""",
     "thing": """picture Bild n Bilder, lamp Lampe f Lampen, chair Stuhl m Stühle,
         suitcase Koffer m Koffer""",
     "door": "door Tür f Türen, window Fenster n Fenster",
@@ -103,26 +108,32 @@ _NOUNS = {
 }
 PEOPLE = ["adult", "child", "relative"]
 LIVING = [*PEOPLE, "animal"]
+BARE = ["music", "AI"]  # in the singular without an article: I love music
+THINGS = [kind for kind in _NOUNS if kind not in (*LIVING, *BARE)]
 _GROUPS = {
     "people": PEOPLE,
     "grown": ["adult", "relative"],
     "living": LIVING,
+    "things": THINGS,
+    "anything": ["animal", *THINGS, *BARE],
     "texts": ["text", "letter"],
     "drinks": ["milk", "tea"],
-    "goods": ["text", "letter", "clothes", "vehicle", "thing"],
+    "goods": ["text", "letter", "clothes", "vehicle", "machine", "thing"],
 }
 
 # English | German | kinds of nouns
 _ADJECTIVES = """
-big       | groß       | animal clothes vehicle food thing door room place
-small     | klein      | child animal clothes vehicle food thing door room place
-old       | alt        | grown animal texts clothes vehicle train thing place
-new       | neu        | texts clothes vehicle train thing room
-young     | jung       | grown animal
-good      | gut        | texts food soup drinks
-beautiful | schön      | letter animal clothes thing place
+big       | groß       | animal clothes vehicle machine food thing door room place
+small     | klein      | child animal clothes vehicle machine food thing door room place
 red       | rot        | clothes vehicle door
-expensive | teuer      | clothes vehicle thing
+new       | neu        | anything
+young     | jung       | grown animal
+good      | gut        | anything
+old       | alt        | grown anything
+beautiful | schön      | anything
+expensive | teuer      | anything
+long      | lang       | word texts clothes train
+short     | kurz       | word texts clothes train
 fresh     | frisch     | food drinks
 hot       | heiß       | soup drinks
 cold      | kalt       | soup drinks room
@@ -131,12 +142,12 @@ tired     | müde       | living
 hungry    | hungrig    | living
 happy     | glücklich  | people
 sick      | krank      | living
-boring    | langweilig | texts
-heavy     | schwer     | thing
+boring    | langweilig | word texts music
+heavy     | schwer     | machine thing
 dark      | dunkel     | room place
 """
-GOOD = ["beautiful", "good", "fresh", "new", "friendly"]
-BAD = ["old", "expensive", "boring", "heavy", "cold", "dark", "sick"]
+GOOD = ["beautiful", "good", "fresh", "new", "friendly", "short"]
+BAD = ["old", "expensive", "boring", "heavy", "cold", "dark", "sick", "long"]
 REASONS = {  # what one does for it
     "tired": ["sleep", "stay"], "sick": ["sleep", "stay"],
     "hungry": ["eat", "cook", "shop"], "happy": ["sing", "dance", "play"],
@@ -159,29 +170,31 @@ go went | gehen - gegangen sein | people | into place | mit
 drive drove | fahren fährt gefahren sein | grown | zu people | mit manner
 live | wohnen | people | in place | mit
 stay | bleiben - geblieben sein | living | in place room | mit
-read read | lesen liest gelesen | people | acc texts | in manner
-write wrote | schreiben - geschrieben | people | acc letter | in für manner
-buy bought | kaufen | people | acc goods food | in für
-sell sold | verkaufen - verkauft | grown | acc clothes vehicle thing animal |
-see saw | sehen sieht gesehen | living | acc living train | in
-find found | finden - gefunden | people | acc texts clothes thing animal | in
+read read | lesen liest gelesen | people | acc word texts | in manner
+write wrote | schreiben - geschrieben | people | acc word letter music | in für manner
+translate | übersetzen - übersetzt | people machine | acc word texts | in für manner
+buy bought | kaufen | people | acc anything | in für
+sell sold | verkaufen - verkauft | grown | acc anything |
+see saw | sehen sieht gesehen | living | acc living things | in
+find found | finden - gefunden | people | acc things animal | in
 eat ate | essen isst gegessen | people | acc food soup | in manner
 eat ate | fressen frisst gefressen | animal | acc food | in manner
 drink drank | trinken - getrunken | people | acc drinks | in manner
 drink drank | trinken - getrunken | animal | acc milk | in manner
 cook | kochen | people | acc soup | in für mit
 make made | kochen | people | acc tea | in für mit
-need | brauchen | people | acc goods |
+need | brauchen | people | acc anything |
+use | benutzen - benutzt | people | acc vehicle machine thing AI | in
 have had | haben hat | people | acc clothes vehicle thing animal |
-love | lieben | people | acc living place |
-know knew | kennen - gekannt | people | acc people texts place |
+love | lieben | people | acc people anything |
+know knew | kennen - gekannt | people | acc people word texts place music |
 visit | besuchen - besucht | people | acc people place | mit
-look-for | suchen | people | acc texts clothes thing animal | in
-understand understood | verstehen - verstanden | people | acc people texts |
-forget forgot forgetting | vergessen vergisst vergessen | people | acc texts clothes thing |
+look-for | suchen | people | acc anything | in
+understand understood | verstehen - verstanden | people | acc people word texts machine AI |
+forget forgot forgetting | vergessen vergisst vergessen | people | acc word texts clothes thing |
 open | öffnen | people | acc door | manner
 close | zu-machen | people | acc door | manner
-repair | reparieren - repariert | grown | acc vehicle thing door | in manner
+repair | reparieren - repariert | grown | acc vehicle machine thing door | in manner
 call | an-rufen - gerufen | people | acc people |
 pick-up | ab-holen | people | acc people vehicle |
 tidy-up | auf-räumen | people | acc room | mit
@@ -194,7 +207,7 @@ give gave | geben gibt gegeben | people | dat people, acc texts food clothes |
 show | zeigen | people | dat people, acc texts thing vehicle animal |
 bring brought | bringen - gebracht | people | dat people, acc food soup drinks |
 wait | warten | people | auf people train | in mit
-talk | sprechen spricht gesprochen | people | über living texts place | mit
+talk | sprechen spricht gesprochen | people | über living anything | mit
 """
 _BE = "be | sein - gewesen sein | | |"
 _WEATHER = """
@@ -282,8 +295,9 @@ NAMES = ["Anna", "Paul"]
 
 
 def is_new(p: Phrase) -> bool:
-    """Is it a dog, two dogs, dogs, not the dog or my dog?"""
-    return not p.pronoun and p.determiner in ("", "a", *NUMBERS)
+    """Is it a dog, two dogs, dogs, not the dog, my dog or music?"""
+    bare = p.noun is not None and p.noun.kind in BARE
+    return not p.pronoun and not bare and p.determiner in ("", "a", *NUMBERS)
 
 
 def with_s(word: str) -> str:

@@ -1,0 +1,121 @@
+"""The sentence that runs through the book, and the trained translator that is asked for it.
+
+One English word changes, and a German pronoun some words later changes with it: the chair … it, der Stuhl … er; the
+lamp … it, die Lampe … sie; the picture … it, das Bild … es. No sentence of this module is in the training split: what
+is done with the thing and what is said of it ("need", "old") are a pair that the phrasebook holds out, and so are
+"love" and what is loved.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from tested_transformer.decoding.translator import Translator
+from tested_transformer.phrasebook.corpus import Sentence, held_out, say
+from tested_transformer.phrasebook.tags import name
+from tested_transformer.phrasebook.words import ADJECTIVES, BARE, BE, NOUNS, PEOPLE, VERBS, Clause, Noun, Phrase, Verb
+
+THINGS = {n.english: n for n in NOUNS if n.kind not in PEOPLE}
+"""All nouns that "it" can stand for."""
+
+PRONOUNS = ("er", "sie", "es", "ihn")
+
+
+class Frame(NamedTuple):
+    """A sentence with a gap for a thing, and "it" for the same thing in its second clause."""
+
+    subject: Phrase
+    does: str
+    tense: str
+    conjunction: str
+    second: Callable[[Phrase], Clause]  # what it says of "it"
+    negated: bool = False
+
+    def say(self, thing: str) -> Sentence:
+        """The sentence about this thing, in both languages."""
+        if thing not in THINGS:
+            raise ValueError(f"thing ({thing!r}) is none that the phrasebook has a word for")
+        noun = THINGS[thing]
+        first = Clause(self.subject, _verb(self.does), self.tense, {"acc": _the(noun)}, self.negated)
+        return say([("", first), (self.conjunction, self.second(Phrase(noun, pronoun=noun.gender)))])
+
+
+def _verb(english: str) -> Verb:
+    return next(verb for verb in VERBS if name(verb) == english)
+
+
+def _the(noun: Noun) -> Phrase:
+    return Phrase(noun, "" if noun.kind in BARE else "the")
+
+
+def _is(adjective: str, tense: str = "now") -> Callable[[Phrase], Clause]:
+    quality = next(a for a in ADJECTIVES if a.english == adjective)
+    return lambda it: Clause(it, BE, tense, {"predicate": quality})
+
+
+def _person(english: str, determiner: str) -> Phrase:
+    return Phrase(next(n for n in NOUNS if n.english == english), determiner)
+
+
+I, SHE, HE = (Phrase(pronoun=word) for word in ("I", "she", "he"))
+FRAMES = (
+    Frame(I, "need", "now", "because", _is("old")),
+    Frame(_person("woman", "the"), "love", "now", "because", _is("new")),
+    Frame(SHE, "sell", "past", "although", _is("beautiful", "past")),
+    Frame(HE, "buy", "now", "although", _is("expensive")),
+    Frame(I, "look for", "now", "because", lambda it: Clause(I, _verb("need"), "now", {"acc": it})),
+    Frame(_person("father", "my"), "need", "now", "because", _is("old"), negated=True),
+)
+"""Six sentences with a gap. In four of them somebody else of some gender is named before "it"."""
+
+THREAD = tuple(FRAMES[0].say(thing) for thing in ("chair", "lamp", "picture"))
+LOVED = tuple(thing for thing in THINGS if held_out(("object", "love", thing)))
+
+
+def love(thing: str) -> Sentence:
+    """I love music, the garden or what else it is."""
+    return say([("", Clause(I, _verb("love"), "now", {"acc": _the(THINGS[thing])}))])
+
+
+def pronoun(german: str) -> str:
+    """The German word for "it" in a translated frame, or nothing where there is none."""
+    words = german.rpartition(",")[2].strip(" .").split()
+    return next((word for word in words if word in PRONOUNS), "")
+
+
+def load() -> Translator:
+    """The package's translator, which writes what is most probable, in float64."""
+    translator = Translator.load(width=1)
+    translator.model.double()
+    return translator
+
+
+def places(translator: Translator, english: str, thing: str) -> tuple[int, list[int]]:
+    """Where the model reads "it", and where the pieces of the thing's name."""
+    pieces = [translator.name(i) for i in translator.encode(english, 1)]
+    starts = [sum(map(len, pieces[:i])) for i in range(len(pieces))]
+    at = english.index(f" {thing} ") if f" {thing} " in english else english.index(f" {thing}")
+    within = range(at, at + len(thing) + 1)
+    return pieces.index(" it"), [i for i, start in enumerate(starts) if start in within]
+
+
+def on_the_thing(translator: Translator, english: str, thing: str) -> Tensor:
+    """The weight of "it" on the thing in each layer and head of the encoder: (L, H)."""
+    it, noun = places(translator, english, thing)
+    weights = translator.look(english, "")[2]["encoder"]
+    return weights[:, :, it, noun].sum(-1)
+
+
+@torch.no_grad()
+def exchanged(translator: Translator, english: str, other: str, begun: str) -> str:
+    """The next token after begun, when the encoder's row of "it" is that of another sentence."""
+    model, tokens = translator.model, translator.tokens
+    sources = [torch.tensor([translator.encode(text, 1)]) for text in (english, other)]
+    memory, foreign = (model.encode(source).clone() for source in sources)
+    it, there = ([translator.name(int(i)) for i in source[0]].index(" it") for source in sources)
+    memory[0, it] = foreign[0, there]
+    target = torch.tensor([[model.config.bos_id, *tokens.encode(begun)]])
+    logits = model.embedding.logits(model.decode(target, memory, sources[0]))
+    return translator.name(int(logits[0, -1].argmax())).strip()

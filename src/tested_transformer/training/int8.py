@@ -1,0 +1,44 @@
+"""Weights rounded to one byte each, with a scale for every row."""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float, Int8
+from torch import Tensor
+
+MOST = 127
+"""The largest integer of a row; -128 is not used, so that both signs have as many."""
+
+SCALE_BITS = 17
+"""So many binary digits a scale has. With the 7 of an integer they fit into the 24 of
+a float32, and the product of both is exact."""
+
+
+def to_int8(
+    weight: Float[Tensor, "*rows n"],
+) -> tuple[Int8[Tensor, "*rows n"], Float[Tensor, "*rows 1"]]:
+    """Integers and scales whose product is nearest to the weight, row by row.
+
+    The largest weight of a row becomes 127 or -127, and the others keep their share of
+    it. A vector is one row. What was rounded already comes back unchanged.
+    """
+    if not torch.isfinite(weight).all():
+        raise ValueError("weight has a number that is infinite or no number")
+    scale = weight.double().abs().amax(-1, keepdim=True) / MOST
+    scale[scale == 0] = 1
+    mantissa, exponent = torch.frexp(scale)
+    mantissa = (mantissa * 2**SCALE_BITS).ceil() / 2**SCALE_BITS
+    scale = torch.ldexp(mantissa, exponent)
+    return (weight / scale).round().to(torch.int8), scale.to(weight.dtype)
+
+
+def from_int8(
+    integers: Int8[Tensor, "*rows n"], scale: Float[Tensor, "*rows 1"]
+) -> Float[Tensor, "*rows n"]:
+    """The weights that integers and scales stand for."""
+    return integers * scale
+
+
+def rounded(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """All weights of a model, each as its int8 form gives it."""
+    return {name: from_int8(*to_int8(weight)) for name, weight in weights.items()}

@@ -1,0 +1,178 @@
+"""Train the translator that comes with the package: three seeds, rounded to int8, judged by what is written here.
+
+    python tools/phrasebook_model.py FOLDER               # trains seeds 0, 1 and 2 there, about twenty minutes
+    python tools/phrasebook_model.py FOLDER --install     # and takes the chosen one into the package
+    python tools/phrasebook_model.py --measure            # the one in the package, against the same rules
+
+Sizes and options are those of the run.json in the package. After training every weight is rounded once, by rows, to
+what int8 and a scale give, and model.safetensors holds exactly these values: Python, the chapters and the pages
+calculate with the same numbers. What was measured of every seed goes to book/results/phrasebook.json.
+
+The rules, written before the first of these runs began. A model passes if, rounded,
+
+- at least 0.98 of the 1000 test sentences, each with a pair of words that was held out, are right to the letter;
+- at least 0.98 of the pronouns are right, of all things in all frames of `tested_transformer.book.thread`;
+- one head of the encoder gives the thing at least 0.9 of the weight of "it", in the mean over all of these;
+- the swaps of the chapter on looking do there what the chapter says: for "We help the old woman." the article changes
+  with probability of at least 0.9 if the noun's or the verb's vector is swapped before the first layer, or that of
+  "the" after the last;
+- the sentences of the thread, and "I love AI.", are right.
+
+Of those that pass, the one with most test sentences right is taken; if two have as many, the one whose head gives the
+thing more. If none passes, the package keeps the model that it has.
+"""
+
+import argparse
+import shutil
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from tested_transformer.__main__ import main as command
+from tested_transformer.book import thread
+from tested_transformer.command.run import SIZES, Run, flag
+from tested_transformer.decoding.translator import PHRASEBOOK, Translator
+from tested_transformer.files import sealed, write_json
+from tested_transformer.phrasebook import corpus
+from tested_transformer.training import checkpoint
+from tested_transformer.training.filenames import CONFIG, MODEL, RUN, TOKENS
+from tested_transformer.training.int8 import rounded
+from tested_transformer.training.log import read_metrics
+
+RESULTS = Path(__file__).parents[1] / "book" / "results" / "phrasebook.json"
+SEEDS = (0, 1, 2)
+LEAST = {"test": 0.98, "pronouns": 0.98, "head": 0.9, "swaps": 0.9, "thread": 1.0}
+
+
+def arguments(run, seed):
+    """What the command `train` is told for this seed."""
+    told = ["--phrasebook", run.data["phrasebook"], "--merges", run.merges, "--seed", seed, "--device", "cpu"]
+    for name, value in (asdict(run.config) | asdict(run.options)).items():
+        if (name in SIZES or name in asdict(run.options)) and name != "seed" and value not in (None, False):
+            told += [flag(name), value]
+    return [str(word) for word in told]
+
+
+def train(run, seed, folder):
+    """Train one seed, and round what came out. A run that stands there already is only rounded."""
+    if not (folder / MODEL).exists() and command(["train", str(folder), *arguments(run, seed)]):
+        sys.exit(f"seed {seed} was not trained")
+    model, tokens = checkpoint.load(folder)
+    model.load_state_dict(rounded(model.state_dict()))
+    target = folder / "rounded"
+    checkpoint.save(target, model, tokens)
+    shutil.copy(folder / RUN, target / RUN)
+    return target
+
+
+def share(written, sentences):
+    """How many are right to the letter, of one."""
+    return sum(w == s.german for w, s in zip(written, sentences, strict=True)) / len(sentences)
+
+
+def measured(folder, pairs):
+    """Everything that the rules ask for, and some more that the notes do."""
+    quick, translator = Translator.load(folder, width=1), Translator.load(folder, width=1)
+    translator.model.double()
+    _, valid, test = corpus.split(pairs)
+    told = {"weights": checkpoint.checksum(quick.model.state_dict(), "{}")}
+    for name, part in (("validation", valid), ("test", test)):
+        told[name] = share(quick.translate([s.english for s in part]), part)
+    right, exact, on_it, changed = [], [], [], []
+    for frame in thread.FRAMES:
+        asked = {thing: frame.say(thing) for thing in thread.THINGS}
+        lines = translator.translate([s.english for s in asked.values()])
+        right += [thread.pronoun(w) == thread.pronoun(s.german) for w, s in zip(lines, asked.values(), strict=True)]
+        exact.append(share(lines, list(asked.values())))
+        for thing, sentence in asked.items():
+            on_it.append(thread.on_the_thing(translator, sentence.english, thing))
+            changed.append(exchange(translator, frame, thing))
+    told["pronouns"], told["frames"] = sum(right) / len(right), exact
+    weights = torch.stack(on_it)
+    layer, head = divmod(int(weights.mean(0).argmax()), weights.shape[2])
+    told["head"] = round(float(weights.mean(0).max()), 4)
+    told["which head"] = [layer + 1, head + 1]
+    told["its least"] = round(float(weights[:, layer, head].min()), 4)
+    told["exchanged"] = sum(changed) / len(changed)
+    told["swaps"] = round(min(swaps(translator)), 4)
+    first = [*thread.THREAD, thread.love("AI")]
+    told["thread"] = share(translator.translate([s.english for s in first]), first)
+    told["loved"] = translator.translate([thread.love(thing).english for thing in thread.LOVED])
+    told["passes"] = all(told[name] >= least for name, least in LEAST.items())
+    return told
+
+
+def exchange(translator, frame, thing):
+    """Does the pronoun become the other one, if the row of "it" is that of a thing of another gender?"""
+    genders = {other: noun.gender for other, noun in thread.THINGS.items()}
+    names = list(genders)
+    later = names[names.index(thing) + 1 :] + names
+    other = next(name for name in later if genders[name] != genders[thing])
+    here, there = frame.say(thing), frame.say(other)
+    begun = here.german.rpartition(f" {thread.pronoun(here.german)} ")[0]
+    return thread.exchanged(translator, here.english, there.english, begun) == thread.pronoun(there.german)
+
+
+@torch.no_grad()
+def swaps(translator):
+    """The probability of the other article: noun and verb swapped at their places below, and at "the" above."""
+    model, tokens = translator.model, translator.tokens
+    english = "We help the old woman."
+    target = torch.tensor([[model.config.bos_id, *tokens.encode("Wir helfen")]])
+
+    def following(memory):
+        x = model.decode(target, memory, source)
+        return model.embedding.logits(x)[0, -1].softmax(-1)
+
+    def below(ids):
+        return model.positions(model.embedding(ids))
+
+    source = torch.tensor([translator.encode(english, 1)])
+    the = [translator.name(int(i)) for i in source[0]].index(" the")
+    for other in ("We help the old man.", "We see the old woman."):
+        foreign = torch.tensor([translator.encode(other, 1)])
+        (place,) = (source != foreign)[0].nonzero()[:, 0].tolist()
+        wanted = following(model.encode(foreign)).argmax()
+        x = below(source).clone()
+        x[0, place] = below(foreign)[0, place]
+        yield float(following(model.encoder(x))[wanted])
+        memory = model.encode(source).clone()
+        memory[0, the] = model.encode(foreign)[0, the]
+        yield float(following(memory)[wanted])
+
+
+def main(words=None):
+    """Train, round, measure, choose."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--install", action="store_true", help="take the chosen one into the package")
+    parser.add_argument("--measure", action="store_true", help="only measure the one in the package")
+    given = parser.parse_args(words)
+    run = Run.load(PHRASEBOOK / RUN)
+    if given.measure:
+        for name, value in measured(PHRASEBOOK, run.data["phrasebook"]).items():
+            print(f"{name:12} {value}")
+        return 0
+    if given.folder is None:
+        parser.error("a folder for the runs is needed")
+    rows, folders = [], {}
+    for seed in SEEDS:
+        folders[seed] = train(run, seed, given.folder / f"seed{seed}")
+        *_, last = read_metrics(given.folder / f"seed{seed}")
+        minutes = {"seed": seed, "minutes": round(last.seconds / 60, 1)}
+        rows.append(minutes | measured(folders[seed], run.data["phrasebook"]))
+        print(rows[-1])
+    good = sorted((row for row in rows if row["passes"]), key=lambda row: (row["test"], row["head"]))
+    chosen = good[-1]["seed"] if good else None
+    print(f"taken: seed {chosen}" if good else "none passes: the package keeps what it has")
+    if given.install and good:
+        for name in (CONFIG, MODEL, TOKENS, RUN):
+            shutil.copy(folders[chosen] / name, PHRASEBOOK / name)
+        write_json(RESULTS, sealed({"least": LEAST, "seeds": rows, "taken": chosen}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
