@@ -15,6 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.fileutil import copy_asset
 from symbols import colour_codes, colour_formulas
 from terms import explain_terms, link_terms
+from weights import write_translator
 
 MATHJAX = ("tex-chtml.js", "a11y", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
@@ -141,5 +142,6 @@ def setup(app):
     app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", touch_up)
+    app.connect("build-finished", write_translator)
     app.connect("build-finished", cut_icons, priority=600)  # when the pages are done
     return {"parallel_read_safe": True, "parallel_write_safe": True}

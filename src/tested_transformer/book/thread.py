@@ -15,7 +15,18 @@ from torch import Tensor
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.phrasebook.corpus import Sentence, held_out, say
 from tested_transformer.phrasebook.tags import name
-from tested_transformer.phrasebook.words import ADJECTIVES, BARE, BE, NOUNS, PEOPLE, VERBS, Clause, Noun, Phrase, Verb
+from tested_transformer.phrasebook.words import (
+    ADJECTIVES,
+    BARE,
+    BE,
+    NOUNS,
+    PEOPLE,
+    VERBS,
+    Clause,
+    Noun,
+    Phrase,
+    Verb,
+)
 
 THINGS = {n.english: n for n in NOUNS if n.kind not in PEOPLE}
 """All nouns that "it" can stand for."""
@@ -36,10 +47,23 @@ class Frame(NamedTuple):
     def say(self, thing: str) -> Sentence:
         """The sentence about this thing, in both languages."""
         if thing not in THINGS:
-            raise ValueError(f"thing ({thing!r}) is none that the phrasebook has a word for")
+            raise ValueError(
+                f"thing ({thing!r}) is none that the phrasebook has a word for"
+            )
         noun = THINGS[thing]
-        first = Clause(self.subject, _verb(self.does), self.tense, {"acc": _the(noun)}, self.negated)
-        return say([("", first), (self.conjunction, self.second(Phrase(noun, pronoun=noun.gender)))])
+        first = Clause(
+            self.subject,
+            _verb(self.does),
+            self.tense,
+            {"acc": _the(noun)},
+            self.negated,
+        )
+        return say(
+            [
+                ("", first),
+                (self.conjunction, self.second(Phrase(noun, pronoun=noun.gender))),
+            ]
+        )
 
 
 def _verb(english: str) -> Verb:
@@ -65,7 +89,13 @@ FRAMES = (
     Frame(_person("woman", "the"), "love", "now", "because", _is("new")),
     Frame(SHE, "sell", "past", "although", _is("beautiful", "past")),
     Frame(HE, "buy", "now", "although", _is("expensive")),
-    Frame(I, "look for", "now", "because", lambda it: Clause(I, _verb("need"), "now", {"acc": it})),
+    Frame(
+        I,
+        "look for",
+        "now",
+        "because",
+        lambda it: Clause(I, _verb("need"), "now", {"acc": it}),
+    ),
     Frame(_person("father", "my"), "need", "now", "because", _is("old"), negated=True),
 )
 """Six sentences with a gap. In four of them somebody else of some gender is named before "it"."""
@@ -96,7 +126,11 @@ def places(translator: Translator, english: str, thing: str) -> tuple[int, list[
     """Where the model reads "it", and where the pieces of the thing's name."""
     pieces = [translator.name(i) for i in translator.encode(english, 1)]
     starts = [sum(map(len, pieces[:i])) for i in range(len(pieces))]
-    at = english.index(f" {thing} ") if f" {thing} " in english else english.index(f" {thing}")
+    at = (
+        english.index(f" {thing} ")
+        if f" {thing} " in english
+        else english.index(f" {thing}")
+    )
     within = range(at, at + len(thing) + 1)
     return pieces.index(" it"), [i for i, start in enumerate(starts) if start in within]
 
@@ -114,7 +148,9 @@ def exchanged(translator: Translator, english: str, other: str, begun: str) -> s
     model, tokens = translator.model, translator.tokens
     sources = [torch.tensor([translator.encode(text, 1)]) for text in (english, other)]
     memory, foreign = (model.encode(source).clone() for source in sources)
-    it, there = ([translator.name(int(i)) for i in source[0]].index(" it") for source in sources)
+    it, there = (
+        [translator.name(int(i)) for i in source[0]].index(" it") for source in sources
+    )
     memory[0, it] = foreign[0, there]
     target = torch.tensor([[model.config.bos_id, *tokens.encode(begun)]])
     logits = model.embedding.logits(model.decode(target, memory, sources[0]))

@@ -1,0 +1,133 @@
+"""The sentence of the book: its German is right, its model never trained on it, and what is measured is measured."""
+
+import json
+
+import pytest
+import torch
+from guards import BOOK
+
+from tested_transformer.book import thread
+from tested_transformer.decoding.translator import PHRASEBOOK
+from tested_transformer.files import read_json, sealed
+from tested_transformer.phrasebook import corpus
+from tested_transformer.training import checkpoint
+
+SENTENCES = [frame.say(thing) for frame in thread.FRAMES for thing in thread.THINGS]
+SENTENCES += [thread.love(thing) for thing in thread.LOVED]
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return thread.load()
+
+
+def test_the_thread_is_what_the_book_says_it_is():
+    assert [sentence[:2] for sentence in thread.THREAD] == [
+        ("I need the chair because it is old.", "Ich brauche den Stuhl, weil er alt ist."),
+        ("I need the lamp because it is old.", "Ich brauche die Lampe, weil sie alt ist."),
+        ("I need the picture because it is old.", "Ich brauche das Bild, weil es alt ist."),
+    ]
+    assert thread.love("AI")[:2] == ("I love AI.", "Ich liebe KI.")
+    assert thread.love("window")[:2] == ("I love the window.", "Ich liebe das Fenster.")
+    assert {"AI", "music"} <= set(thread.LOVED)
+
+
+SAID = {
+    "dog": """
+        I need the dog because it is old. | Ich brauche den Hund, weil er alt ist.
+        The woman loves the dog because it is new. | Die Frau liebt den Hund, weil er neu ist.
+        She sold the dog although it was beautiful. | Sie hat den Hund verkauft, obwohl er schön war.
+        He is buying the dog although it is expensive. | Er kauft den Hund, obwohl er teuer ist.
+        I am looking for the dog because I need it. | Ich suche den Hund, weil ich ihn brauche.
+        My father does not need the dog because it is old. | Mein Vater braucht den Hund nicht, weil er alt ist.""",
+    "music": """
+        I need music because it is old. | Ich brauche Musik, weil sie alt ist.
+        The woman loves music because it is new. | Die Frau liebt Musik, weil sie neu ist.
+        She sold music although it was beautiful. | Sie hat Musik verkauft, obwohl sie schön war.
+        He is buying music although it is expensive. | Er kauft Musik, obwohl sie teuer ist.
+        I am looking for music because I need it. | Ich suche Musik, weil ich sie brauche.
+        My father does not need music because it is old. | Mein Vater braucht Musik nicht, weil sie alt ist.""",
+}
+
+
+@pytest.mark.parametrize("thing", SAID)
+def test_all_frames_are_good_english_and_good_german(thing):
+    told = [tuple(line.strip().split(" | ")) for line in SAID[thing].strip().splitlines()]
+    assert [frame.say(thing)[:2] for frame in thread.FRAMES] == told
+
+
+def test_each_sentence_has_a_pair_of_words_that_is_held_out_from_training():
+    for sentence in SENTENCES:
+        assert any(corpus.held_out(pair) for pair in sentence.combinations), sentence.english
+    for thing in thread.THINGS:
+        pairs = [[p for p in frame.say(thing).combinations if p[0] == "reason"] for frame in thread.FRAMES]
+        assert all(corpus.held_out(pair) for (pair,) in pairs)
+
+
+@pytest.mark.slow
+def test_no_sentence_is_among_the_150_000_that_the_model_was_trained_and_chosen_with():
+    pairs = read_json(PHRASEBOOK / "run.json", "run")["data"]["phrasebook"]
+    train, valid, _ = corpus.split(pairs)
+    told = {sentence.english for sentence in train + valid}
+    assert len(told) > pairs
+    assert not told & {sentence.english for sentence in SENTENCES}
+
+
+def test_it_stands_for_every_noun_that_is_no_person():
+    assert thread.THINGS.keys().isdisjoint({"man", "child", "mother"})
+    assert {thing.gender for thing in thread.THINGS.values()} == set("mfn")
+    with pytest.raises(ValueError, match=r"thing \('man'\) is none that the phrasebook has a word for"):
+        thread.FRAMES[0].say("man")
+
+
+@pytest.mark.parametrize(
+    ("german", "word"),
+    [
+        ("Ich brauche den Stuhl, weil er alt ist.", "er"),
+        ("Er kauft die Lampe, obwohl sie teuer ist.", "sie"),
+        ("Sie sucht das Bild, weil ich es brauche.", "es"),
+        ("Er liebt den Hund, weil ich ihn brauche.", "ihn"),
+        ("Er kauft den Stuhl, weil die Lampe alt ist.", ""),
+    ],
+)
+def test_the_pronoun_is_that_of_the_second_clause(german, word):
+    assert thread.pronoun(german) == word
+
+
+def test_the_weight_on_a_thing_of_several_pieces_is_that_of_all_of_them(translator):
+    chair = thread.THREAD[0].english
+    it, pieces = thread.places(translator, chair, "chair")
+    names = [translator.name(i) for i in translator.encode(chair, 1)]
+    assert (names[it], [names[i] for i in pieces]) == (" it", [" chair"])
+    strange = "I need the xylophone because it is old."
+    it, pieces = thread.places(translator, strange, "xylophone")
+    names = [translator.name(i) for i in translator.encode(strange, 1)]
+    assert names[it] == " it"
+    assert "".join(names[i] for i in pieces) == " xylophone"
+    assert len(pieces) > 1
+    weights = translator.look(strange, "")[2]["encoder"][:, :, it]
+    assert torch.equal(thread.on_the_thing(translator, strange, "xylophone"), weights[..., pieces].sum(-1))
+
+
+def test_to_exchange_a_row_for_itself_changes_nothing_and_for_another_one_the_pronoun(translator):
+    chair, lamp, _ = (sentence.english for sentence in thread.THREAD)
+    begun = "Ich brauche den Stuhl, weil"
+    assert thread.exchanged(translator, chair, chair, begun) == "er"
+    assert thread.exchanged(translator, chair, lamp, begun) == "sie"
+
+
+# What was measured of the three seeds
+
+RESULTS = json.loads((BOOK / "results" / "phrasebook.json").read_text(encoding="utf-8"))
+
+
+def test_the_model_of_the_package_is_the_one_that_the_rules_take():
+    assert sealed(RESULTS) == RESULTS
+    rows, least = RESULTS["seeds"], RESULTS["least"]
+    for row in rows:
+        assert row["passes"] == all(row[name] >= limit for name, limit in least.items())
+    passed = [row for row in rows if row["passes"]]
+    best = max(passed, key=lambda row: (row["test"], row["head"]))
+    assert RESULTS["taken"] == best["seed"] == read_json(PHRASEBOOK / "run.json", "run")["options"]["seed"]
+    model, _ = checkpoint.load(PHRASEBOOK)
+    assert best["weights"] == checkpoint.checksum(model.state_dict(), "{}")
