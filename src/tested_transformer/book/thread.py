@@ -83,9 +83,9 @@ def _person(english: str, determiner: str) -> Phrase:
     return Phrase(next(n for n in NOUNS if n.english == english), determiner)
 
 
-I, SHE, HE = (Phrase(pronoun=word) for word in ("I", "she", "he"))
+ME, SHE, HE = (Phrase(pronoun=word) for word in ("I", "she", "he"))
 FRAMES = (
-    Frame(I, "need", "now", "because", _is("old")),
+    Frame(ME, "need", "now", "because", _is("old")),
     Frame(_person("woman", "the"), "love", "now", "because", _is("new")),
     Frame(SHE, "sell", "past", "although", _is("beautiful", "past")),
     Frame(HE, "buy", "now", "although", _is("expensive")),
@@ -94,7 +94,7 @@ FRAMES = (
         "look for",
         "now",
         "because",
-        lambda it: Clause(I, _verb("need"), "now", {"acc": it}),
+        lambda it: Clause(ME, _verb("need"), "now", {"acc": it}),
     ),
     Frame(_person("father", "my"), "need", "now", "because", _is("old"), negated=True),
 )
@@ -106,7 +106,7 @@ LOVED = tuple(thing for thing in THINGS if held_out(("object", "love", thing)))
 
 def love(thing: str) -> Sentence:
     """I love music, the garden or what else it is."""
-    return say([("", Clause(I, _verb("love"), "now", {"acc": _the(THINGS[thing])}))])
+    return say([("", Clause(ME, _verb("love"), "now", {"acc": _the(THINGS[thing])}))])
 
 
 def pronoun(german: str) -> str:
