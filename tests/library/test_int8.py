@@ -47,8 +47,8 @@ def test_what_was_rounded_comes_back_with_the_same_integers_and_scales(weight):
 
 
 def test_rows_are_rounded_one_by_one_and_a_vector_is_one_row():
-    small = torch.tensor([[100.0, 50.0], [0.001, -0.0005]])
-    assert to_int8(small)[0].tolist() == [[127, 64], [127, -64]]
+    small = torch.tensor([[100.0, 51.0], [0.001, -0.00051]])
+    assert to_int8(small)[0].tolist() == [[127, 65], [127, -65]]
     assert to_int8(torch.tensor([1.0, -127.0]))[0].tolist() == [1, -127]
 
 

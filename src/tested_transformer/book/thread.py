@@ -90,7 +90,7 @@ FRAMES = (
     Frame(SHE, "sell", "past", "although", _is("beautiful", "past")),
     Frame(HE, "buy", "now", "although", _is("expensive")),
     Frame(
-        I,
+        ME,
         "look for",
         "now",
         "because",
