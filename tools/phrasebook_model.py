@@ -72,6 +72,12 @@ def share(written, sentences):
     return sum(w == s.german for w, s in zip(written, sentences, strict=True)) / len(sentences)
 
 
+def before(folder, pairs):
+    """The share of test sentences that the model wrote right before it was rounded."""
+    test = corpus.split(pairs)[2]
+    return share(Translator.load(folder, width=1).translate([s.english for s in test]), test)
+
+
 def measured(folder, pairs):
     """Everything that the rules ask for, and some more that the notes do."""
     quick, translator = Translator.load(folder, width=1), Translator.load(folder, width=1)
@@ -80,39 +86,31 @@ def measured(folder, pairs):
     told = {"weights": checkpoint.checksum(quick.model.state_dict(), "{}")}
     for name, part in (("validation", valid), ("test", test)):
         told[name] = share(quick.translate([s.english for s in part]), part)
-    right, exact, on_it, changed = [], [], [], []
+    right, exact, on_it, changed, kept = [], [], [], [], []
     for frame in thread.FRAMES:
         asked = {thing: frame.say(thing) for thing in thread.THINGS}
         lines = translator.translate([s.english for s in asked.values()])
         right += [thread.pronoun(w) == thread.pronoun(s.german) for w, s in zip(lines, asked.values(), strict=True)]
         exact.append(share(lines, list(asked.values())))
         for thing, sentence in asked.items():
-            on_it.append(thread.on_the_thing(translator, sentence.english, thing))
-            changed.append(exchange(translator, frame, thing))
+            on_it.append(thread.on_the_thing(translator, frame, thing))
+            other = thread.another(thing)
+            taken = thread.pronoun(frame.say(other).german)
+            changed.append(thread.exchanged(translator, frame, thing, other) == taken)
+            kept.append(thread.hidden(translator, frame, thing) == thread.pronoun(sentence.german))
     told["pronouns"], told["frames"] = sum(right) / len(right), exact
     weights = torch.stack(on_it)
     layer, head = divmod(int(weights.mean(0).argmax()), weights.shape[2])
     told["head"] = round(float(weights.mean(0).max()), 4)
     told["which head"] = [layer + 1, head + 1]
     told["its least"] = round(float(weights[:, layer, head].min()), 4)
-    told["exchanged"] = sum(changed) / len(changed)
+    told["exchanged"], told["hidden"] = sum(changed) / len(changed), sum(kept) / len(kept)
     told["swaps"] = round(min(swaps(translator)), 4)
     first = [*thread.THREAD, thread.love("AI")]
     told["thread"] = share(translator.translate([s.english for s in first]), first)
     told["loved"] = translator.translate([thread.love(thing).english for thing in thread.LOVED])
     told["passes"] = all(told[name] >= least for name, least in LEAST.items())
     return told
-
-
-def exchange(translator, frame, thing):
-    """Does the pronoun become the other one, if the row of "it" is that of a thing of another gender?"""
-    genders = {other: noun.gender for other, noun in thread.THINGS.items()}
-    names = list(genders)
-    later = names[names.index(thing) + 1 :] + names
-    other = next(name for name in later if genders[name] != genders[thing])
-    here, there = frame.say(thing), frame.say(other)
-    begun = here.german.rpartition(f" {thread.pronoun(here.german)} ")[0]
-    return thread.exchanged(translator, here.english, there.english, begun) == thread.pronoun(there.german)
 
 
 @torch.no_grad()
@@ -163,6 +161,7 @@ def main(words=None):
         *_, last = read_metrics(given.folder / f"seed{seed}")
         minutes = {"seed": seed, "minutes": round(last.seconds / 60, 1)}
         rows.append(minutes | measured(folders[seed], run.data["phrasebook"]))
+        rows[-1]["test before rounding"] = before(folders[seed].parent, run.data["phrasebook"])
         print(rows[-1])
     good = sorted((row for row in rows if row["passes"]), key=lambda row: (row["test"], row["head"]))
     chosen = good[-1]["seed"] if good else None

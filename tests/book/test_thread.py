@@ -94,26 +94,45 @@ def test_the_pronoun_is_that_of_the_second_clause(german, word):
     assert thread.pronoun(german) == word
 
 
-def test_the_weight_on_a_thing_of_several_pieces_is_that_of_all_of_them(translator):
+def test_the_weight_on_a_thing_of_several_pieces_is_that_of_all_of_them(translator, monkeypatch):
     chair = thread.THREAD[0].english
     it, pieces = thread.places(translator, chair, "chair")
     names = [translator.name(i) for i in translator.encode(chair, 1)]
     assert (names[it], [names[i] for i in pieces]) == (" it", [" chair"])
-    strange = "I need the xylophone because it is old."
+    monkeypatch.setitem(thread.THINGS, "xylophone", thread.THINGS["chair"]._replace(english="xylophone"))
+    strange = thread.FRAMES[0].say("xylophone").english
     it, pieces = thread.places(translator, strange, "xylophone")
     names = [translator.name(i) for i in translator.encode(strange, 1)]
     assert names[it] == " it"
     assert "".join(names[i] for i in pieces) == " xylophone"
     assert len(pieces) > 1
     weights = translator.look(strange, "")[2]["encoder"][:, :, it]
-    assert torch.equal(thread.on_the_thing(translator, strange, "xylophone"), weights[..., pieces].sum(-1))
+    found = thread.on_the_thing(translator, thread.FRAMES[0], "xylophone")
+    assert torch.equal(found, weights[..., pieces].sum(-1))
+    assert found.shape == (2, 4)
+
+
+def test_the_other_thing_has_another_gender():
+    for thing in thread.THINGS:
+        assert thread.THINGS[thread.another(thing)].gender != thread.THINGS[thing].gender
 
 
 def test_to_exchange_a_row_for_itself_changes_nothing_and_for_another_one_the_pronoun(translator):
-    chair, lamp, _ = (sentence.english for sentence in thread.THREAD)
-    begun = "Ich brauche den Stuhl, weil"
-    assert thread.exchanged(translator, chair, chair, begun) == "er"
-    assert thread.exchanged(translator, chair, lamp, begun) == "sie"
+    for frame in (thread.FRAMES[0], thread.FRAMES[4]):
+        right = thread.pronoun(frame.say("chair").german)
+        assert thread.exchanged(translator, frame, "chair", "chair") == right
+        assert thread.exchanged(translator, frame, "chair", "lamp") == "sie"
+        assert thread.exchanged(translator, frame, "chair", "lamp", row="because") == right
+
+
+def test_what_is_hidden_is_hidden_from_it_alone(translator, monkeypatch):
+    masks = []
+    encoder = translator.model.encoder
+    monkeypatch.setattr(encoder, "forward", lambda x, mask, run=encoder.forward: masks.append(mask) or run(x, mask))
+    thread.hidden(translator, thread.FRAMES[0], "chair")
+    (mask,) = masks
+    it, (chair,) = thread.places(translator, thread.THREAD[0].english, "chair")
+    assert (~mask).nonzero().tolist() == [[it, chair]]
 
 
 # What was measured of the three seeds

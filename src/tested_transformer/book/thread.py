@@ -126,32 +126,77 @@ def places(translator: Translator, english: str, thing: str) -> tuple[int, list[
     """Where the model reads "it", and where the pieces of the thing's name."""
     pieces = [translator.name(i) for i in translator.encode(english, 1)]
     starts = [sum(map(len, pieces[:i])) for i in range(len(pieces))]
-    at = (
-        english.index(f" {thing} ")
-        if f" {thing} " in english
-        else english.index(f" {thing}")
-    )
-    within = range(at, at + len(thing) + 1)
+    first = english.index(f" {thing} ")
+    within = range(first, first + len(thing) + 1)
     return pieces.index(" it"), [i for i, start in enumerate(starts) if start in within]
 
 
-def on_the_thing(translator: Translator, english: str, thing: str) -> Tensor:
+def on_the_thing(translator: Translator, frame: Frame, thing: str) -> Tensor:
     """The weight of "it" on the thing in each layer and head of the encoder: (L, H)."""
-    it, noun = places(translator, english, thing)
-    weights = translator.look(english, "")[2]["encoder"]
-    return weights[:, :, it, noun].sum(-1)
+    english = frame.say(thing).english
+    it, pieces = places(translator, english, thing)
+    return translator.look(english, "")[2]["encoder"][:, :, it, pieces].sum(-1)
+
+
+def another(thing: str) -> str:
+    """The next thing of another gender in the list of all."""
+    names = list(THINGS)
+    after = names[names.index(thing) :] + names
+    return next(name for name in after if THINGS[name].gender != THINGS[thing].gender)
+
+
+def exchanged(
+    translator: Translator, frame: Frame, thing: str, other: str, row: str = "it"
+) -> str:
+    """The pronoun that follows if one row of the encoder is that of the sentence about the other thing.
+
+    Everything else stays: what was written already, and all other rows.
+    """
+    memory, foreign = (
+        _memory(translator, frame.say(name).english).clone() for name in (thing, other)
+    )
+    here, there = (
+        _place(translator, frame.say(name).english, row) for name in (thing, other)
+    )
+    memory[0, here] = foreign[0, there]
+    return _next(translator, frame.say(thing), memory)
+
+
+def hidden(translator: Translator, frame: Frame, thing: str) -> str:
+    """The pronoun that follows if "it" cannot look at the thing, in no layer and head of the encoder."""
+    english = frame.say(thing).english
+    it, pieces = places(translator, english, thing)
+    source = _ids(translator, english)
+    mask = torch.ones(source.shape[1], source.shape[1], dtype=torch.bool)
+    mask[it, pieces] = False
+    model = translator.model
+    with torch.no_grad():
+        memory = model.encoder(model.positions(model.embedding(source)), mask)
+    return _next(translator, frame.say(thing), memory)
+
+
+def _ids(translator: Translator, english: str) -> Tensor:
+    return torch.tensor([translator.encode(english, 1)])
+
+
+def _place(translator: Translator, english: str, word: str) -> int:
+    return [translator.name(int(i)) for i in _ids(translator, english)[0]].index(
+        f" {word}"
+    )
 
 
 @torch.no_grad()
-def exchanged(translator: Translator, english: str, other: str, begun: str) -> str:
-    """The next token after begun, when the encoder's row of "it" is that of another sentence."""
+def _memory(translator: Translator, english: str) -> Tensor:
+    return translator.model.encode(_ids(translator, english))
+
+
+@torch.no_grad()
+def _next(translator: Translator, sentence: Sentence, memory: Tensor) -> str:
+    """What the model writes where the reference has its pronoun."""
     model, tokens = translator.model, translator.tokens
-    sources = [torch.tensor([translator.encode(text, 1)]) for text in (english, other)]
-    memory, foreign = (model.encode(source).clone() for source in sources)
-    it, there = (
-        [translator.name(int(i)) for i in source[0]].index(" it") for source in sources
-    )
-    memory[0, it] = foreign[0, there]
+    begun = sentence.german.rpartition(f" {pronoun(sentence.german)} ")[0]
     target = torch.tensor([[model.config.bos_id, *tokens.encode(begun)]])
-    logits = model.embedding.logits(model.decode(target, memory, sources[0]))
+    logits = model.embedding.logits(
+        model.decode(target, memory, _ids(translator, sentence.english))
+    )
     return translator.name(int(logits[0, -1].argmax())).strip()

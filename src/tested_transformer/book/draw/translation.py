@@ -98,3 +98,42 @@ def bars(names: Sequence[str], values: ArrayLike, counts: Sequence[int]) -> pic.
     axes.set_ylabel("BLEU")
     axes.margins(y=0.15)
     return figure
+
+
+@pic.styled
+def reading(
+    sentences: Sequence[tuple[Sequence[str], ArrayLike, int, str, str]],
+) -> pic.Picture:
+    """What one word of each sentence reads: an arc to each token, as wide as its weight.
+
+    A sentence is its tokens, the weights of one row, the place of this row, its
+    translation, and the word there that hangs on it.
+    """
+    figure, axes = pic.picture(4.4, 1.05 * len(sentences), rows=len(sentences))
+    widest = max(max(len("".join(s[0])), len(s[3])) for s in sentences)
+    for (tokens, weights, row, german, word), (ax,) in zip(
+        sentences, axes, strict=True
+    ):
+        ends = np.cumsum([len(token) for token in tokens])
+        middles = ends - np.array([len(token.strip()) for token in tokens]) / 2
+        turn = np.linspace(0, np.pi, 40)
+        for x, weight in zip(middles, weights, strict=True):
+            half = (middles[row] - x) / 2
+            arc = x + half * (1 - np.cos(turn)), 1.5 + 1.3 * np.sin(turn)
+            look = {"color": pic.QUERY, "linewidth": 3.5 * weight}
+            ax.plot(*arc, solid_capstyle="round", **look)
+        most = int(np.argmax(weights))
+        top = (middles[row] + middles[most]) / 2
+        ax.text(top, 3.0, f"{weights[most]:.3f}", ha="center", va="bottom")
+        for place, (token, x) in enumerate(zip(tokens, middles, strict=True)):
+            weight = "bold" if place in (row, most) else "normal"
+            ax.text(x, 0.6, token.strip(), ha="center", weight=weight)
+        at = 0.0
+        for token in german.split():
+            mine = token == word
+            ink = {"color": pic.KEY, "weight": "bold"} if mine else {"color": pic.INK}
+            ax.text(at + len(token) / 2, -0.9, token, ha="center", **ink)
+            at += len(token) + 1
+        ax.set(xlim=(-0.5, widest + 0.5), ylim=(-1.2, 4.2))
+        ax.set_axis_off()
+    return figure
