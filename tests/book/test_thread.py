@@ -69,10 +69,13 @@ def test_each_sentence_has_a_pair_of_words_that_is_held_out_from_training():
 def test_no_sentence_is_among_the_150_000_that_the_model_was_trained_and_chosen_with():
     pairs = read_json(PHRASEBOOK / "run.json", "run")["data"]["phrasebook"]
     with unchecked():
-        train, valid, _ = corpus.split(pairs)
+        train, valid, chosen_by = corpus.split(pairs)
     told = {sentence.english for sentence in train + valid}
     assert len(told) > pairs
     assert not told & {sentence.english for sentence in SENTENCES}
+    with unchecked():
+        of_the_chapter = corpus.split(10_000, 1500)[2]
+    assert not {s.english for s in of_the_chapter} & {s.english for s in chosen_by}, "they would be no test any more"
 
 
 def test_it_stands_for_every_noun_that_is_no_person():
@@ -125,6 +128,7 @@ def test_to_exchange_a_row_for_itself_changes_nothing_and_for_another_one_the_pr
         assert thread.exchanged(translator, frame, "chair", "chair") == right
         assert thread.exchanged(translator, frame, "chair", "lamp") == "sie"
         assert thread.exchanged(translator, frame, "chair", "lamp", row="because") == right
+        assert thread.exchanged(translator, frame, "chair", "lamp", row=None) == right
 
 
 def test_what_is_hidden_is_hidden_from_it_alone(translator, monkeypatch):

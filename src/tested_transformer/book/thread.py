@@ -146,17 +146,18 @@ def another(thing: str) -> str:
 
 
 def exchanged(
-    translator: Translator, frame: Frame, thing: str, other: str, row: str = "it"
+    translator: Translator, frame: Frame, thing: str, other: str, row: str | None = "it"
 ) -> str:
     """The pronoun that follows if one row of the encoder is that of the sentence about the other thing.
 
-    Everything else stays: what was written already, and all other rows.
+    The row is that of a word, or of the thing itself (None). Everything else stays: what was written already, and all
+    other rows.
     """
-    memory, foreign = (
-        _memory(translator, frame.say(name).english).clone() for name in (thing, other)
-    )
+    english = [frame.say(name).english for name in (thing, other)]
+    memory, foreign = (_memory(translator, text).clone() for text in english)
+    words = (row or thing, row or other)
     here, there = (
-        _place(translator, frame.say(name).english, row) for name in (thing, other)
+        _place(translator, *both) for both in zip(english, words, strict=True)
     )
     memory[0, here] = foreign[0, there]
     return _next(translator, frame.say(thing), memory)
