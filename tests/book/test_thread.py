@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 from guards import BOOK
+from helpers import unchecked
 
 from tested_transformer.book import thread
 from tested_transformer.decoding.translator import PHRASEBOOK
@@ -67,7 +68,8 @@ def test_each_sentence_has_a_pair_of_words_that_is_held_out_from_training():
 @pytest.mark.slow
 def test_no_sentence_is_among_the_150_000_that_the_model_was_trained_and_chosen_with():
     pairs = read_json(PHRASEBOOK / "run.json", "run")["data"]["phrasebook"]
-    train, valid, _ = corpus.split(pairs)
+    with unchecked():
+        train, valid, _ = corpus.split(pairs)
     told = {sentence.english for sentence in train + valid}
     assert len(told) > pairs
     assert not told & {sentence.english for sentence in SENTENCES}
