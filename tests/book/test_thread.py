@@ -1,17 +1,22 @@
 """The sentence of the book: its German is right, its model never trained on it, and what is measured is measured."""
 
 import json
+from dataclasses import replace
 
+import phrasebook_model
 import pytest
 import torch
 from guards import BOOK
 from helpers import unchecked
 
+from tested_transformer.__main__ import parser
 from tested_transformer.book import thread
+from tested_transformer.command.run import Run, begins
 from tested_transformer.decoding.translator import PHRASEBOOK
 from tested_transformer.files import read_json, sealed
 from tested_transformer.phrasebook import corpus
 from tested_transformer.training import checkpoint
+from tested_transformer.training.events import Step, to_dict
 
 SENTENCES = [frame.say(thing) for frame in thread.FRAMES for thing in thread.THINGS]
 SENTENCES += [thread.love(thing) for thing in thread.LOVED]
@@ -93,6 +98,7 @@ def test_it_stands_for_every_noun_that_is_no_person():
         ("Sie sucht das Bild, weil ich es brauche.", "es"),
         ("Er liebt den Hund, weil ich ihn brauche.", "ihn"),
         ("Er kauft den Stuhl, weil die Lampe alt ist.", ""),
+        ("Heute kauft sie das Bild.", ""),
     ],
 )
 def test_the_pronoun_is_that_of_the_second_clause(german, word):
@@ -127,32 +133,78 @@ def test_to_exchange_a_row_for_itself_changes_nothing_and_for_another_one_the_pr
         right = thread.pronoun(frame.say("chair").german)
         assert thread.exchanged(translator, frame, "chair", "chair") == right
         assert thread.exchanged(translator, frame, "chair", "lamp") == "sie"
-        assert thread.exchanged(translator, frame, "chair", "lamp", row="because") == right
-        assert thread.exchanged(translator, frame, "chair", "lamp", row=None) == right
+        assert thread.exchanged(translator, frame, "chair", "lamp", word="because") == right
+        assert thread.exchanged(translator, frame, "chair", "lamp", word=None) == right
 
 
-def test_what_is_hidden_is_hidden_from_it_alone(translator, monkeypatch):
+def test_a_word_that_is_no_token_of_the_sentence_is_refused(translator):
+    with pytest.raises(ValueError, match=r"word \('although'\) must be one token of 'I need the chair because"):
+        thread.exchanged(translator, thread.FRAMES[0], "chair", "lamp", word="although")
+
+
+def test_what_is_hidden_is_hidden_from_it_alone_and_in_the_heads_asked_for(translator, monkeypatch):
     masks = []
-    encoder = translator.model.encoder
-    monkeypatch.setattr(encoder, "forward", lambda x, mask, run=encoder.forward: masks.append(mask) or run(x, mask))
-    thread.hidden(translator, thread.FRAMES[0], "chair")
-    (mask,) = masks
+    for layer in translator.model.encoder.layers:
+        monkeypatch.setattr(layer, "forward", lambda x, mask, run=layer.forward: masks.append(mask[0]) or run(x, mask))
     it, (chair,) = thread.places(translator, thread.THREAD[0].english, "chair")
-    assert (~mask).nonzero().tolist() == [[it, chair]]
+    thread.hidden(translator, thread.FRAMES[0], "chair")
+    assert [(~mask).nonzero().tolist() for mask in masks] == 2 * [[[head, it, chair] for head in range(4)]]
+    masks.clear()
+    one = torch.zeros(2, 4, dtype=torch.bool)
+    one[1, 2] = True
+    thread.hidden(translator, thread.FRAMES[0], "chair", one)
+    assert [(~mask).nonzero().tolist() for mask in masks] == [[], [[2, it, chair]]]
+
+
+def test_where_nothing_is_hidden_the_pronoun_is_the_right_one(translator):
+    nothing = torch.zeros(2, 4, dtype=torch.bool)
+    for sentence, thing in zip(thread.THREAD, ("chair", "lamp", "picture"), strict=True):
+        assert thread.hidden(translator, thread.FRAMES[0], thing, nothing) == thread.pronoun(sentence.german)
 
 
 # What was measured of the three seeds
 
+RUN_OF_PACKAGE = Run.load(PHRASEBOOK / "run.json")
 RESULTS = json.loads((BOOK / "results" / "phrasebook.json").read_text(encoding="utf-8"))
 
 
 def test_the_model_of_the_package_is_the_one_that_the_rules_take():
     assert sealed(RESULTS) == RESULTS
-    rows, least = RESULTS["seeds"], RESULTS["least"]
+    assert RESULTS["least"] == phrasebook_model.LEAST
+    rows = RESULTS["seeds"]
+    assert [row["seed"] for row in rows] == list(phrasebook_model.SEEDS)
     for row in rows:
-        assert row["passes"] == all(row[name] >= limit for name, limit in least.items())
+        assert row["passes"] == all(row[name] >= limit for name, limit in phrasebook_model.LEAST.items())
     passed = [row for row in rows if row["passes"]]
-    best = max(passed, key=lambda row: (row["test"], row["head"]))
-    assert RESULTS["taken"] == best["seed"] == read_json(PHRASEBOOK / "run.json", "run")["options"]["seed"]
+    best = max(passed, key=lambda row: row["validation"])
+    assert RESULTS["taken"] == best["seed"] == RUN_OF_PACKAGE.options.seed
     model, _ = checkpoint.load(PHRASEBOOK)
     assert best["weights"] == checkpoint.checksum(model.state_dict(), "{}")
+
+
+@pytest.mark.parametrize("seed", phrasebook_model.SEEDS)
+def test_the_tool_asks_for_the_run_of_the_package_and_only_the_seed_differs(seed, tmp_path):
+    words = ["train", str(tmp_path / "run"), *phrasebook_model.arguments(RUN_OF_PACKAGE, seed)]
+    assert begins(parser().parse_args(words)) == phrasebook_model.asked(RUN_OF_PACKAGE, seed)
+
+
+def test_a_folder_with_another_run_or_one_that_did_not_end_is_refused(tmp_path):
+    small = replace(RUN_OF_PACKAGE, options=replace(RUN_OF_PACKAGE.options, steps=3, cooldown=2))
+    small.save(tmp_path / "run.json")
+    with pytest.raises(SystemExit, match="another run, or one that did not end"):
+        phrasebook_model.train(small, 0, log_of(tmp_path, steps=2))
+    with pytest.raises(SystemExit, match="another run, or one that did not end"):
+        phrasebook_model.train(small, 1, log_of(tmp_path, steps=3))
+
+
+def log_of(folder, steps):
+    """The folder, with the numbers of so many steps in it."""
+    events = [to_dict(Step(n, 0, 1.0, 0.5, 10, 0.1, 1.0)) for n in range(1, steps + 1)]
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    return folder
+
+
+def test_swaps_want_the_article_that_is_right_and_not_what_the_model_writes_anyway(monkeypatch):
+    translator = thread.load()
+    monkeypatch.setattr(translator.model.embedding, "logits", lambda x: torch.zeros(*x.shape[:-1], 1760))
+    assert max(max(found) for found in phrasebook_model.swaps(translator)) < 0.01

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
@@ -11,7 +12,7 @@ from tested_transformer.decoding.translator import PHRASEBOOK
 from tested_transformer.training import checkpoint
 from tested_transformer.training.int8 import from_int8, rounded, to_int8
 
-SIZES = st.floats(2.0**-60, 2.0**60, width=32) | st.just(0.0)
+SIZES = st.floats(2.0**-99, 2.0**119, width=32) | st.just(0.0)
 NUMBERS = SIZES | SIZES.map(lambda x: -x)
 
 
@@ -52,10 +53,23 @@ def test_rows_are_rounded_one_by_one_and_a_vector_is_one_row():
     assert to_int8(torch.tensor([1.0, -127.0]))[0].tolist() == [1, -127]
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_what_is_no_finite_number_is_refused(bad):
-    with pytest.raises(ValueError, match="weight has a number that is infinite or no number"):
-        to_int8(torch.tensor([[1.0, bad]]))
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 2.0**125, 2.0**-120])
+def test_a_row_that_no_scale_fits_is_refused(bad):
+    rows = torch.tensor([[1.0, 1.0], [bad, 2.0**-126]])
+    with pytest.raises(ValueError, match=r"weight has a row whose largest is not within \(7.8.*e-31, 1.3.*e\+36\)"):
+        to_int8(rows)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int64, torch.bool])
+def test_other_numbers_than_float32_and_float64_are_refused(dtype):
+    with unchecked(), pytest.raises(ValueError, match=rf"weight \({dtype}\) must be float32 or float64"):
+        to_int8(torch.ones(2, 2, dtype=dtype))
+
+
+def test_float64_is_rounded_to_the_same_integers():
+    weight = torch.tensor([[0.3, -0.7, 0.01]])
+    assert torch.equal(to_int8(weight)[0], to_int8(weight.double())[0])
+    assert to_int8(weight.double())[1].dtype == torch.float64
 
 
 def test_the_model_of_the_package_is_exactly_its_rounded_form():

@@ -110,13 +110,13 @@ def love(thing: str) -> Sentence:
 
 
 def pronoun(german: str) -> str:
-    """The German word for "it" in a translated frame, or nothing where there is none."""
-    words = german.rpartition(",")[2].strip(" .").split()
-    return next((word for word in words if word in PRONOUNS), "")
+    """The German word for "it" in a translated frame, or nothing where its second clause has none."""
+    second = german.partition(",")[2].strip(" .").split()
+    return next((word for word in second if word in PRONOUNS), "")
 
 
 def load() -> Translator:
-    """The package's translator, which writes what is most probable, in float64."""
+    """The package's translator in float64, which writes the most probable token in each step."""
     translator = Translator.load(width=1)
     translator.model.double()
     return translator
@@ -146,16 +146,19 @@ def another(thing: str) -> str:
 
 
 def exchanged(
-    translator: Translator, frame: Frame, thing: str, other: str, row: str | None = "it"
+    translator: Translator,
+    frame: Frame,
+    thing: str,
+    other: str,
+    word: str | None = "it",
 ) -> str:
-    """The pronoun that follows if one row of the encoder is that of the sentence about the other thing.
+    """The pronoun that follows if one vector of the encoder is that of the sentence about the other thing.
 
-    The row is that of a word, or of the thing itself (None). Everything else stays: what was written already, and all
-    other rows.
+    The vector is that of a word, or of the thing itself (None). All others stay, and so does what was written already.
     """
     english = [frame.say(name).english for name in (thing, other)]
     memory, foreign = (_memory(translator, text).clone() for text in english)
-    words = (row or thing, row or other)
+    words = (word or thing, word or other)
     here, there = (
         _place(translator, *both) for both in zip(english, words, strict=True)
     )
@@ -163,17 +166,26 @@ def exchanged(
     return _next(translator, frame.say(thing), memory)
 
 
-def hidden(translator: Translator, frame: Frame, thing: str) -> str:
-    """The pronoun that follows if "it" cannot look at the thing, in no layer and head of the encoder."""
-    english = frame.say(thing).english
+@torch.no_grad()
+def hidden(
+    translator: Translator, frame: Frame, thing: str, heads: Tensor | None = None
+) -> str:
+    """The pronoun that follows if "it" cannot look at the thing, in these heads of the encoder: (L, H), or in all."""
+    model, english = translator.model, frame.say(thing).english
     it, pieces = places(translator, english, thing)
     source = _ids(translator, english)
-    mask = torch.ones(source.shape[1], source.shape[1], dtype=torch.bool)
-    mask[it, pieces] = False
-    model = translator.model
-    with torch.no_grad():
-        memory = model.encoder(model.positions(model.embedding(source)), mask)
-    return _next(translator, frame.say(thing), memory)
+    if heads is None:
+        heads = torch.ones(
+            model.config.n_layers, model.config.n_heads, dtype=torch.bool
+        )
+    may_look = torch.ones(
+        *heads.shape, source.shape[1], source.shape[1], dtype=torch.bool
+    )
+    may_look[:, :, it, pieces] = ~heads[..., None]
+    x = model.positions(model.embedding(source))
+    for layer, mask in zip(model.encoder.layers, may_look, strict=True):
+        x = layer(x, mask[None])
+    return _next(translator, frame.say(thing), x)
 
 
 def _ids(translator: Translator, english: str) -> Tensor:
@@ -181,9 +193,10 @@ def _ids(translator: Translator, english: str) -> Tensor:
 
 
 def _place(translator: Translator, english: str, word: str) -> int:
-    return [translator.name(int(i)) for i in _ids(translator, english)[0]].index(
-        f" {word}"
-    )
+    pieces = [translator.name(int(i)) for i in _ids(translator, english)[0]]
+    if f" {word}" not in pieces:
+        raise ValueError(f"word ({word!r}) must be one token of {english!r}")
+    return pieces.index(f" {word}")
 
 
 @torch.no_grad()

@@ -3,7 +3,7 @@
 Each English sentence has one German translation. "You" is always du, the present stays
 present, the past becomes the perfect (but "was" is war, and "had" is hatte), and "it"
 stands for the only thing or animal that was spoken of. Music and AI have no article,
-and are known as if they had one: "Ich brauche KI nicht".
+and count as known: "Ich brauche KI nicht". (With an adjective, people say "keine".)
 """
 
 import re

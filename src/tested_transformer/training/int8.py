@@ -9,6 +9,9 @@ from torch import Tensor
 MOST = 127
 """The largest integer of a row; -128 is not used, so that both signs have as many."""
 
+LIMITS = (2.0**-100, 2.0**120)
+"""Beyond these a float32 has no room for the scale, or none for what comes back."""
+
 SCALE_BITS = 17
 """So many binary digits a scale has. With the 7 of an integer they fit into the 24 of
 a float32, and the product of both is exact."""
@@ -17,15 +20,17 @@ a float32, and the product of both is exact."""
 def to_int8(
     weight: Float[Tensor, "*rows n"],
 ) -> tuple[Int8[Tensor, "*rows n"], Float[Tensor, "*rows 1"]]:
-    """Integers and scales whose product is nearest to the weight, row by row.
+    """Integers and scales: each integer is nearest to its weight by the scale of its row.
 
     The largest weight of a row becomes 127 or -127, and the others keep their share of
     it. A vector is one row. What was rounded already comes back unchanged.
     """
-    if not torch.isfinite(weight).all():
-        raise ValueError("weight has a number that is infinite or no number")
-    scale = weight.double().abs().amax(-1, keepdim=True) / MOST
-    scale[scale == 0] = 1
+    if weight.dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"weight ({weight.dtype}) must be float32 or float64")
+    largest = weight.double().abs().amax(-1, keepdim=True)
+    if not torch.all((largest == 0) | ((largest > LIMITS[0]) & (largest < LIMITS[1]))):
+        raise ValueError(f"weight has a row whose largest is not within {LIMITS}")
+    scale = torch.where(largest == 0, 1, largest / MOST)
     mantissa, exponent = torch.frexp(scale)
     mantissa = (mantissa * 2**SCALE_BITS).ceil() / 2**SCALE_BITS
     scale = torch.ldexp(mantissa, exponent)
