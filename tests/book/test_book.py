@@ -108,7 +108,13 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
     room = ROOT / "src" / "tested_transformer" / "book"
     for path in [room / "walk.py", *(room / "draw").glob("*.py")]:  # what figures are made of
         code += re.sub(r"^ *(def|class) \w+", "", path.read_text(encoding="utf-8"), flags=re.M)
-    helpers = {"Shown", "Report", "Printed", "styled"}  # what others return, and the decorator of all figures
+    helpers = {
+        "Shown",
+        "Report",
+        "Printed",
+        "Frame",
+        "styled",
+    }  # what others are or return, and the decorator of figures
     assert [
         name for name in wanted if (last := name.rpartition(".")[2]) not in helpers and f"{last}(" not in code
     ] == []

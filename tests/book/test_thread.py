@@ -107,12 +107,12 @@ def test_the_pronoun_is_that_of_the_second_clause(german, word):
 
 def test_the_weight_on_a_thing_of_several_pieces_is_that_of_all_of_them(translator, monkeypatch):
     chair = thread.THREAD[0].english
-    it, pieces = thread.places(translator, chair, "chair")
+    it, pieces = thread._places(translator, chair, "chair")
     names = [translator.name(i) for i in translator.encode(chair, 1)]
     assert (names[it], [names[i] for i in pieces]) == (" it", [" chair"])
     monkeypatch.setitem(thread.THINGS, "xylophone", thread.THINGS["chair"]._replace(english="xylophone"))
     strange = thread.FRAMES[0].say("xylophone").english
-    it, pieces = thread.places(translator, strange, "xylophone")
+    it, pieces = thread._places(translator, strange, "xylophone")
     names = [translator.name(i) for i in translator.encode(strange, 1)]
     assert names[it] == " it"
     assert "".join(names[i] for i in pieces) == " xylophone"
@@ -146,7 +146,7 @@ def test_what_is_hidden_is_hidden_from_it_alone_and_in_the_heads_asked_for(trans
     masks = []
     for layer in translator.model.encoder.layers:
         monkeypatch.setattr(layer, "forward", lambda x, mask, run=layer.forward: masks.append(mask[0]) or run(x, mask))
-    it, (chair,) = thread.places(translator, thread.THREAD[0].english, "chair")
+    it, (chair,) = thread._places(translator, thread.THREAD[0].english, "chair")
     thread.hidden(translator, thread.FRAMES[0], "chair")
     assert [(~mask).nonzero().tolist() for mask in masks] == 2 * [[[head, it, chair] for head in range(4)]]
     masks.clear()

@@ -122,7 +122,7 @@ def load() -> Translator:
     return translator
 
 
-def places(translator: Translator, english: str, thing: str) -> tuple[int, list[int]]:
+def _places(translator: Translator, english: str, thing: str) -> tuple[int, list[int]]:
     """Where the model reads "it", and where the pieces of the thing's name."""
     pieces = [translator.name(i) for i in translator.encode(english, 1)]
     starts = [sum(map(len, pieces[:i])) for i in range(len(pieces))]
@@ -134,7 +134,7 @@ def places(translator: Translator, english: str, thing: str) -> tuple[int, list[
 def on_the_thing(translator: Translator, frame: Frame, thing: str) -> Tensor:
     """The weight of "it" on the thing in each layer and head of the encoder: (L, H)."""
     english = frame.say(thing).english
-    it, pieces = places(translator, english, thing)
+    it, pieces = _places(translator, english, thing)
     return translator.look(english, "")[2]["encoder"][:, :, it, pieces].sum(-1)
 
 
@@ -172,7 +172,7 @@ def hidden(
 ) -> str:
     """The pronoun that follows if "it" cannot look at the thing, in these heads of the encoder: (L, H), or in all."""
     model, english = translator.model, frame.say(thing).english
-    it, pieces = places(translator, english, thing)
+    it, pieces = _places(translator, english, thing)
     source = _ids(translator, english)
     if heads is None:
         heads = torch.ones(

@@ -20,7 +20,7 @@ a float32, and the product of both is exact."""
 def to_int8(
     weight: Float[Tensor, "*rows n"],
 ) -> tuple[Int8[Tensor, "*rows n"], Float[Tensor, "*rows 1"]]:
-    """Integers and scales: each integer is nearest to its weight by the scale of its row.
+    """Integers, each nearest to its weight divided by the scale of its row, and scales.
 
     The largest weight of a row becomes 127 or -127, and the others keep their share of
     it. A vector is one row. What was rounded already comes back unchanged.
