@@ -150,6 +150,11 @@ def left(folder):
     return files, tensors, progress, events
 
 
+def within(kills):
+    """How many of the kills fell inside writing."""
+    return sum(n for (how, _), n in kills.items() if how == "inside writing")
+
+
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_lived(tmp_path):
     parser()  # loads the commands once, and not in each process
     chosen, words = random.Random(KILLS), ["the", "a", "cat", "flower", "sees", "smells"]
@@ -163,7 +168,8 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_lived(tmp_path):
     seconds, moments, wanted = time.monotonic() - started, int(count.read_text()), left(whole)
     assert moments > 100
     kills, ends = Counter(), 0
-    while kills.total() < KILLS:
+    # A run may end before its knife falls, so how many fall inside writing hangs on the clock: go on until enough did.
+    while kills.total() < KILLS or within(kills) <= KILLS / 3:
         began = folder.exists() and look(folder)
         inside = chosen.random() < 0.5
         when = chosen.randint(1, max(1, int(moments * 0.7))) if inside else None
@@ -186,5 +192,4 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_lived(tmp_path):
             shutil.rmtree(folder)
     print("\n", dict(kills), f"{ends} runs ended")
     assert ends >= KILLS // 10
-    assert sum(n for (how, _), n in kills.items() if how == "inside writing") > KILLS / 3
     assert sum(n for (_, how), n in kills.items() if how != "later") > KILLS / 10
