@@ -625,6 +625,17 @@ def test_it_stands_for_the_only_thing_or_animal_that_was_named(some):
     assert seen == {"m", "f", "n"}
 
 
+def test_music_and_ai_have_no_article_and_count_as_known(some):
+    adjectives = "|".join(a.english for a in lexicon.ADJECTIVES)
+    determiners = {"a", "an", "the", "this", *lexicon.POSSESSIVES, *lexicon.NUMBERS}
+    about = [s for s in some if re.search(r"\b(AI|music)\b", s.english)]
+    assert len(about) > 30
+    for sentence in about:
+        bare = re.sub(rf"\b({adjectives}) (?=AI|music)", "", sentence.english)
+        assert not {word.lower() for word in re.findall(r"(\w+) (?:AI|music)\b", bare)} & determiners, sentence.english
+        assert not re.search(r"\b[Kk]eine (\w+ )?(KI|Musik)\b", sentence.german), sentence.german
+
+
 # The collection
 
 

@@ -10,7 +10,6 @@ from tested_transformer.phrasebook.words import (
     MODALS,
     NOUNS,
     NUMBERS,
-    PEOPLE,
     POSSESSIVES,
     PREPOSITIONS,
     VERBS,
@@ -69,11 +68,7 @@ def _reasons(main: Clause, *others: Clause) -> Iterator[tuple[str, str, str]]:
         its = [p for p in (c.subject, c.parts.get("acc")) if isinstance(p, Phrase)]
         its = [p.noun for p in its if p.pronoun and p.noun]
         done = main.parts.get("acc")
-        if (
-            isinstance(done, Phrase)
-            and done.noun in its
-            and done.noun.kind not in PEOPLE
-        ):
+        if isinstance(done, Phrase) and done.noun in its:
             why = c.parts.get("predicate")
             told = why.english if isinstance(why, Adjective) else name(c.verb)
             yield "reason", name(main.verb), told
