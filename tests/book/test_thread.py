@@ -88,6 +88,8 @@ def test_it_stands_for_every_noun_that_is_no_person():
     assert {thing.gender for thing in thread.THINGS.values()} == set("mfn")
     with pytest.raises(ValueError, match=r"thing \('man'\) is none that the phrasebook has a word for"):
         thread.FRAMES[0].say("man")
+    with pytest.raises(ValueError, match=r"thing \('garden'\) must be one of music, AI, coat, machine, window: others"):
+        thread.love("garden")
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,11 @@ LOVED = tuple(thing for thing in THINGS if held_out(("object", "love", thing)))
 
 
 def love(thing: str) -> Sentence:
-    """I love music, the garden or what else it is."""
+    """I love music, the window or another of those that the model has not read of as loved."""
+    if thing not in LOVED:
+        raise ValueError(
+            f"thing ({thing!r}) must be one of {', '.join(LOVED)}: others are loved in training"
+        )
     return say([("", Clause(ME, _verb("love"), "now", {"acc": _the(THINGS[thing])}))])
 
 

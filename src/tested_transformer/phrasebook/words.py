@@ -73,6 +73,8 @@ Meaning = list[tuple[str, Clause]]
 """Clauses in their order, each with its conjunction. The main clause has none."""
 
 # English[/plural] German gender[* where weak] [plural]
+# The order of nouns, adjectives and verbs decides which pairs are held out: those of
+# the book's thread are (corpus.held_out).
 _NOUNS = {
     "adult": """man/men Mann m Männer, woman/women Frau f Frauen,
         student Student m* Studenten, doctor Arzt m Ärzte,
