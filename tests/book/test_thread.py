@@ -128,6 +128,7 @@ def test_the_weight_on_a_thing_of_several_pieces_is_that_of_all_of_them(translat
 def test_the_other_thing_has_another_gender():
     for thing in thread.THINGS:
         assert thread.THINGS[thread.another(thing)].gender != thread.THINGS[thing].gender
+    assert (thread.another("chair"), thread.another("hotel")) == ("door", "dog")  # the next, and from the end the first
 
 
 def test_to_exchange_a_row_for_itself_changes_nothing_and_for_another_one_the_pronoun(translator):
