@@ -1,0 +1,193 @@
+"""The two lanes of a chapter, and what a page shows of each code cell. The build folds by this, and the guards count by it.
+
+A chapter tells its idea first. Below the heading "Going deeper" stands what waits for a second reading; its sections
+have headings of the third level. Exercises and a summary follow. Jupyter shows everything in this order.
+"""
+
+import ast
+import json
+import re
+from typing import NamedTuple
+
+DEEPER = "Going deeper"
+LANES = {DEEPER: "deeper", "Exercises": "exercises", "Summary": "summary"}
+SHORT = 12  # so many lines of source stay open in the idea lane
+DISPLAYS = {"matrix", "product", "softmax_terms"}
+SETTINGS = {"set_printoptions", "set_num_threads", "manual_seed", "default_rng", "use_deterministic_algorithms"}
+
+UNTOUCHED = {"remove-cell", "hide-cell", "raises-exception"}
+
+WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_SIGHT = 200, 3, 20
+
+
+class Part(NamedTuple):
+    """A cell, or the piece of a Markdown cell between two headings, with its lane and its section."""
+
+    lane: str
+    section: str
+    cell: dict
+
+
+def cells(path):
+    """The cells of a notebook, their sources as strings."""
+    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return [cell | {"source": "".join(cell["source"])} for cell in found]
+
+
+def parts(path):
+    """The cells of a chapter in order, Markdown cells cut at headings of the second level, and of the third if deeper."""
+    lane, section = "idea", ""
+    for cell in cells(path):
+        if cell["cell_type"] != "markdown":
+            yield Part(lane, section, cell)
+            continue
+        for piece in re.split(r"^(?=###? )", cell["source"], flags=re.M):
+            if heading := re.match(r"(##) (.+)" if lane != "deeper" else r"(###?) (.+)", piece):
+                section = heading[2].strip()
+                lane = LANES.get(section, lane) if heading[1] == "##" else lane
+            if piece.strip():
+                yield Part(lane, section, cell | {"source": piece})
+
+
+def parsed(source):
+    """The code of a cell as a tree; lines that only Jupyter understands are passed over."""
+    return ast.parse(re.sub(r"^(\s*)[%!].*", r"\1pass", source, flags=re.M))
+
+
+def claims(source):
+    """How many assertions stand in the code of a cell."""
+    return sum(isinstance(node, ast.Assert) for node in ast.walk(parsed(source)))
+
+
+def loaded(source):
+    """All names that the code of a cell asks for."""
+    return {n.id for n in ast.walk(parsed(source)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def kind(cell, later=frozenset()):
+    """What a page does with a code cell.
+
+    Returns:
+        "set-up": it only imports and sets up; "checked": it only asserts (what it makes for that is used nowhere
+        later); "source": it shows a function of the package; "call": it only displays something, so that its output
+        is enough; "": it is code to be read.
+
+    Args:
+        cell: a code cell of a notebook.
+        later: the names that later cells ask for.
+
+    """
+    body = parsed(cell["source"]).body
+    if not body:
+        return ""
+    if cell["outputs"]:
+        *before, last = body
+        called = _called(last)
+        if not all(
+            isinstance(s, ast.Import | ast.ImportFrom) or _called(s) in DISPLAYS | SETTINGS | {"show"} for s in before
+        ):
+            quiet = all(isinstance(s, ast.Assign | ast.Import | ast.ImportFrom) for s in before)
+            return "call" if quiet and called.startswith("draw.") else ""
+        if called == "show":
+            return "source"
+        return "call" if called in DISPLAYS or called.startswith("draw.") else ""
+    if claims(cell["source"]):
+        return "checked" if all(_serves(statement, later) for statement in body) else ""
+    imports = any(isinstance(s, ast.Import | ast.ImportFrom) for s in body)
+    return "set-up" if all(_sets_up(s, imports) for s in body) else ""
+
+
+def _called(statement):
+    """The function that a statement calls, by its name; those of `draw` with their room."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        name = ast.unparse(statement.value.func)
+        return name if name.startswith("draw.") else name.rpartition(".")[2]
+    return ""
+
+
+def _serves(statement, later):
+    """Does a statement claim something, or make something that nothing else needs?"""
+    if isinstance(statement, ast.Assert):
+        return True
+    if isinstance(statement, ast.For | ast.With | ast.If):
+        return all(_serves(inner, later) for inner in statement.body)
+    if isinstance(statement, ast.Assign | ast.AugAssign | ast.FunctionDef | ast.Import | ast.ImportFrom):
+        return not bound(statement) & later
+    return _called(statement) in SETTINGS
+
+
+def bound(statement):
+    """The names that a statement binds or changes."""
+    if isinstance(statement, ast.FunctionDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+
+def _sets_up(statement, imports):
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return True
+    if isinstance(statement, ast.Assign):
+        value = statement.value
+        return imports or (isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in SETTINGS)
+    return _called(statement) in SETTINGS
+
+
+def kinds(path):
+    """What a page does with each code cell of a chapter, by the cell's id; exercises stay as they are."""
+    code = [(part.lane, part.cell) for part in parts(path) if part.cell["cell_type"] == "code"]
+    found = {}
+    for n, (lane, cell) in enumerate(code):
+        if lane != "exercises" and not set(cell["metadata"].get("tags", ())) & UNTOUCHED:
+            later = {name for _, other in code[n + 1 :] for name in loaded(other["source"])}
+            found[cell["id"]] = kind(cell, later)
+    return found
+
+
+def lines_of(cell):
+    """How many lines a shown function or class has without its signature and its docstring; the longest, if several."""
+    found = 0
+    for output in cell["outputs"]:
+        for source in re.findall(
+            r"^```python\n(.*?)^```", "".join(output.get("data", {}).get("text/markdown", "")) + "\n", re.M | re.S
+        ):
+            (shown,) = ast.parse(source).body
+            inner = shown.body[1:] if ast.get_docstring(shown) and len(shown.body) > 1 else shown.body
+            found = max(found, inner[-1].end_lineno - inner[0].lineno + 1)
+    return found
+
+
+def is_open(cell, kind, lane):
+    """Does the page show the code of this cell (or, of source, what it shows) without a click?"""
+    return not kind or (kind == "source" and lane == "idea" and lines_of(cell) <= SHORT)
+
+
+def words(text):
+    """How many words a piece of Markdown has; a formula is one, code is none."""
+    text = re.sub(r"^ *(`{3,}|:{3,}).*?$|^\$\$(.|\n)*?^\$\$.*$|\]\([^)]*\)|<!--.*?-->", " ", text, flags=re.M | re.S)
+    return len(re.findall(r"\$[^$]+\$|[^\W_][\w'’-]*", re.sub(r"`[^`\n]*`", " ", text)))
+
+
+def seconds(parts, kinds):
+    """How long a reader takes for these parts of a chapter: words, open code, and what is to be looked at.
+
+    Args:
+        parts: what `parts` gave.
+        kinds: what `kinds` gave for the chapter.
+
+    """
+    found = 0.0
+    for lane, _, cell in parts:
+        if cell["cell_type"] == "markdown":
+            found += 60 * words(cell["source"]) / WORDS_A_MINUTE
+            continue
+        tags = set(cell["metadata"].get("tags", ()))
+        if tags & {"remove-cell", "hide-cell"}:
+            continue
+        what = kinds.get(cell["id"], "")
+        lines = len(cell["source"].splitlines()) if what == "" else lines_of(cell) if what == "source" else 0
+        found += SECONDS_A_LINE * lines * is_open(cell, what, lane)
+        found += SECONDS_A_SIGHT * (what not in ("source", "checked", "set-up") and bool(cell["outputs"]))
+    return found
