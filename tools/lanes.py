@@ -1,4 +1,4 @@
-"""The two lanes of a chapter, and what a page shows of each code cell. The build folds by this, and the guards count by it.
+"""The two lanes of a chapter, and what a page shows of each code cell: the build folds by this, the guards count by it.
 
 A chapter tells its idea first. Below the heading "Going deeper" stands what waits for a second reading; its sections
 have headings of the third level. Exercises and a summary follow. Jupyter shows everything in this order.
@@ -35,7 +35,7 @@ def cells(path):
 
 
 def parts(path):
-    """The cells of a chapter in order, Markdown cells cut at headings of the second level, and of the third if deeper."""
+    """The cells of a chapter in order; Markdown is cut at headings of the second level, deeper at those of the third."""
     lane, section = "idea", ""
     for cell in cells(path):
         if cell["cell_type"] != "markdown":
