@@ -35,7 +35,7 @@ def cells(path):
 
 
 def parts(path):
-    """The cells of a chapter in order; Markdown is cut at headings of the second level, deeper at those of the third."""
+    """The cells of a chapter in order; Markdown is cut at its headings, deeper at those of level three, too."""
     lane, section = "idea", ""
     for cell in cells(path):
         if cell["cell_type"] != "markdown":
