@@ -56,6 +56,7 @@ def test_a_chapter_with_the_heading_is_converted_and_the_front_page_is_one(write
         ("idea", [code("assert x")] * 30 + [code("import a")] * 30, []),
         ("idea", [code("a\n", tags=["hide-cell"])] * 30, []),
         ("idea", [code('matrix("X", x)', LATEX)] * 30, ["minutes in the idea lane"]),
+        ("section", [markdown("### More"), *[code("x = f()\nx")] * 30], []),
         ("section", [markdown("### More", "word " * 2450)], []),
         ("section", [markdown("### More", "word " * 2550)], ["words without exercises"]),
         ("summary", [markdown("## Summary", "word " * 2550)], ["words without exercises"]),
@@ -148,6 +149,7 @@ def test_a_guess_that_is_missing_or_not_answered_is_found(write, other, found):
         ([markdown("```python\nnp.tril(x)\n```"), code("np.tril(x)")], ["tril"]),
         ([code("np.exp(x)")], ["exp"]),
         ([markdown("The exponential function $e^x$."), code("np.exp(x)")], []),
+        ([markdown("```python\n# exponential function\n```"), code("np.exp(x)")], ["exp"]),
         ([code("np.sum(x), x.max(), np.abs(x), ' '.join(x), x.copy(), f(x), x.shape, own.calculate(x)")], []),
         (
             [code("assert np.tril(x)"), code("np.tril(x)", tags=["hide-cell"]), code('matrix("X", np.tril(x))', LATEX)],
