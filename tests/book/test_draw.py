@@ -38,8 +38,10 @@ Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 A_OUT, A = attention(Q, K, V)
 STEPS = {"X": X, "Q": Q, "K": K, "V": V, "scores": Q @ K.T / np.sqrt(3), "weights": A, "out": A_OUT}
 TEMPERATURES = np.geomspace(0.2, 50, 20)
-CURVES = np.linspace([1, 0, 0], [0.4, 0.3, 0.3], 20)
+CURVES = np.linspace([1, 0, 0], [0.4, 0.28, 0.32], 20)
 WIDTHS = [4, 16, 64, 256]
+LONG = ("I", "need", "the", "chair", "because", "it")
+HEADS = {"by hand": (A, WORDS, WORDS), "trained": (np.eye(4, 6) * 0.9 + 0.01, LONG[:4], LONG)}
 
 FIGURES = {
     "weights": lambda: draw.attention.weights(A, WORDS, WORDS),
@@ -48,7 +50,10 @@ FIGURES = {
     "mixture": lambda: draw.attention.mixture(A[:, :, None] * V, WORDS),
     "temperature": lambda: draw.attention.temperature(TEMPERATURES, CURVES, WORDS, marked=1.7),
     "widths": lambda: draw.attention.widths(WIDTHS, [2.1, 3.9, 8.2, 15.7], [0.3, 0.2, 0.1, 0.05], [0.3] * 4),
+    "two heads": lambda: draw.attention.heads(HEADS, rows=(1, 2)),
+    "film": lambda: draw.attention.film({f"{n} steps": A for n in range(6)}, range(6), WORDS, row=1),
 }
+OF_ATTENTION = tuple(FIGURES)
 SOURCE = {name: normal(3, 6) for name in ("embedding", "self-attention", "memory")}
 TARGET = {name: normal(4, 6) for name in ("embedding", "masked attention", "cross-attention")} | {
     "logits": normal(4, 10)
@@ -130,6 +135,20 @@ def test_no_letter_is_too_small_for_a_phone(name):
     assert min(text.get_fontsize() for text in words if text.get_text()) >= 11
 
 
+@pytest.mark.parametrize("name", OF_ATTENTION)
+def test_the_letters_of_a_picture_of_attention_can_be_read_on_a_phone(name):
+    figure = drawn(name)[0]
+    shrunk = min(1, 342 / (96 * figure.get_size_inches()[0]))  # so many pixels are there for a picture
+    words = figure.findobj(lambda artist: hasattr(artist, "get_fontsize"))
+    assert min(text.get_fontsize() for text in words if text.get_text()) * 96 / 72 * shrunk >= 10
+
+
+@pytest.mark.parametrize("name", ["mixture", "temperature", "widths"])
+def test_what_is_no_query_key_value_or_output_has_not_their_colours(name):
+    pixels = matplotlib.image.imread(io.BytesIO(drawn(name)[1]), "png")[..., :3]
+    assert np.ptp(pixels, axis=2).max() < 0.1, "not grey"
+
+
 def test_tiles_show_the_numbers_of_the_array_where_they_stand():
     x = np.array([[0.12345, 1.0, -0.25], [-0.00001, 1 / 3, 1 - 1e-15]])
     _, ((axes,),) = picture(3, 2)
@@ -194,9 +213,14 @@ def test_the_path_shows_every_step_with_its_formula_and_an_arrow_for_each_use():
     assert len(figure.axes) == len(STEPS)
     for axes, (name, x), title in zip(figure.axes, STEPS.items(), titles, strict=True):
         assert title in axes.get_title()
-        assert np.array_equal(axes.get_images()[0].get_array(), x)
-        shown = np.array(texts(axes), dtype=float)
-        assert np.array_equal(shown, x if name in "XQKV" else x.round(2))
+        (image,) = axes.get_images()
+        assert np.array_equal(image.get_array(), x)
+        places = 0 if name in "XQKV" else 2
+        assert texts(axes) == [[f"{number:.{places}f}" for number in row] for row in x]
+        tints = {tuple(image.cmap(image.norm(number))) for number in x.flat}
+        assert len(tints) == (len(np.unique(x.round(9))) if name == "weights" else 1), "only a weight is darker"
+        if name == "weights":
+            assert (image.cmap.name, image.get_clim()) == (WEIGHTS.name, (0, 1)), "as in every picture of weights"
     assert labels(figure.axes[0].get_yticklabels()) == list(WORDS)
     arrows = [artist for artist in figure.artists if hasattr(artist, "get_arrowstyle")]
     assert len(arrows) == 8
@@ -208,13 +232,18 @@ def test_the_bars_of_a_mixture_are_the_shares_and_reach_the_output():
     figure = draw.attention.mixture(shares, ("one", "two"))
     for i, axes in enumerate(figure.axes):
         assert axes.get_title(loc="left") == f"output for “{('one', 'two')[i]}”"
-        heights = np.array([[bar.get_height() for bar in bars] for bars in axes.containers])
-        bottoms = np.array([[bar.get_y() for bar in bars] for bars in axes.containers])
-        assert np.allclose(heights, shares[i])
-        assert np.allclose(bottoms, [[0, 0], shares[i, 0]])
-        assert [text.get_text() for text in axes.texts] == [f"{total:.2f}" for total in shares[i].sum(axis=0)]
+        widths = np.array([[bar.get_width() for bar in bars] for bars in axes.containers])
+        lefts = np.array([[bar.get_x() for bar in bars] for bars in axes.containers])
+        assert np.allclose(widths, shares[i])
+        assert np.allclose(lefts, [[0, 0], shares[i, 0]])
+        numbers = [text.get_text() for text in axes.texts if text.get_text() not in ("one", "two")]
+        assert numbers == [f"{total:.2f}" for total in shares[i].sum(axis=0)]
+        for text in set(axes.texts) - {t for t in axes.texts if t.get_text() in numbers}:
+            (x, c), j = text.get_position(), ("one", "two").index(text.get_text())
+            assert lefts[j, c - 1] < x < lefts[j, c - 1] + widths[j, c - 1], "a word stands in its own bar"
         assert [bars.get_label() for bars in axes.containers] == ["one", "two"]
-        assert axes.get_xticks().tolist() == [1, 2]
+        assert axes.get_yticks().tolist() == [1, 2]
+        assert axes.yaxis_inverted(), "the first component stands at the top"
 
 
 def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
@@ -226,7 +255,7 @@ def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
         assert np.array_equal(y, CURVES[:, j])
         (label,) = [text for text in axes.texts if text.get_text() == word]
         assert label.xy == (TEMPERATURES[near], CURVES[near, j]), "the word stands beside its curve, near the mark"
-        assert label.get_color() == axes.lines[j].get_color() == SERIES[j]
+        assert axes.lines[j].get_linestyle() == ("-", "--", ":")[j]
     assert list(axes.lines[3].get_xdata()) == [1.7, 1.7]
     assert list(axes.lines[4].get_ydata()) == [1 / 3, 1 / 3]
     assert axes.get_xscale() == "log"
@@ -234,8 +263,8 @@ def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
 
 def test_the_widths_are_drawn_with_the_root_beside_the_spread_and_scaled_beside_raw():
     spread, raw, scaled = normal(3, 4) ** 2
-    left, right = draw.attention.widths(WIDTHS, spread, raw, scaled).axes
-    for axes, expected in ((left, {r"$\sqrt{d_k}$": np.sqrt(WIDTHS), "measured": spread}), (right, None)):
+    above, below = draw.attention.widths(WIDTHS, spread, raw, scaled).axes
+    for axes, expected in ((above, {r"$\sqrt{d_k}$": np.sqrt(WIDTHS), "measured": spread}), (below, None)):
         expected = expected or {r"divided by $\sqrt{d_k}$": scaled, "as they are": raw}
         assert {line.get_label(): line.get_ydata().tolist() for line in axes.lines} == {
             label: list(y) for label, y in expected.items()
@@ -243,6 +272,39 @@ def test_the_widths_are_drawn_with_the_root_beside_the_spread_and_scaled_beside_
         assert all(line.get_xdata().tolist() == WIDTHS for line in axes.lines)
         assert labels(axes.get_xticklabels()) == [str(width) for width in WIDTHS]
         assert "width of a key" in axes.get_xlabel()
+
+
+def test_heads_have_their_own_words_a_framed_row_and_numbers_where_a_weight_counts():
+    figure = draw.attention.heads(HEADS, rows=(1, 2), least=0.05)
+    for axes, (a, queries, keys), row in zip(figure.axes, HEADS.values(), (1, 2), strict=True):
+        assert labels(axes.get_yticklabels()) == list(queries)
+        assert labels(axes.get_xticklabels()) == list(keys)
+        assert np.array_equal(axes.get_images()[0].get_array(), a)
+        for text, weight in zip(axes.texts, a.flat, strict=True):
+            assert text.get_visible() == (weight > 0.05)
+        (frame,) = axes.patches
+        assert (frame.get_y(), frame.get_width(), frame.get_height()) == (row - 0.5, len(keys), 1)
+    assert [text.get_text() for text in figure.texts] == list(HEADS)
+    side = {round(axes.get_position().width * figure.get_size_inches()[0] / len(p[2]), 6)
+            for axes, p in zip(figure.axes, HEADS.values(), strict=True)}  # fmt: skip
+    assert len(side) == 1, "tiles of one size"
+    with pytest.raises(ValueError, match="shorter"):
+        draw.attention.heads(HEADS, rows=(1,))
+
+
+def test_a_film_has_a_frame_for_each_title_with_its_loss_and_its_row():
+    frames = {f"{n} steps": np.full((3, 3), n / 10) for n in range(4)}
+    figure = draw.attention.film(frames, [0.8, 0.4, 0.2, 0.0126], WORDS, row=2)
+    assert len(figure.axes) == 4, "no empty frame"
+    for axes, (title, a), loss in zip(figure.axes, frames.items(), ("0.800", "0.400", "0.200", "0.013"), strict=True):
+        assert axes.get_title() == title
+        assert axes.get_xlabel() == f"loss {loss}"
+        assert np.array_equal(axes.get_images()[0].get_array(), a)
+        assert axes.get_images()[0].get_clim() == (0, 1)
+        assert axes.patches[0].get_y() == 1.5
+    assert [labels(axes.get_yticklabels())[0] for axes in figure.axes] == ["I", "", "", "I"]
+    with pytest.raises(ValueError, match="3 losses for 4 frames"):
+        draw.attention.film(frames, [1, 2, 3], WORDS, row=0)
 
 
 def test_no_window_and_no_global_state_is_left_behind():

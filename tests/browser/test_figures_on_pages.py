@@ -70,6 +70,27 @@ def test_the_terms_are_in_view_wherever_the_result_is(visit, width, height):
         assert cell["y"] + cell["height"] <= terms["y"], "the terms do not cover what they are about"
 
 
+def test_attention_by_hand_is_seen_whole_and_beside_the_contents(visit):
+    for width, height in ((1024, 768), (1280, 900), (1440, 900), (1920, 1080)):
+        page = visit(PAGES["attention"], width=width, height=height)
+        figure, contents = page.locator("attention-figure .live"), page.locator(".bd-sidebar-secondary")
+        for name in ("hide later words", "add positions"):
+            page.get_by_label(name).check()
+            box = figure.bounding_box()
+            assert box["height"] <= 640
+            if width >= 1200:
+                assert box["x"] + box["width"] <= contents.bounding_box()["x"]
+            hidden = "parts => parts.map(part => part.scrollWidth - part.clientWidth)"
+            assert figure.locator(".part").evaluate_all(hidden) == [0, 0], "no number is out of sight"
+
+
+def test_the_switches_of_attention_stand_beside_the_weights(visit):
+    for width in (1280, 390):
+        page = visit(PAGES["attention"], width=width, height=844)
+        switches, weights = (page.locator(f"attention-figure {s}").bounding_box() for s in (".controls", ".of-weights"))
+        assert 0 <= weights["y"] - switches["y"] - switches["height"] <= 40
+
+
 def test_the_number_of_the_first_page_moves_and_is_the_packages(visit):
     page = visit(PAGES["weight"])
     slider, number = page.get_by_role("slider"), page.locator("weight-figure .number")

@@ -3,11 +3,17 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import link
 from tested_transformer.book.draw.interactive import Interactive
+
+GREYS = ("#30363f", "#8b929d", "#d3d7dd")
+"""Words side by side in a bar: no colour, since colours are those of queries, keys, values and outputs."""
 
 
 @pic.styled
@@ -26,8 +32,77 @@ def weights(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Pi
 
 
 @pic.styled
+def heads(
+    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]],
+    rows: Sequence[int],
+    least: float = 0.05,
+) -> pic.Picture:
+    """Heads one below the other: for each its weights and the words that read and are read.
+
+    One row of each is framed. A weight is written where it is larger than `least`.
+    """
+    side = 0.41  # of a tile, in inches
+    above = {title: 1.05 if len(p[2]) > 3 else 0.6 for title, p in panels.items()}
+    height = sum(above[title] + side * len(p[1]) + 0.15 for title, p in panels.items())
+    widest = max(len(keys) for _, _, keys in panels.values())
+    figure, top = pic.Picture(figsize=(pic.PHONE, height)), height
+    for (title, (a, queries, keys)), row in zip(panels.items(), rows, strict=True):
+        figure.text(0.02, (top - 0.1) / height, title, va="top")
+        size = side * len(keys), side * len(queries)
+        top -= above[title] + size[1]
+        place = pic.PHONE - side * widest - 0.05, top, *size
+        axes = figure.add_axes(np.divide(place, (pic.PHONE, height) * 2))
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
+        for text, weight in zip(axes.texts, np.ravel(a), strict=True):
+            text.set_visible(bool(weight > least))
+        axes.spines[:].set(visible=True, color=pic.FAINT)
+        axes.set_yticks(range(len(queries)), queries)
+        axes.set_xticks(range(len(keys)), keys, rotation=90 if len(keys) > 3 else 0)
+        axes.xaxis.tick_top()
+        _framed(axes, row, len(keys))
+        top -= 0.15
+    return figure
+
+
+@pic.styled
+def film(
+    frames: Mapping[str, ArrayLike],
+    losses: Sequence[float],
+    words: Sequence[str],
+    row: int,
+) -> pic.Picture:
+    """Weights while they are learned: a frame under each title, its loss below, one row framed."""
+    if len(losses) != len(frames):
+        raise ValueError(f"{len(losses)} losses for {len(frames)} frames")
+    columns, n = 3, len(words)
+    lines = -(-len(frames) // columns)
+    figure, grid = pic.picture(pic.PHONE, 2.35 * lines, lines, columns)
+    for axes in grid.flat[len(frames) :]:
+        axes.remove()
+    shown = zip(grid.flat, frames.items(), losses, strict=False)
+    for i, (axes, (title, a), loss) in enumerate(shown):
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
+        axes.set_aspect("auto")
+        axes.set_title(title, loc="center")
+        axes.set_xticks(range(n), words)
+        axes.set_yticks(range(n), [""] * n if i % columns else words)
+        axes.set_xlabel(f"loss {loss:.3f}")
+        _framed(axes, row, n)
+    return figure
+
+
+def _framed(axes: Axes, row: int, columns: int) -> None:
+    """A frame around one row of tiles."""
+    look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2, "clip_on": False}
+    axes.add_patch(Rectangle((-0.5, row - 0.5), columns, 1, zorder=3, **look))
+
+
+@pic.styled
 def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
-    """The whole computation as matrices and arrows; `steps` names them: X, Q, K, V, scores, weights, out."""
+    """The whole computation as matrices and arrows; `steps` names them: X, Q, K, V, scores, weights, out.
+
+    The tint of a matrix is its role. Only weights are darker where they are larger.
+    """
     places = {
         "X": (0, 2),
         "Q": (1, 1),
@@ -40,22 +115,25 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     colours = {"Q": pic.QUERY, "K": pic.KEY, "V": pic.VALUE, "out": pic.OUT}
     formulas = {
         "X": "$X$",
-        "Q": "$Q = X\\,W^Q$",
-        "K": "$K = X\\,W^K$",
-        "V": "$V = X\\,W^V$",
-        "scores": "$QK^T/\\sqrt{d_k}$",
+        "Q": r"$Q = X\,W^Q$",
+        "K": r"$K = X\,W^K$",
+        "V": r"$V = X\,W^V$",
+        "scores": r"$QK^T/\sqrt{d_k}$",
         "weights": "softmax of each row",
-        "out": "weights $\\cdot\\ V$",
+        "out": r"weights $\cdot\ V$",
     }
-    figure, boxes = pic.Picture(figsize=(7.2, 9.0)), {}
+    figure, boxes = pic.Picture(figsize=(pic.PHONE, 8.2)), {}
     for name, (level, across) in places.items():
-        left, bottom = 0.09 + 0.3 * (across - 1), 0.835 - 0.2 * level
-        boxes[name] = axes = figure.add_axes((left, bottom, 0.26, 0.125))
-        x, decimals = steps[name], 0 if name in "XQKV" else 2
-        limits = min(0, np.min(x)), max(1, 1.25 * np.max(x))
-        pic.tiles(axes, x, pic.WEIGHTS, limits, decimals)
+        left, bottom = 0.115 + 0.305 * (across - 1), 0.835 - 0.2 * level
+        boxes[name] = axes = figure.add_axes((left, bottom, 0.27, 0.125))
+        colour, x = colours.get(name, pic.INK), np.asarray(steps[name])
+        cmap = pic.WEIGHTS if name == "weights" else _tint(colour)
+        pic.tiles(axes, x, cmap, (0, 1), decimals=2)
+        if name not in "XQKV":  # with decimals all, or none
+            for text, value in zip(axes.texts, x.flat, strict=True):
+                text.set_text(f"{value:z.2f}")
         axes.set_aspect("auto")
-        axes.set_title(formulas[name], color=colours.get(name, pic.INK), loc="center")
+        axes.set_title(formulas[name], color=colour, loc="center", pad=3)
         axes.set_xticks([])
         axes.set_yticks(range(len(words)), [] if name in ("K", "V") else words)
     for start, end in (
@@ -73,25 +151,40 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     return figure
 
 
+def _tint(colour: str) -> LinearSegmentedColormap:
+    """One light tint of a colour, whatever the number."""
+    light = 0.86 + 0.14 * np.array(to_rgb(colour))
+    return LinearSegmentedColormap.from_list("tint", [light, light])
+
+
 @pic.styled
 def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
     """What the outputs are made of. shares[i, j, c] is what query word i takes from word j for component c."""
     shares = np.asarray(shares)
-    components = range(1, shares.shape[2] + 1)
-    figure, (panels,) = pic.picture(6.4, 3.0, columns=len(words), sharey=True)
-    for i, axes in enumerate(panels):
+    components = np.arange(1, shares.shape[2] + 1)
+    height = 0.9 + len(words) * (0.5 + 0.27 * len(components))
+    figure, grid = pic.picture(pic.PHONE, height, len(words), sharex=True)
+    for i, (axes,) in enumerate(grid):
         base = np.zeros(len(components))
         for j, word in enumerate(words):
-            look = {"color": pic.SERIES[j], "label": word, "width": 0.7}
-            axes.bar(components, shares[i, j], bottom=base, **look)
+            look = {"color": GREYS[j], "label": word, "height": 0.8, "edgecolor": "w"}
+            axes.barh(components, shares[i, j], left=base, **look)
+            for c, share in zip(components, shares[i, j], strict=True):
+                if share > 0.06 * len(word):  # there is room for it
+                    place, ink = (base[c - 1] + share / 2, c), ("w", "k", "k")[j]
+                    axes.text(
+                        *place, word, ha="center", va="center_baseline", color=ink
+                    )
             base += shares[i, j]
-        for c, total in enumerate(base, start=1):
-            axes.text(c, total + 0.03, f"{total:.2f}", ha="center", va="bottom")
+        for c, total in zip(components, base, strict=True):
+            axes.text(total + 0.02, c, f"{total:.2f}", va="center_baseline")
         axes.set_title(f"output for “{words[i]}”")
-        axes.set_xticks(components)
-    panels[0].set_ylabel("value")
-    figure.supxlabel("component of the output", fontsize=11)
-    labels = panels[0].get_legend_handles_labels()
+        axes.set_yticks(components)
+        axes.tick_params(axis="y", length=0)
+        axes.invert_yaxis()
+    grid[-1, 0].set_xlabel("value")
+    figure.supylabel("component of the output", fontsize=11)
+    labels = grid[0, 0].get_legend_handles_labels()
     above = {"loc": "outside upper center", "ncols": len(words)}
     figure.legend(*labels, title="taken from", **above)
     return figure
@@ -102,14 +195,19 @@ def temperature(
     temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str], marked: float
 ) -> pic.Picture:
     """Softmax weights, one curve for each word (curves: temperatures × words), and a mark at one temperature."""
-    figure, ((axes,),) = pic.picture(6, 3.4)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
+    curves, line = np.asarray(curves), ("-", "--", ":")
+    near = np.argmin(np.abs(np.log(np.asarray(temperatures) / marked)))
     for j, word in enumerate(words):
-        colour, line = pic.SERIES[j], ("-", "--", ":")[j % 3]
-        axes.plot(temperatures, np.asarray(curves)[:, j], color=colour, linestyle=line)
-        near = np.argmin(np.abs(np.log(np.asarray(temperatures) / marked)))
-        point = temperatures[near], curves[near][j]
-        place = {"xytext": (10, 6 if j == 0 else -14), "textcoords": "offset points"}
-        axes.annotate(word, point, color=colour, **place)
+        axes.plot(temperatures, curves[:, j], line[j % 3], color=pic.INK)
+        point = temperatures[near], curves[near, j]
+        falls, lowest = curves[-1, j] < curves[0, j], j == curves[near].argmin()
+        place = (10, -14) if lowest else (10, 6) if falls else (-8, 6)
+        look = {
+            "textcoords": "offset points",
+            "ha": "left" if place[0] > 0 else "right",
+        }
+        axes.annotate(word, point, xytext=place, **look)
     axes.axvline(marked, color=pic.FAINT, linewidth=1)
     axes.annotate(r"$\sqrt{d_k}$", (marked, 1.02), ha="center", va="bottom")
     axes.axhline(1 / len(words), color=pic.FAINT, linewidth=1, linestyle=":")
@@ -125,18 +223,18 @@ def widths(
     d_k: ArrayLike, spread: ArrayLike, raw: ArrayLike, scaled: ArrayLike
 ) -> pic.Picture:
     """Against the key width: the spread of the scores, and the size of the softmax gradient, raw and scaled."""
-    figure, ((left, right),) = pic.picture(6.8, 3.4, columns=2)
-    left.plot(d_k, np.sqrt(d_k), color=pic.FAINT, linewidth=5, label=r"$\sqrt{d_k}$")
-    left.plot(d_k, spread, "o", color=pic.QUERY, label="measured")
-    left.set_yscale("log", base=2)
-    left.set_yticks(np.sqrt(d_k), [f"{root:g}" for root in np.sqrt(d_k)])
-    left.minorticks_off()
-    left.set_title("standard deviation of $q\\cdot k$")
-    right.plot(d_k, scaled, "o-", color=pic.VALUE, label=r"divided by $\sqrt{d_k}$")
-    right.plot(d_k, raw, "s--", color=pic.KEY, label="as they are")
-    right.set_ylim(0, None)
-    right.set_title("size of the softmax gradient")
-    for axes in (left, right):
+    figure, ((above,), (below,)) = pic.picture(pic.PHONE, 5.6, rows=2)
+    above.plot(d_k, np.sqrt(d_k), color=pic.FAINT, linewidth=5, label=r"$\sqrt{d_k}$")
+    above.plot(d_k, spread, "o", color=pic.INK, label="measured")
+    above.set_yscale("log", base=2)
+    above.set_yticks(np.sqrt(d_k), [f"{root:g}" for root in np.sqrt(d_k)])
+    above.minorticks_off()
+    above.set_title("standard deviation of $q\\cdot k$")
+    below.plot(d_k, scaled, "o-", color=pic.INK, label=r"divided by $\sqrt{d_k}$")
+    below.plot(d_k, raw, "s--", color=GREYS[1], label="as they are")
+    below.set_ylim(0, None)
+    below.set_title("size of the softmax gradient")
+    for axes in (above, below):
         axes.set_xscale("log", base=4)
         axes.set_xticks(d_k, [str(width) for width in d_k])
         axes.set_xlabel("width of a key, $d_k$")

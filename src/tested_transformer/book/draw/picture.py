@@ -31,6 +31,9 @@ SIGNED = LinearSegmentedColormap.from_list(
 )
 """From negative (brown) through zero (white) to positive (blue)."""
 
+PHONE = 5.1
+"""So many inches wide, a picture has letters of 10 pixels where it is shrunk to a phone of 390."""
+
 STYLE = {
     "figure.dpi": 200,
     "font.size": 11,
