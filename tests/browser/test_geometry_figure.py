@@ -303,6 +303,8 @@ def test_on_a_phone_letters_can_be_read_and_everything_can_be_touched(show):
     small = "e => { const {width, height} = e.getBoundingClientRect(); return Math.min(width, height) }"
     targets = page.locator(".live :is(.switch, button, .tip, .asks input, input[type=range])")
     assert min(targets.evaluate_all(f"es => es.map({small})")) >= 44
+    whole = [page.locator(f".scene > :nth-child({n})").bounding_box() for n in (1, 3)]
+    assert whole[1]["y"] + whole[1]["height"] - whole[0]["y"] <= 740, "query, weights and output in one view"
     tops = [page.locator(f".scene > :nth-child({n})").bounding_box()["y"] for n in (1, 2, 3, 4)]
     assert tops == sorted(tops), "one under the other"
 

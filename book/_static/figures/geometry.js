@@ -90,7 +90,7 @@
       }
       field.setAttribute("aria-invalid", "true");
       clearTimeout(this.waiting);
-      this.status.textContent = `${field.getAttribute("aria-label")}: not a number from −${this.reach} to ${this.reach}. ${written(this.query[c], 1)} stays.`;
+      this.status.textContent = `${field.getAttribute("aria-label")}: not a number from −${this.reach} to ${this.reach}. ${this.said()[c]} stays.`;
     }
 
     // The fields show the query that is in use, but for the one that is being typed into.
@@ -123,7 +123,7 @@
       const { svg, unit } = this.keys;
       svg.setAttribute("aria-label", "the query and the keys");
       this.tip = draw("g", { class: "tip", tabindex: "0", role: "slider", "aria-label": "tip of the query, moved by the arrow keys", "aria-valuemin": -this.reach, "aria-valuemax": this.reach },
-        draw("circle", { class: "hit", r: 26 }), draw("circle", { class: "grip", r: 9 }));
+        draw("circle", { class: "hit", r: 28 }), draw("circle", { class: "grip", r: 9 }));
       svg.append(this.tip);
       let from = null;
       // Chrome does not heed `touch-action` on a part of a drawing: without this, a finger would scroll the page.
@@ -145,7 +145,7 @@
         event.preventDefault();
         this.move(this.query.map((x, c) => tenths(x + by[c] * (event.shiftKey ? 1 : 0.1))));
       });
-      const legend = make("p", { class: "legend" }, make("span", { class: "query" }, "query: drag its tip"), make("span", { class: "key" }, "keys"));
+      const legend = make("p", { class: "legend" }, make("span", { class: "query" }, "query", make("span", { class: "hint" }, ": drag its tip")), make("span", { class: "key" }, "keys"));
       return make("div", {}, legend, svg);
     }
 
@@ -186,13 +186,17 @@
       this.showValues(now);
       const list = (row, n) => row.map((x) => (x ? x.toFixed(n).replace("-", "−") : "0")).join(", ");
       const hidden = this.words.filter((_, j) => !this.seen[j]);
-      const asks = asking < 0 ? `Query ${this.point(this.query, 1)}` : `${quoted(this.words[asking])} asks`;
+      const asks = asking < 0 ? `Query (${this.said().join(", ")})` : `${quoted(this.words[asking])} asks`;
       const parts = [`${asks}: scores ${list(now.scores, places([now.scores], 2))}`];
       if (hidden.length && hidden.length < this.words.length) parts.push(`${and(hidden)} hidden`);
       if (hidden.length < this.words.length) parts.push(`weights ${list(now.weights, 2)}`);
       const words = `${[...parts, lies(this.words, now.weights, this.seen)].join("; ")}.`;
       if (first) this.status.textContent = words;
       else this.announce(this.status, words);
+    }
+
+    said() {
+      return this.query.map((x) => written(x, places([this.query], 2)));
     }
 
     point(x, n) {
@@ -233,7 +237,7 @@
         this.name("query", this.query, side, this.keys, "query", 16));
       this.tip.setAttribute("transform", `translate(${at(this.query)})`);
       this.tip.setAttribute("aria-valuenow", this.query[0]);
-      this.tip.setAttribute("aria-valuetext", `${written(x, 1)} across, ${written(y, 1)} up`);
+      this.tip.setAttribute("aria-valuetext", `${this.said()[0]} across, ${this.said()[1]} up`);
     }
 
     showNumbers({ scores, scaled, weights }) {
