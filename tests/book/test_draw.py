@@ -37,6 +37,9 @@ from tested_transformer.byhand.attention import attention
 Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 A_OUT, A = attention(Q, K, V)
 STEPS = {"X": X, "Q": Q, "K": K, "V": V, "scores": Q @ K.T / np.sqrt(3), "weights": A, "out": A_OUT}
+FLAT = {name: x[:, :2] for name, x in {"Q": Q, "K": K, "V": V, "out": A_OUT}.items()} | {"weights": A}
+QUERY_OF_LOVE = Q[1, :2]
+COMPARED = {"same way": K[2, :2], "right angle": np.array([2.0, 0.0]), "away": np.array([1.0, -1.5])}
 TEMPERATURES = np.geomspace(0.2, 50, 20)
 CURVES = np.linspace([1, 0, 0], [0.4, 0.28, 0.32], 20)
 WIDTHS = [4, 16, 64, 256]
@@ -49,6 +52,8 @@ FIGURES = {
     "path": lambda: draw.attention.path(STEPS, WORDS),
     "mixture": lambda: draw.attention.mixture(A[:, :, None] * V, WORDS),
     "temperature": lambda: draw.attention.temperature(TEMPERATURES, CURVES, WORDS, marked=1.7),
+    "arrows": lambda: draw.attention.arrows(QUERY_OF_LOVE, COMPARED, [2, 0, -1.5]),
+    "plane": lambda: draw.attention.plane(FLAT, WORDS, 1),
     "widths": lambda: draw.attention.widths(WIDTHS, [2.1, 3.9, 8.2, 15.7], [0.3, 0.2, 0.1, 0.05], [0.3] * 4),
     "two heads": lambda: draw.attention.heads(HEADS, rows=(1, 2)),
     "film": lambda: draw.attention.film({f"{n} steps": A for n in range(6)}, range(6), WORDS, row=1),
@@ -259,6 +264,50 @@ def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
     assert list(axes.lines[3].get_xdata()) == [1.7, 1.7]
     assert list(axes.lines[4].get_ydata()) == [1 / 3, 1 / 3]
     assert axes.get_xscale() == "log"
+
+
+def tips(axes):
+    """Where the arrows of a panel end, with their colours."""
+    arrows = [text for text in axes.texts if text.arrow_patch]
+    return [(tuple(a.xy), to_rgb(a.arrow_patch.get_edgecolor()[:3])) for a in arrows]
+
+
+def foot(query, key):
+    return np.asarray(key) * (query @ key) / (key @ key)
+
+
+def test_a_dot_product_is_two_arrows_with_the_shadow_of_one_on_the_other_and_its_number():
+    figure = FIGURES["arrows"]()
+    assert len(figure.axes) == 3
+    for axes, (name, key), score in zip(figure.axes, COMPARED.items(), ("2", "0", "-1.5"), strict=True):
+        assert axes.get_title() == rf"$q\cdot k = {score}$"
+        assert axes.get_xlabel() == name
+        assert tips(axes) == [(tuple(key), to_rgb(KEY)), (tuple(QUERY_OF_LOVE), to_rgb(QUERY))]
+        (shadow,) = [line for line in axes.lines if line.get_alpha() == 0.4]
+        assert np.allclose(shadow.get_xydata(), [(0, 0), foot(QUERY_OF_LOVE, key)])
+        (low, high), points = np.transpose([axes.get_xlim(), axes.get_ylim()]), [key, QUERY_OF_LOVE]
+        assert np.all(low < np.min(points, axis=0))
+        assert np.all(high > np.max(points, axis=0))
+        assert axes.get_aspect() == 1, "a right angle looks like one"
+    letters = [text.get_fontsize() for axes in figure.axes for text in [axes.title, axes.xaxis.label]]
+    pixels = 342 / (96 * figure.get_figwidth())  # the width of a page on a phone of 390 pixels
+    assert min(letters) * 96 / 72 * pixels >= 10
+
+
+def test_the_plane_has_the_shadows_on_the_left_and_the_output_in_the_triangle_on_the_right():
+    left, right = FIGURES["plane"]().axes
+    keys, values = FLAT["K"], FLAT["V"]
+    assert [tip for tip, _ in tips(left)] == [*map(tuple, keys), tuple(QUERY_OF_LOVE)]
+    shadows = [line.get_xydata() for line in left.lines if line.get_alpha() == 0.4]
+    assert np.allclose(shadows, [[(0, 0), foot(QUERY_OF_LOVE, key)] for key in keys])
+    assert [text.get_text() for text in left.texts if text.get_text()] == list(WORDS)
+    (triangle,) = right.patches
+    assert np.array_equal(triangle.get_xy()[:3], values)
+    pulls = [line for line in right.lines if line.get_alpha() == 0.75]
+    assert np.allclose([line.get_xydata() for line in pulls], [[value, A_OUT[1, :2]] for value in values])
+    assert np.allclose([line.get_linewidth() for line in pulls], 12 * A[1])
+    assert [text.get_text() for text in right.texts] == ["I  0.2645", "love  0.2645", "AI  0.4711"]
+    assert np.allclose(right.lines[-1].get_xydata(), A_OUT[1, :2])
 
 
 def test_the_widths_are_drawn_with_the_root_beside_the_spread_and_scaled_beside_raw():

@@ -14,6 +14,7 @@ HTML = ROOT / "_build" / "html"
 PAGES = {
     "attention": "book/attention.html",
     "beam": "book/decode.html",
+    "geometry": "book/attention.html",
     "heads": "book/looking.html",
     "positions": "book/positions.html",
     "walk": "book/transformer.html",
@@ -22,6 +23,7 @@ PAGES = {
 IN_THE_TABLE = {
     "attention": "love",
     "beam": "greedy",
+    "geometry": "love",
     "heads": "<eos>",
     "positions": "pair 0",
     "walk": "where",
@@ -36,7 +38,8 @@ def test_the_built_book_is_the_present_one():
         assert built.is_file(), "run `make book` first"
         assert built.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `make book` again"
     for name in PAGES.keys() - {"weight"}:
-        (html,) = outputs(ROOT / PAGES[name].replace(".html", ".ipynb"), "text/html")
+        figures = outputs(ROOT / PAGES[name].replace(".html", ".ipynb"), "text/html")
+        (html,) = (html for html in figures if f"<{name}-figure>" in html)
         page = (HTML / PAGES[name]).read_text(encoding="utf-8").replace(' lang="de"', "")
         assert to_pages(html) in page, "run `make book` again"
 
@@ -58,6 +61,19 @@ def test_nothing_scrolls_sideways_on_a_phone(visit, name):
         page.set_viewport_size({"width": width, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
         assert page.locator(f"{name}-figure .live").bounding_box()["width"] <= width
+
+
+def test_the_geometry_is_seen_whole_on_a_laptop_whatever_it_says(visit):
+    page = visit(PAGES["geometry"], width=1280, height=720)
+    figure, sentence = page.locator("geometry-figure .live"), page.locator("geometry-figure [role=status]")
+    box = figure.bounding_box()
+    assert box["height"] <= 560
+    contents = page.locator(".bd-sidebar-secondary").bounding_box()
+    assert box["x"] + box["width"] <= contents["x"], "it does not cover the list of contents"
+    page.get_by_label("query, first number").fill("-1.5")
+    page.get_by_label("may look at I", exact=True).uncheck()
+    sentence.get_by_text("Query (−1.5, 1.0)").wait_for()
+    assert figure.bounding_box()["height"] == box["height"], "nothing jumps"
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 700), (390, 844)])

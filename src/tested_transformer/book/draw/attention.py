@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
@@ -261,3 +261,117 @@ def by_hand(
     data = {"words": words, "x": steps["X"], "w_q": w_q, "w_k": w_k, "w_v": w_v}
     plain = weights(steps["weights"], words, words)
     return Interactive("attention", data | {"positions": positions}, tables, plain)
+
+
+def _foot(query: ArrayLike, key: ArrayLike) -> np.ndarray:
+    """Where the perpendicular from the query's tip meets the line of the key."""
+    query, key = np.asarray(query), np.asarray(key)
+    return (query @ key) / (key @ key) * key
+
+
+def _shadow(axes: Axes, query: ArrayLike, key: ArrayLike) -> None:
+    foot, thick = _foot(query, key), {"linewidth": 9, "solid_capstyle": "butt"}
+    axes.axline((0, 0), key, color=pic.FAINT, linewidth=1, linestyle=":")
+    axes.plot(*zip((0, 0), foot, strict=True), color=pic.QUERY, alpha=0.4, **thick)
+    axes.plot(*zip(query, foot, strict=True), color=pic.INK, linewidth=1)
+
+
+def _arrow(axes: Axes, tip: ArrayLike, colour: str, width: float = 2) -> None:
+    look = {"arrowstyle": "-|>", "color": colour, "linewidth": width}
+    look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}
+    axes.annotate("", tip, xytext=(0, 0), arrowprops=look)
+
+
+def _name(
+    axes: Axes, text: str, place: ArrayLike, way: ArrayLike, look: Mapping
+) -> None:
+    """A text beside its place, a little way off in one direction."""
+    at = {
+        "xytext": 15 * np.asarray(way) / np.hypot(*way),
+        "ha": "center",
+        "va": "center",
+    }
+    axes.annotate(text, place, textcoords="offset points", **at, **look)
+
+
+def _plane(axes: Axes, points: ArrayLike, margin: float) -> None:
+    """Room for the points and the origin, with the two axes and no numbers."""
+    points = np.vstack([points, (0, 0)])
+    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    axes.set(xticks=[], yticks=[])
+    axes.axhline(0, color=pic.FAINT, linewidth=0.8, zorder=0)
+    axes.axvline(0, color=pic.FAINT, linewidth=0.8, zorder=0)
+    axes.spines[:].set_visible(False)
+
+
+@pic.styled
+def arrows(
+    query: ArrayLike, keys: Mapping[str, ArrayLike], scores: Sequence[float]
+) -> pic.Picture:
+    """Dot products of one query with named keys: two arrows in a plane each, the shadow, and the number."""
+    figure, (panels,) = pic.picture(6.4, 3.9, columns=len(keys))
+    points = [query, *keys.values(), *(_foot(query, key) for key in keys.values())]
+    for axes, (name, key), score in zip(panels, keys.items(), scores, strict=True):
+        _plane(axes, points, margin=0.5)
+        _arrow(axes, key, pic.KEY, width=4)
+        _shadow(axes, query, key)
+        _arrow(axes, query, pic.QUERY)
+        _name(axes, "$k$", key, key, {"color": pic.KEY, "fontsize": 16})
+        _name(axes, "$q$", query, query, {"color": pic.QUERY, "fontsize": 16})
+        axes.set_title(f"$q\\cdot k = {score:g}$", loc="center", fontsize=16)
+        axes.set_xlabel(name, fontsize=14)
+    return figure
+
+
+@pic.styled
+def plane(
+    steps: Mapping[str, ArrayLike], words: Sequence[str], start: int
+) -> pic.Picture:
+    """Left, the query of words[start] and its shadows on the keys; right, the output among the values.
+
+    `steps` names Q, K and V, each two columns wide, and weights and out.
+    """
+    query, keys, values = steps["Q"][start], steps["K"], np.asarray(steps["V"])
+    weights, out = steps["weights"][start], steps["out"][start]
+    figure, ((left, right),) = pic.picture(6.8, 3.8, columns=2)
+    _plane(left, [query, *keys], margin=0.5)
+    for word, key in zip(words, keys, strict=True):
+        _arrow(left, key, pic.KEY, width=4)
+        _shadow(left, query, key)
+        _name(left, word, key, key, {"color": pic.KEY})
+    _arrow(left, query, pic.QUERY)
+    left.set_title(f"the query of “{words[start]}” and the keys")
+    _plane(right, values, margin=0.3)
+    look = {"facecolor": "none", "edgecolor": pic.VALUE, "linewidth": 2}
+    right.add_patch(Polygon(values, **look))
+    for word, value, weight in zip(words, values, weights, strict=True):
+        ends = zip(value, out, strict=True)
+        right.plot(*ends, color=pic.QUERY, linewidth=12 * weight, alpha=0.75)
+        right.plot(*value, "o", color=pic.VALUE)
+        outwards = value - values.mean(axis=0)
+        _name(right, f"{word}  {weight:.4f}", value, outwards, {"color": pic.VALUE})
+    right.plot(*out, "D", color=pic.OUT, markersize=9)
+    right.set_title("the values and the output")
+    return figure
+
+
+def geometry(
+    steps: Mapping[str, ArrayLike], words: Sequence[str], start: int, divisor: float
+) -> Interactive:
+    """Attention in two planes, to change: a query to drag, the divisor, and what may be looked at.
+
+    `steps` are those of `plane`. It starts with the query of words[start].
+    """
+    for name in "QKV":
+        if np.shape(steps[name]) != (3, 2):
+            raise ValueError(
+                f"{name} must have three rows of two numbers, not shape {np.shape(steps[name])}"
+            )
+    tables = {
+        "Attention weights": (words, words, steps["weights"]),
+        "Output": (words, ("1", "2"), steps["out"]),
+    }
+    data = {"words": words, "q": steps["Q"], "k": steps["K"], "v": steps["V"]}
+    data |= {"start": start, "divisor": divisor}
+    return Interactive("geometry", data, tables, plane(steps, words, start))
