@@ -35,7 +35,7 @@ def cells(path):
 
 
 def parts(path):
-    """The cells of a chapter in order; Markdown is cut at headings of the second level, deeper of the third."""
+    """The cells of a chapter in order; Markdown is cut at its headings, deeper at those of level three, too."""
     lane, section = "idea", ""
     for cell in cells(path):
         if cell["cell_type"] != "markdown":
@@ -187,7 +187,7 @@ def is_open(cell, kind, lane):
 def words(text):
     """How many words a piece of Markdown has; a formula is one, code is none."""
     text = re.sub(r"^ *(`{3,}|:{3,}).*?$|^\$\$(.|\n)*?^\$\$.*$|\]\([^)]*\)|<!--.*?-->", " ", text, flags=re.M | re.S)
-    return len(re.findall(r"\$[^$]+\$|[^\W_][\w'’-]*", re.sub(r"`[^`\n]*`", " ", text)))
+    return len(re.findall(r"\$[^$]+\$|[^\W_][\w'’-]*", re.sub(r"(\{[\w:-]+\})?`[^`\n]*`", " ", text)))
 
 
 def seconds(parts, kinds):

@@ -211,3 +211,38 @@ def test_swaps_want_the_article_that_is_right_and_not_what_the_model_writes_anyw
     translator = thread.load()
     monkeypatch.setattr(translator.model.embedding, "logits", lambda x: torch.zeros(*x.shape[:-1], 1760))
     assert max(max(found) for found in phrasebook_model.swaps(translator)) < 0.01
+
+
+def test_the_rows_of_it_are_those_of_the_three_sentences(translator):
+    rows = thread.of_it(translator, layer=2, head=3)
+    assert [(row[3], row[4]) for row in rows] == [
+        (german, word) for (_, german, *_), word in zip(thread.THREAD, ("er", "sie", "es"), strict=True)
+    ]
+    for (tokens, weights, it, *_), frame_thing in zip(rows, ("chair", "lamp", "picture"), strict=True):
+        assert tokens[it] == " it"
+        assert len(tokens) == len(weights)
+        on_thing = thread.on_the_thing(translator, thread.FRAMES[0], frame_thing)[1, 2]
+        assert weights[tokens.index(f" {frame_thing}")] == pytest.approx(float(on_thing))
+
+
+def test_of_the_large_weights_of_a_sentence_each_is_cut_alone(translator):
+    lamp, found = thread.THREAD[1], thread.links(translator, thread.THREAD[1], least=0.9)
+    weights = translator.look(lamp.english, "")[2]["encoder"]
+    assert len(found) == int((weights >= 0.9).sum())
+    assert [link.weight for link in found] == pytest.approx(weights[weights >= 0.9].tolist())
+    assert [(link.layer, link.head, link.query, link.key, link.written) for link in found if link.written] == [
+        (2, 3, "it", "lamp", ("sie", "er"))
+    ]
+
+
+def test_a_link_that_is_cut_is_what_hiding_the_thing_is(translator):
+    for thing, sentence in zip(("chair", "lamp", "picture"), thread.THREAD, strict=True):
+        (link,) = (x for x in thread.links(translator, sentence, least=0.99) if x.query == "it")
+        here = torch.zeros(2, 4, dtype=torch.bool)
+        here[link.layer - 1, link.head - 1] = True
+        without = link.written[1] if link.written else thread.pronoun(sentence.german)
+        assert thread.hidden(translator, thread.FRAMES[0], thing, here) == without
+
+
+def test_with_no_link_so_large_nothing_is_cut(translator):
+    assert thread.links(translator, thread.THREAD[0], least=1.1) == []

@@ -9,6 +9,7 @@ is done with the thing and what is said of it ("need", "old") are a pair that th
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -142,6 +143,19 @@ def on_the_thing(translator: Translator, frame: Frame, thing: str) -> Tensor:
     return translator.look(english, "")[2]["encoder"][:, :, it, pieces].sum(-1)
 
 
+def of_it(
+    translator: Translator, layer: int, head: int
+) -> list[tuple[list[str], np.ndarray, int, str, str]]:
+    """For the three sentences: tokens, the row of "it" in this head (counted from 1), its place, German, pronoun."""
+    found = []
+    for english, german, *_ in THREAD:
+        tokens, _, weights = translator.look(english, german)
+        it = tokens.index(" it")
+        row = weights["encoder"][layer - 1, head - 1, it, :-1].numpy()
+        found.append((tokens[:-1], row, it, german, pronoun(german)))
+    return found
+
+
 def another(thing: str) -> str:
     """The next thing of another gender in the list of all."""
     names = list(THINGS)
@@ -186,10 +200,58 @@ def hidden(
         *heads.shape, source.shape[1], source.shape[1], dtype=torch.bool
     )
     may_look[:, :, it, pieces] = ~heads[..., None]
-    x = model.positions(model.embedding(source))
-    for layer, mask in zip(model.encoder.layers, may_look, strict=True):
+    return _next(translator, frame.say(thing), _encoded(translator, source, may_look))
+
+
+class Link(NamedTuple):
+    """A large weight of the encoder, and the first word that is written otherwise if this link alone is cut."""
+
+    layer: int
+    head: int
+    query: str
+    key: str
+    weight: float
+    written: tuple[str, str] | None  # with the link, without it
+
+
+@torch.no_grad()
+def links(translator: Translator, sentence: Sentence, least: float = 0.9) -> list[Link]:
+    """All links of a sentence with at least this weight; layers and heads are counted from 1."""
+    source = _ids(translator, sentence.english)
+    names = [translator.name(int(i)) for i in source[0]]
+    weights = translator.look(sentence.english, "")[2]["encoder"]
+    whole = _encoded(translator, source, torch.ones_like(weights, dtype=torch.bool))
+    usual, found = _follows(translator, sentence, source, whole), []
+    for layer, head, i, j in (weights >= least).nonzero().tolist():
+        may_look = torch.ones_like(weights, dtype=torch.bool)
+        may_look[layer, head, i, j] = False
+        cut = _encoded(translator, source, may_look)
+        both = zip(usual, _follows(translator, sentence, source, cut), strict=True)
+        other = next(((a.strip(), b.strip()) for a, b in both if a != b), None)
+        pair = names[i].strip(), names[j].strip()
+        weight = float(weights[layer, head, i, j])
+        found.append(Link(layer + 1, head + 1, *pair, weight, other))
+    return found
+
+
+def _encoded(translator: Translator, source: Tensor, may_look: Tensor) -> Tensor:
+    """What the encoder gives if its heads may look where may_look (L, H, S, S) says."""
+    x = translator.model.positions(translator.model.embedding(source))
+    for layer, mask in zip(translator.model.encoder.layers, may_look, strict=True):
         x = layer(x, mask[None])
-    return _next(translator, frame.say(thing), x)
+    return x
+
+
+def _follows(
+    translator: Translator, sentence: Sentence, source: Tensor, memory: Tensor
+) -> list[str]:
+    """The token that the model writes after each token of the reference, the first one included."""
+    model = translator.model
+    target = [model.config.bos_id, *translator.tokens.encode(sentence.german)]
+    logits = model.embedding.logits(
+        model.decode(torch.tensor([target]), memory, source)
+    )
+    return [translator.name(int(i)) for i in logits[0].argmax(-1)]
 
 
 def _ids(translator: Translator, english: str) -> Tensor:
