@@ -59,9 +59,22 @@ def claims(source):
     return sum(isinstance(node, ast.Assert) for node in ast.walk(parsed(source)))
 
 
-def loaded(source):
-    """All names that the code of a cell asks for."""
-    return {n.id for n in ast.walk(parsed(source)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+def named(node, how):
+    """The names that a piece of code asks for (ast.Load), or binds (ast.Store)."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, how)}
+
+
+def needed(body, later):
+    """The names that must be there before these statements, if those of `later` are asked for after them."""
+    for statement in reversed(body):
+        asked = named(statement, ast.Load)
+        match statement:
+            case ast.Assign(targets=targets):
+                later = later - {name for target in targets for name in named(target, ast.Store)}
+            case ast.For(target=target, iter=over, body=inner, orelse=[]):
+                asked = named(over, ast.Load) | (needed(inner, later) - named(target, ast.Store))
+        later = later | asked
+    return later
 
 
 def kind(cell, later=frozenset()):
@@ -142,7 +155,7 @@ def kinds(path):
     for lane, cell in reversed(code):
         if lane != "exercises" and not tags(cell) & UNTOUCHED:
             found[cell["id"]] = kind(cell, later)
-        later |= loaded(cell["source"])
+        later = needed(parsed(cell["source"]).body, later)
     return dict(reversed(found.items()))
 
 
@@ -166,7 +179,7 @@ def shown(cell):
     found = {}
     for output in cell["outputs"]:
         text = "".join(output.get("data", {}).get("text/markdown", "")) + "\n"
-        for name, source in re.findall(r"^\*\*`(?:[a-z_\d]+\.)*(.+)`\*\*\s+```python\n(.*?)^```", text, re.M | re.S):
+        for name, source in re.findall(r"^\*\*`(?:[a-z_\d]+\.)*([^`]+)`\*\*\s+```python\n(.*?)^```", text, re.M | re.S):
             (made,) = ast.parse(source).body
             inner = made.body[1:] if ast.get_docstring(made) and len(made.body) > 1 else made.body
             found[name] = inner[-1].end_lineno - inner[0].lineno + 1
