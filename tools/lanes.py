@@ -59,9 +59,22 @@ def claims(source):
     return sum(isinstance(node, ast.Assert) for node in ast.walk(parsed(source)))
 
 
-def loaded(source):
-    """All names that the code of a cell asks for."""
-    return {n.id for n in ast.walk(parsed(source)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+def named(node, how):
+    """The names that a piece of code asks for (ast.Load), or binds (ast.Store)."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, how)}
+
+
+def needed(body, later):
+    """The names that must be there before these statements, if those of `later` are asked for after them."""
+    for statement in reversed(body):
+        asked = named(statement, ast.Load)
+        match statement:
+            case ast.Assign(targets=targets):
+                later = later - {name for target in targets for name in named(target, ast.Store)}
+            case ast.For(target=target, iter=over, body=inner, orelse=[]):
+                asked = named(over, ast.Load) | (needed(inner, later) - named(target, ast.Store))
+        later = later | asked
+    return later
 
 
 def kind(cell, later=frozenset()):
@@ -80,7 +93,7 @@ def kind(cell, later=frozenset()):
     body = parsed(cell["source"]).body
     if not body:
         return ""
-    if cell["outputs"]:
+    if any(output["output_type"] != "error" for output in cell["outputs"]):
         *before, last = body
         called = _called(last)
         if not all(
@@ -138,30 +151,50 @@ def _sets_up(statement, imports):
 def kinds(path):
     """What a page does with each code cell of a chapter, by the cell's id; exercises stay as they are."""
     code = [(part.lane, part.cell) for part in parts(path) if part.cell["cell_type"] == "code"]
-    found = {}
-    for n, (lane, cell) in enumerate(code):
-        if lane != "exercises" and not set(cell["metadata"].get("tags", ())) & UNTOUCHED:
-            later = {name for _, other in code[n + 1 :] for name in loaded(other["source"])}
+    found, later = {}, set()
+    for lane, cell in reversed(code):
+        if lane != "exercises" and not tags(cell) & UNTOUCHED:
             found[cell["id"]] = kind(cell, later)
+        later = needed(parsed(cell["source"]).body, later)
+    return dict(reversed(found.items()))
+
+
+def tags(cell):
+    """The tags of a cell."""
+    return set(cell["metadata"].get("tags", ()))
+
+
+def failed(cell):
+    """Is an error stored as what this cell puts out, and was not meant to be?"""
+    return "raises-exception" not in tags(cell) and any(o["output_type"] == "error" for o in cell["outputs"])
+
+
+def multiplies(cell):
+    """Does a cell show a product with every term?"""
+    return any(_called(statement) == "product" for statement in parsed(cell["source"]).body)
+
+
+def shown(cell):
+    """The functions and classes that a cell shows: how many lines each has without its signature and its docstring."""
+    found = {}
+    for output in cell["outputs"]:
+        text = "".join(output.get("data", {}).get("text/markdown", "")) + "\n"
+        for name, source in re.findall(r"^\*\*`(?:[a-z_\d]+\.)*([^`]+)`\*\*\s+```python\n(.*?)^```", text, re.M | re.S):
+            (made,) = ast.parse(source).body
+            inner = made.body[1:] if ast.get_docstring(made) and len(made.body) > 1 else made.body
+            found[name] = inner[-1].end_lineno - inner[0].lineno + 1
     return found
 
 
 def lines_of(cell):
-    """How many lines a shown function or class has without its signature and its docstring; the longest, if several."""
-    found = 0
-    for output in cell["outputs"]:
-        for source in re.findall(
-            r"^```python\n(.*?)^```", "".join(output.get("data", {}).get("text/markdown", "")) + "\n", re.M | re.S
-        ):
-            (shown,) = ast.parse(source).body
-            inner = shown.body[1:] if ast.get_docstring(shown) and len(shown.body) > 1 else shown.body
-            found = max(found, inner[-1].end_lineno - inner[0].lineno + 1)
-    return found
+    """How many lines the longest function or class has that a cell shows."""
+    return max(shown(cell).values(), default=0)
 
 
 def is_open(cell, kind, lane):
     """Does the page show the code of this cell (or, of source, what it shows) without a click?"""
-    return not kind or (kind == "source" and lane == "idea" and lines_of(cell) <= SHORT)
+    short = lane == "idea" and lines_of(cell) <= SHORT and "hide-output" not in tags(cell)
+    return not kind or (kind == "source" and short)
 
 
 def words(text):
@@ -183,8 +216,7 @@ def seconds(parts, kinds):
         if cell["cell_type"] == "markdown":
             found += 60 * words(cell["source"]) / WORDS_A_MINUTE
             continue
-        tags = set(cell["metadata"].get("tags", ()))
-        if tags & {"remove-cell", "hide-cell"}:
+        if tags(cell) & {"remove-cell", "hide-cell"}:
             continue
         what = kinds.get(cell["id"], "")
         lines = len(cell["source"].splitlines()) if what == "" else lines_of(cell) if what == "source" else 0

@@ -16,7 +16,7 @@ import build
 from bs4 import BeautifulSoup
 
 OUT = build.ROOT / "_build" / "pdf"
-NEEDLESS = ".headerlink, .tag_download, .copybtn, .fallback"
+NEEDLESS = ".headerlink, .tag_download, .copybtn, .fallback, .unfold, .moved"
 NAMING = ("id", "name", "for", "aria-labelledby", "aria-describedby", "aria-controls")
 HEAD = '<meta charset="utf-8"><title>The Tested Transformer</title>'
 PAPER = {"format": "A4", "margin": {"top": "18mm", "bottom": "20mm", "left": "20mm", "right": "20mm"}}
@@ -60,7 +60,11 @@ def article(page, path, pages, folder):
             element[field] = moved(element[field], path, pages, folder)
     for fold in text.find_all("details"):
         fold.name, summary = "div", fold.summary
-        if "solution" in summary.text:
+        if "deeper" in fold.get("class", ()):
+            fold["id"] = summary.find_next_sibling("section").attrs.pop("id")
+            summary.small.decompose()
+            summary.unwrap()
+        elif "solution" in summary.text:
             summary.name, summary.string = "strong", "Solution"
         else:
             summary.decompose()

@@ -7,6 +7,7 @@ import re
 from api import Api, Commands, Short, name_chapters
 from architecture import svg
 from docutils import nodes
+from fold import add_folds
 from front import Chapters, Checked, show_badge
 from icons import cut_icons
 from languages import mark_languages
@@ -130,6 +131,7 @@ def setup(app):
     app.add_directive("checked", Checked)
     app.add_directive("live-weight", LiveWeight)
     app.add_directive("short", Short)
+    add_folds(app)
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.connect("doctree-resolved", colour_formulas)
     app.connect("doctree-resolved", link_terms)

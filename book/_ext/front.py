@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 # The README's list has the same titles and questions.
 sys.path.append(str(ROOT / "tools"))
 
+import claims  # noqa: E402
 from readme import headline  # noqa: E402
 
 MINUTES = {
@@ -199,6 +200,9 @@ def show_badge(app, doctree, name):
         nodes.Text(": " + " · ".join(said)),
         classes=[*SMALL, "badge-line"],
     )
+    if not on_record(ROOT / f"{name}.ipynb"):
+        said = " · claims changed since they were recorded"
+        badge += nodes.inline("", said, classes=["changed"])
     question = next(doctree.findall(nodes.paragraph))
     question.parent.insert(question.parent.index(question) + 1, badge)
 
@@ -206,3 +210,9 @@ def show_badge(app, doctree, name):
 def leads_to_promise(app, name):
     """Where the first page says what checking means."""
     return app.builder.get_relative_uri(name, "book/index") + "#what-tested-means"
+
+
+def on_record(path):
+    """Are the claims of a chapter those that tests/book/claims.yml has?"""
+    found = claims.claims(path)
+    return claims.recorded().get(path.stem, claims.line(())) == claims.line(found)

@@ -44,6 +44,32 @@ window.addEventListener("DOMContentLoaded", () => {
   }
 });
 
+// One switch opens all folds of a page, and those of the next one. Solutions stay shut.
+const unfold = document.getElementById("unfold");
+const open = () => {
+  for (const fold of document.querySelectorAll("details:is(.mark, .deeper):not(.failed)")) fold.open = unfold.checked;
+};
+try {
+  if (unfold) unfold.checked = localStorage.getItem("unfold") === "yes";
+} catch {} // a browser that stores nothing
+if (unfold?.checked) open();
+unfold?.addEventListener("change", () => {
+  open();
+  try {
+    localStorage.setItem("unfold", unfold.checked ? "yes" : "no");
+  } catch {}
+});
+
+// A link to what lies in a fold opens it; browsers do so themselves, but not all of them.
+const reveal = () => {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const shut = [...document.querySelectorAll("details:not([open])")].filter((fold) => place && fold.contains(place));
+  for (const fold of shut) fold.open = true;
+  if (shut.length) place.scrollIntoView();
+};
+window.addEventListener("hashchange", reveal);
+reveal();
+
 // On paper the folds stand open and the ground is white.
 let before;
 window.addEventListener("beforeprint", () => {

@@ -1,9 +1,11 @@
 """The numbers of the first page are counted, and counted right."""
 
 import json
+import types
 
 import front
 import pytest
+from docutils import nodes
 
 
 def written(tmp_path, *cells):
@@ -71,3 +73,28 @@ def test_a_chapter_has_the_tests_of_the_file_with_its_name():
     functions, drawn = front.beside("book/attention")
     assert functions > drawn > 0
     assert front.beside("book/no_such_chapter") == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "known"), [("1 27df83", True), ("2 27df83", False), ("1 000000", False), (None, False)]
+)
+def test_claims_are_on_record_if_number_and_checksum_are(tmp_path, monkeypatch, recorded, known):
+    path = written(tmp_path, ("code", "assert x == 1")).with_suffix(".ipynb")
+    monkeypatch.setattr(front.claims, "recorded", lambda: {"small": recorded} if recorded else {})
+    assert front.on_record(path) == known
+
+
+def test_a_page_that_claims_nothing_needs_no_record(tmp_path, monkeypatch):
+    monkeypatch.setattr(front.claims, "recorded", dict)
+    assert front.on_record(written(tmp_path, ("code", "x = 1")).with_suffix(".ipynb"))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_badge_says_in_words_that_claims_have_changed(monkeypatch, same):
+    monkeypatch.setattr(front, "on_record", lambda path: same)
+    builder = types.SimpleNamespace(format="html", get_relative_uri=lambda page, other: "index.html")
+    page = nodes.section("", nodes.paragraph("", "Does it add up?"))
+    front.show_badge(types.SimpleNamespace(builder=builder), page, "book/attention")
+    (badge,) = page.findall(lambda n: "badge-line" in n.get("classes", ()) if isinstance(n, nodes.Element) else False)
+    said = [part.astext() for part in badge if "changed" in getattr(part, "attributes", {}).get("classes", ())]
+    assert said == ([] if same else [" · claims changed since they were recorded"])

@@ -74,3 +74,20 @@ def test_other_folds_lose_their_handle(join):
     fold = "<details><summary>Show what it printed</summary><pre>2</pre></details>"
     assert join(one=fold).section.find("summary") is None
     assert "Show" not in join(one=fold).text
+
+
+def test_marks_stand_open_and_switches_are_left_out(join):
+    fold = '<div class="claimed"><p>So.</p><details class="mark"><summary>checked</summary><pre>1</pre></details></div>'
+    text = join(one=f'<p class="unfold">Open everything</p>{fold}<p class="moved">has moved</p>').section
+    assert text.find("details") is None
+    assert text.get_text(" ").split() == ["one", "So.", "1"]
+
+
+def test_a_deeper_section_stands_open_under_its_heading(join):
+    summary = "<summary><h3>More</h3><small>4 min</small></summary>"
+    fold = f'<details class="deeper">{summary}<section id="more"><p>Text</p></section></details>'
+    text = join(one=f'<a href="#more">x</a>{fold}').section
+    assert text.find(["details", "summary", "small"]) is None
+    place = text.find(id="one--more")
+    assert [e.name for e in place.find_all(True)] == ["h3", "section", "p"], "a link leads to the heading"
+    assert text.a["href"] == "#one--more"

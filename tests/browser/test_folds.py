@@ -1,0 +1,191 @@
+"""Folds on the pages: by mouse, keyboard and link, with scripts and without, on screen and on paper."""
+
+import build
+import pytest
+
+PAGE = "book/attention.html"
+LINK = "#in-pytorch"
+FOLDS = "details:is(.mark, .deeper)"
+SEEN = "e => e.checkVisibility()"
+HEADING = """() => {
+  const place = document.querySelector('#in-pytorch'), heading = place.closest('details').querySelector('summary h3');
+  const bar = document.querySelector('.bd-header-article').getBoundingClientRect().bottom;
+  return [place.checkVisibility(), heading.getBoundingClientRect().top - bar];
+}"""
+
+
+def shut(page):
+    return page.locator(f"{FOLDS}:not([open])").count()
+
+
+@pytest.fixture
+def follow(visit):
+    """Opens the page at an address on it."""
+
+    def followed(address, **settings):
+        page = visit(PAGE, reduced_motion="reduce", **settings)
+        page.goto("about:blank")
+        page.goto((build.HTML / PAGE).as_uri() + address, wait_until="load")
+        return page
+
+    return followed
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_link_into_a_fold_opens_it_and_shows_its_heading(follow, scripts):
+    page = follow(LINK, java_script_enabled=scripts)
+    if scripts:
+        opened, below = page.evaluate(HEADING)
+        assert opened
+        assert 0 <= below < 200
+    box = page.locator(f"details:has({LINK}) > summary h3").bounding_box()
+    assert page.locator(LINK).is_visible()
+    assert 40 <= box["y"] < 200
+    assert page.locator("details.deeper:not([open])").count() > 3, "the others stay shut"
+
+
+def test_a_link_in_the_contents_opens_its_fold(visit):
+    page = visit(PAGE, reduced_motion="reduce")
+    assert page.evaluate(HEADING)[0] is False
+    for _ in range(2):
+        page.locator(f'nav a[href="{LINK}"]:visible').click()
+        page.wait_for_function(f"document.querySelector('{LINK}').checkVisibility()")
+        page.evaluate("document.querySelector('#in-pytorch').closest('details').open = false")
+
+
+def test_a_link_to_an_equation_opens_the_fold_that_it_is_in(follow):
+    page = follow("#equation-grad-scores")
+    assert page.locator("#equation-grad-scores").evaluate(SEEN)
+
+
+def test_what_is_looked_for_is_found_in_folds(follow):
+    page = follow("#:~:text=Making%20up%20the%20weights")
+    page.wait_for_function("document.querySelector('#where-people-go-wrong').checkVisibility()", timeout=5000)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_mark_opens_with_a_click_and_with_a_key(visit, scripts):
+    page = visit(PAGE, java_script_enabled=scripts)
+    mark, other = page.locator(".claimed > details.checked").all()[:2]
+    assert not mark.locator("pre").first.is_visible()
+    mark.locator("summary").click()
+    assert mark.locator("pre").first.is_visible()
+    other.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert other.locator("pre").first.is_visible()
+
+
+def test_a_mark_is_quiet_and_can_be_hit_and_has_a_ring_when_it_has_the_focus(visit):
+    for theme in ("light", "dark"):
+        page = visit(PAGE, color_scheme=theme)
+        for mark in page.locator("details.mark > summary").all()[:12]:
+            box = mark.bounding_box()
+            assert box["height"] >= 24
+            assert box["width"] >= 24
+        first = page.locator("details.mark > summary").first
+        first.focus()
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")
+        assert first.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+        assert first.evaluate("e => getComputedStyle(e).backgroundColor") == "rgba(0, 0, 0, 0)"
+
+
+def test_a_mark_stands_at_the_end_of_the_last_line_and_what_it_holds_below(visit):
+    page = visit(PAGE)
+    found = page.evaluate("""() => [...document.querySelectorAll('section:not(.deeper *) > .claimed')].map(e => {
+      const line = [...e.querySelector('p').getClientRects()].at(-1);
+      const mark = e.querySelector('summary').getBoundingClientRect();
+      return [mark.left - line.right, Math.abs((mark.top + mark.bottom - line.top - line.bottom) / 2)];
+    })""")
+    assert len(found) > 5
+    beside = [off for off, height in found if height < 8]
+    assert len(beside) > len(found) / 2, "the others had no room on the last line"
+    assert all(0 <= off < 20 for off in beside)
+    mark = page.locator(".claimed > details.checked").first
+    mark.locator("summary").click()
+    text, code = page.locator(".claimed:has(details[open]) > p").bounding_box(), mark.locator(".cell").bounding_box()
+    assert code["y"] >= text["y"] + text["height"]
+    assert code["width"] > 500
+
+
+def test_one_switch_opens_all_folds_but_no_solution_and_closes_them(visit):
+    page = visit(PAGE)
+    folds, solutions = page.locator(FOLDS).count(), page.locator("details.above-input:not([open])").count()
+    assert shut(page) == folds > 40
+    switch = page.get_by_label("Open everything on this page")
+    switch.focus()
+    page.keyboard.press("Space")
+    assert shut(page) == 0
+    assert page.locator("details.above-input:not([open])").count() == solutions > 0
+    page.locator("label:has(#unfold)").click()
+    assert shut(page) == folds
+
+
+def test_the_switch_is_remembered_on_the_next_page(visit):
+    page = visit(PAGE)
+    page.locator("#unfold").check()
+    page.goto((build.HTML / "book" / "masks.html").as_uri())
+    assert page.locator("#unfold").is_checked()
+    assert shut(page) == 0
+    page.locator("#unfold").uncheck()
+    page.reload()
+    assert not page.locator("#unfold").is_checked()
+    assert shut(page) > 10
+
+
+def test_a_reader_who_opened_everything_still_arrives_where_a_link_leads(visit):
+    page = visit(PAGE, reduced_motion="reduce")
+    page.locator("#unfold").check()
+    page.goto("about:blank")
+    page.goto((build.HTML / PAGE).as_uri() + LINK, wait_until="load")
+    assert 0 <= page.evaluate(HEADING)[1] < 200
+
+
+def test_where_nothing_can_be_stored_the_switch_still_works(visit):
+    page = visit(PAGE)
+    page.add_init_script("""for (const how of ['getItem', 'setItem']) {
+      const done = Storage.prototype[how];
+      Storage.prototype[how] = function (key, ...rest) {
+        if (key === 'unfold') throw new DOMException('nothing is stored here');
+        return done.call(this, key, ...rest);
+      };
+    }""")
+    page.reload()
+    page.evaluate("unfold.click()")
+    assert shut(page) == 0
+
+
+def test_without_scripts_the_switch_opens_everything_too(visit):
+    page = visit(PAGE, java_script_enabled=False)
+    inside = [page.locator("details.deeper > section > p").first, page.locator("details.checked pre").first]
+    assert [part.is_visible() for part in inside] == [False, False]
+    page.locator("#unfold").check()
+    assert [part.is_visible() for part in inside] == [True, True]
+    assert not page.locator("details.above-input pre").first.is_visible()
+    page.locator("#unfold").uncheck()
+    assert [part.is_visible() for part in inside] == [False, False]
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_on_paper_all_is_open_and_nothing_asks_to_be_clicked(visit, scripts):
+    page = visit(PAGE, java_script_enabled=scripts)
+    page.emulate_media(media="print")
+    for part in ("details.deeper > section > p", "details.checked pre", "details.code pre", "details.deeper h3"):
+        assert page.locator(part).first.is_visible(), part
+    for part in (".unfold", "details.mark > summary", "details.deeper > summary > small"):
+        assert not page.locator(part).first.is_visible(), part
+
+
+def test_a_section_that_has_moved_away_says_so_to_those_who_come_for_it(visit, tmp_path):
+    line = '<p class="moved" id="{0}">This section has moved: <a href="x.html">{0}</a></p>'
+    head = f'<!doctype html><html lang="en"><link rel="stylesheet" href="{(build.HTML / "_static/book.css").as_uri()}">'
+    body = '<div style="height: 3000px"></div>' + line.format("old") + line.format("other")
+    path = tmp_path / "page.html"
+    path.write_text(f'{head}<article class="bd-article">{body}</article>', encoding="utf-8")
+    page = visit(path, java_script_enabled=False, reduced_motion="reduce")
+    assert [line.is_visible() for line in page.locator(".moved").all()] == [False, False]
+    page.goto(path.as_uri() + "#old")
+    assert [line.is_visible() for line in page.locator(".moved").all()] == [True, False]
+    assert page.locator("#old").bounding_box()["y"] < 900, "it is in view"
+    page.emulate_media(media="print")
+    assert not page.locator("#old").is_visible()

@@ -1,0 +1,248 @@
+"""What folds on a built page, how, and what stays open. Small pages are built as the book's are."""
+
+import json
+
+import anchors
+import fold
+import pytest
+from bs4 import BeautifulSoup
+from sphinx.application import Sphinx
+
+SOURCE = '**`tested_transformer.book.show.{0}`**\n\n```python\ndef {0}():\n    """What it does."""\n{1}```'
+SHORT = SOURCE.format("short", "    return 1\n")
+LONG = SOURCE.format("long", "    x = 1\n" * 13)
+PRINTED = {"output_type": "stream", "name": "stdout", "text": ["printed\n"]}
+ERROR = {"output_type": "error", "ename": "AssertionError", "evalue": "", "traceback": ["it failed"]}
+
+
+def shown(text, kind="text/plain"):
+    return {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": {kind: text}}
+
+
+def code(source, *outputs, tags=()):
+    made = {"cell_type": "code", "execution_count": 1, "metadata": {"tags": list(tags)} if tags else {}}
+    return made | {"source": source, "outputs": list(outputs)}
+
+
+PRODUCT = code('product("a", a, b)', shown("every term of it"))
+CLAIM = code("assert one == 1")
+CLAIMS = code("two = one + one\nassert two == 2\nassert two != 1")
+SET_UP = code("import numpy as np")
+BADGE = "# A page\n\n{.badge-line}\nChecked.\n\n"
+
+PAGES = {
+    "idea": [
+        BADGE + "A claim.",
+        CLAIM,
+        "Two claims, and an import.",
+        SET_UP,
+        CLAIMS,
+        "- a list",
+        CLAIM,
+        "## Calls\n\nA matrix:",
+        code("matrix(a)", shown("a matrix")),
+        code("a = 1\nmatrix(a)", shown("seen with its code")),
+        PRODUCT,
+        PRODUCT,
+        "Source:",
+        code("from x import short\n\nshow(short)", shown(SHORT, "text/markdown")),
+        code("show(long)", shown(LONG, "text/markdown")),
+        CLAIM,
+        code("show(short)", shown(SHORT, "text/markdown"), tags=["hide-output"]),
+        "## Exercises\n\nTry it.",
+        code("assert mine == 1"),
+        code("assert solved == 1", tags=["hide-cell"]),
+    ],
+    "deep": [
+        BADGE,
+        "## The idea",
+        PRODUCT,
+        PRODUCT,
+        "## Going deeper\n\nMore of it.\n\n### First *of all*\n\n" + "word " * 250,
+        PRODUCT,
+        code("c = a @ b\nproduct('c', a, b)", shown("every term of c")),
+        code("show(short)", shown(SHORT, "text/markdown")),
+        CLAIMS,
+        "### Second\n\nNothing to check.\n\n$$\nx = 1\n$$ (one)\n\n#### Within\n\nIt.",
+        "## Exercises",
+        "## Summary",
+    ],
+    "one": [BADGE, "## Going deeper\n\n### Only\n\nThe first product stands open.", PRODUCT, PRODUCT],
+    "failing": [
+        BADGE + "A claim.",
+        code("assert one == 2\nassert one == 1", ERROR),
+        code("matrix(a)", ERROR, shown("1")),
+    ],
+    "nothing": [BADGE + "Words."],
+}
+MOVED = {"deep": {"old": "#second", "lost": "idea.ipynb#calls", "gone": "idea.ipynb"}}
+
+
+def written(folder, pages):
+    for name, cells in pages.items():
+        made = [{"cell_type": "markdown", "metadata": {}, "source": c} if isinstance(c, str) else c for c in cells]
+        made = [cell | {"id": f"cell-{n}"} for n, cell in enumerate(made)]
+        head = {"metadata": {"kernelspec": {"name": "python3"}}, "nbformat": 4, "nbformat_minor": 5}
+        (folder / f"{name}.ipynb").write_text(json.dumps(head | {"cells": made}), encoding="utf-8")
+
+
+def built(folder, pages, moved):
+    written(folder, pages)
+    (folder / "conf.py").write_text(
+        'extensions = ["myst_nb", "folds"]\nnb_execution_mode = "off"\nroot_doc = "idea"\nexclude_patterns = ["out"]\n'
+        'myst_enable_extensions = ["attrs_block", "dollarmath"]\nnb_render_markdown_format = "myst"\n',
+        encoding="utf-8",
+    )
+    (folder / "moved.yml").write_text(json.dumps(moved), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anchors, "MOVED", folder / "moved.yml")
+        patch.syspath_prepend(folder)
+        (folder / "folds.py").write_text("from fold import add_folds as setup\n", encoding="utf-8")
+        Sphinx(folder, folder, folder / "out", folder / "out" / "trees", "html", status=None, warning=None).build()
+    return {name: BeautifulSoup((folder / "out" / f"{name}.html").read_text("utf-8"), "lxml") for name in pages}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("book"), PAGES, MOVED)
+
+
+def marks(part):
+    return [mark.text.strip() for mark in part.select("details.mark > summary")]
+
+
+def test_a_claim_becomes_a_mark_at_the_end_of_the_paragraph_before(pages):
+    box = pages["idea"].select_one(".claimed")
+    assert [child.name for child in box.find_all(recursive=False)] == ["p", "details"]
+    assert box.p.text == "A claim."
+    assert marks(box) == ["✓ checked: 1 claim"]
+    assert "assert one == 1" in box.details.text
+    assert not box.details.has_attr("open")
+
+
+def test_marks_that_follow_one_another_stand_on_one_line(pages):
+    assert marks(pages["idea"].select(".claimed")[1]) == ["set-up", "✓ checked: 2 claims"]
+    assert marks(pages["idea"].select(".marks")[1]) == [
+        "source: long (13 lines)",
+        "✓ checked: 1 claim",
+        "source: short (1 line)",
+    ]
+
+
+def test_a_mark_after_anything_but_a_paragraph_stands_on_a_line_of_its_own(pages):
+    own = pages["idea"].select_one(".marks")
+    assert own.find_previous_sibling().name == "ul"
+    assert marks(own) == ["✓ checked: 1 claim"]
+    assert all(box.p.text != "Checked." for box in pages["idea"].select(".claimed"))
+
+
+def test_a_call_folds_and_what_it_shows_stays(pages):
+    cell = pages["idea"].select_one(".cell.call")
+    assert marks(cell) == ["code"]
+    assert cell.details.find_next_sibling().text.strip() == "a matrix"
+
+
+def test_code_that_is_to_be_read_stays_open(pages):
+    cell = pages["idea"].find(string=lambda text: "seen with its code" in text).find_parent(class_="cell")
+    assert not cell.find_all("details")
+    assert not cell.find_parent("details")
+
+
+def test_short_source_stays_open_and_its_call_folds(pages):
+    cell = pages["idea"].select_one(".cell.source")
+    assert marks(cell) == ["code"]
+    assert "def short" not in cell.details.text
+    assert "def short" in cell.text
+
+
+def test_long_source_folds_with_its_call_and_so_does_what_its_author_folded(pages):
+    for name in ("long", "short"):
+        mark = next(d for d in pages["idea"].select(".marks > details") if f"source: {name}" in d.summary.text)
+        assert f"show({name})" in mark.text
+        assert f"def {name}" in mark.text
+        assert not mark.find_all("details"), "one click is enough"
+
+
+def test_exercises_and_solutions_are_as_they_were(pages):
+    exercises = pages["idea"].select_one("#exercises")
+    assert marks(exercises) == []
+    assert [cell.find_parent("details") for cell in exercises.select(".cell")] == [None, None]
+    assert "solved" in exercises.select_one("details.hide").text
+
+
+def test_products_fold_in_the_deeper_lane_only_and_the_first_of_a_page_never(pages):
+    assert len(pages["idea"].select("details.product")) == 0
+    for name, inside in (("deep", ["every term of it", "every term of c"]), ("one", ["every term of it"])):
+        folds = pages[name].select("details.product")
+        assert [fold.summary.extract().text for fold in folds] == ["every term"] * len(inside)
+        assert [fold.text.strip() for fold in folds] == inside
+        assert all(fold.find_parent("details", class_="deeper") for fold in folds)
+    assert marks(pages["one"].select_one("details.deeper")) == ["code", "code"], "their marks are taken out above"
+
+
+def test_deeper_sections_fold_with_their_headings_and_what_they_cost(pages):
+    first, second = pages["deep"].select("details.deeper")
+    assert [first.summary.h3.em.text, second.summary.h3.contents[0]] == ["of all", "Second"]
+    assert [fold.summary.small.text for fold in (first, second)] == ["2 min · 2 claims", "1 min"]
+    assert second.h4.contents[0] == "Within"
+    assert [fold.has_attr("open") for fold in (first, second)] == [False, False]
+    assert not pages["deep"].select("#the-idea details.deeper")
+
+
+def test_places_in_a_deeper_section_lie_in_its_fold_and_not_in_its_summary(pages):
+    for place in ("first-of-all", "second", "equation-one", "within"):
+        found = pages["deep"].find(id=place)
+        assert found.find_parent("details"), place
+        assert not found.find_parent("summary"), place
+    assert pages["deep"].select_one("summary a.headerlink")["href"] == "#first-of-all"
+
+
+def test_in_the_deeper_lane_all_source_folds(pages):
+    assert "source: short (1 line)" in marks(pages["deep"].select_one("details.deeper"))
+
+
+def test_one_switch_for_all_stands_below_the_badge_where_there_is_something_to_open(pages):
+    for name in ("idea", "deep", "one"):
+        (switch,) = pages[name].select("p.unfold")
+        assert "badge-line" in switch.find_previous_sibling()["class"]
+        assert switch.label.input["type"] == "checkbox"
+    assert not pages["nothing"].select("p.unfold")
+
+
+def test_a_cell_that_failed_says_so_in_words_and_stands_open(pages):
+    failed, call = pages["failing"].select("details.failed")
+    assert marks(pages["failing"]) == ["✗ failed: 2 claims", "✗ failed: code"]
+    assert failed.has_attr("open")
+    assert "it failed" in failed.text
+    assert call.has_attr("open")
+    assert not pages["idea"].select("details.failed")
+
+
+def test_nothing_is_lost(pages):
+    for name, cells in PAGES.items():
+        text = pages[name].select_one('[role="main"]').text
+        for cell in (cell for cell in cells if not isinstance(cell, str)):
+            assert cell["source"].strip() in text
+
+
+def test_an_old_address_leads_to_the_new_place(pages):
+    old = pages["deep"].find(id="old")
+    assert old.find_parent(id="second")
+    assert old.find_parent("details")
+
+
+def test_an_old_address_of_what_is_on_another_page_now_says_so(pages):
+    lines = [pages["deep"].find(id=name) for name in ("lost", "gone")]
+    assert [line.text for line in lines] == ["This section has moved: A page"] * 2
+    assert [line.a["href"] for line in lines] == ["idea.html#calls", "idea.html"]
+    assert all(line["class"] == ["moved"] for line in lines)
+
+
+def test_an_old_address_that_would_lead_nowhere_is_an_error(tmp_path):
+    with pytest.raises(Exception, match=r"old has moved to '#nowhere', which must be a place on this page"):
+        built(tmp_path, {"idea": ["# A page"]}, {"idea": {"old": "#nowhere"}})
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 claims"), (1, "1 claim"), (2, "2 claims")])
+def test_things_are_counted_in_words(number, said):
+    assert fold.counted(number, "claim") == said
