@@ -35,7 +35,7 @@ def cells(path):
 
 
 def parts(path):
-    """The cells of a chapter in order; Markdown is cut at headings of the second level, deeper at those of the third."""
+    """The cells of a chapter in order; Markdown is cut at headings: of the second level, deeper also of the third."""
     lane, section = "idea", ""
     for cell in cells(path):
         if cell["cell_type"] != "markdown":
@@ -137,12 +137,13 @@ def _sets_up(statement, imports):
 
 def kinds(path):
     """What a page does with each code cell of a chapter, by the cell's id; exercises stay as they are."""
-    code = [(part.lane, part.cell) for part in parts(path) if part.cell["cell_type"] == "code"]
-    found = {}
-    for n, (lane, cell) in enumerate(code):
-        if lane != "exercises" and not set(cell["metadata"].get("tags", ())) & UNTOUCHED:
-            later = {name for _, other in code[n + 1 :] for name in loaded(other["source"])}
-            found[cell["id"]] = kind(cell, later)
+    found, later = {}, set()
+    for part in reversed(list(parts(path))):
+        cell, tags = part.cell, set(part.cell["metadata"].get("tags", ()))
+        if cell["cell_type"] == "code":
+            if part.lane != "exercises" and not tags & UNTOUCHED:
+                found[cell["id"]] = kind(cell, later)
+            later |= loaded(cell["source"])
     return found
 
 
