@@ -2,13 +2,9 @@
 
 import re
 
-import numpy as np
 import pytest
 from guards import ROOT, SCRIPTS, outputs
 from live import to_pages
-
-from tested_transformer.book.example import W_K, W_Q, W_V, X
-from tested_transformer.byhand.attention import attention
 
 HTML = ROOT / "_build" / "html"
 PAGES = {
@@ -18,7 +14,6 @@ PAGES = {
     "heads": "book/looking.html",
     "positions": "book/positions.html",
     "walk": "book/transformer.html",
-    "weight": "book/index.html",
 }
 IN_THE_TABLE = {
     "attention": "love",
@@ -27,7 +22,6 @@ IN_THE_TABLE = {
     "heads": "<eos>",
     "positions": "pair 0",
     "walk": "where",
-    "weight": "love",
 }
 pages = pytest.mark.parametrize("name", PAGES)
 
@@ -37,7 +31,7 @@ def test_the_built_book_is_the_present_one():
         built = HTML / "_static" / "figures" / path.name
         assert built.is_file(), "run `make book` first"
         assert built.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `make book` again"
-    for name in PAGES.keys() - {"weight"}:
+    for name in PAGES:
         figures = outputs(ROOT / PAGES[name].replace(".html", ".ipynb"), "text/html")
         (html,) = (html for html in figures if f"<{name}-figure>" in html)
         page = (HTML / PAGES[name]).read_text(encoding="utf-8").replace(' lang="de"', "")
@@ -105,25 +99,6 @@ def test_the_switches_of_attention_stand_beside_the_weights(visit):
         page = visit(PAGES["attention"], width=width, height=844)
         switches, weights = (page.locator(f"attention-figure {s}").bounding_box() for s in (".controls", ".of-weights"))
         assert 0 <= weights["y"] - switches["y"] - switches["height"] <= 40
-
-
-def test_the_number_of_the_first_page_moves_and_is_the_packages(visit):
-    page = visit(PAGES["weight"])
-    slider, number = page.get_by_role("slider"), page.locator("weight-figure .number")
-    assert number.inner_text() == "0.4711"
-    for value in (-2.0, 0.5, 4.0):
-        slider.fill(str(value))
-        x = X.copy()
-        x[2, 0] = value
-        weights = attention(x @ W_Q, x @ W_K, x @ W_V)[1][1]
-        assert number.inner_text() == f"{weights[2]:.4f}"
-        assert page.locator("weight-figure .share").all_text_contents() == [f"{w:.4f}" for w in weights]
-        assert f"takes {weights[2]:.4f} from “AI”" in slider.get_attribute("aria-valuetext")
-        widths = [bar.evaluate("e => parseFloat(e.style.width)") for bar in page.locator("weight-figure .bar").all()]
-        assert np.allclose(widths, 100 * weights, atol=1e-3)
-    slider.focus()
-    page.keyboard.press("ArrowLeft")
-    assert slider.input_value() == "3.9"
 
 
 @pages

@@ -336,7 +336,6 @@ def test_a_page_loads_the_scripts_of_its_own_figures():
         ("<p>Nothing</p>", []),
         ("&lt;attention-figure&gt;", []),
         (by_hand()._repr_html_(), ["figures/common.js", "figures/attention.js", "figures/figures.css"]),
-        (live.weight()._repr_html_(), ["figures/common.js", "figures/weight.js", "figures/figures.css"]),
     ):
         app = App()
         live.bring_scripts(app, "page", "page.html", {"body": body}, None)
@@ -348,12 +347,6 @@ def test_a_page_without_a_body_loads_nothing():
     app = App()
     live.bring_scripts(app, "search", "search.html", {}, None)
     assert app.files == []
-
-
-def test_the_number_of_the_first_page_is_that_of_the_walk_through():
-    (rows,) = [cells(live.weight()._repr_html_(), "How much each word gives to the others")]
-    assert rows == [["", "I", "love", "AI"], ["love", "0.2645", "0.2645", "0.4711"]]
-    assert "```{live-weight}\n```" in (BOOK / "index.md").read_text(encoding="utf-8")
 
 
 # What the scripts may not do
@@ -370,7 +363,7 @@ def test_every_script_belongs_to_a_figure():
     used = {"common"}
     for path in BOOK.glob("*.ipynb"):
         used |= {name for html in guards.outputs(path, "text/html") for name, _ in guards.FIGURE.findall(html)}
-    assert {path.stem for path in FILES if path.suffix == ".js"} == used | {"weight"}
+    assert {path.stem for path in FILES if path.suffix == ".js"} == used
 
 
 def test_scripts_and_styles_of_a_page_are_small():
