@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const { Figure, draw, make, onOff, quoted } = window.figures;
-  const bare = (word) => word.replace(/[.,]$/, "");
+  const bare = (word = "") => word.replace(/[.,]$/, "");
   const said = (weight) => weight.toFixed(3);
   const PRONOUNS = ["er", "sie", "es", "ihn"];
 
@@ -117,8 +117,9 @@
           return { d: `M${x} ${top}C${x} ${top - 1.33 * rise} ${end} ${top - 1.33 * rise} ${end} ${top}`, at: [(x + end) / 2, top - rise + (high ? -8 : 5)] };
         }
         const low = to.bottom - whole.top + 7, half = (top + low) / 2;
-        const short = Math.abs(x - end) < 80; // the number beside it, or it would cover it
-        return { d: `M${x} ${top}C${x} ${half} ${end} ${half} ${end} ${low}`, at: [short ? Math.max(x, end) + 34 : (x + end) / 2, half + 5] };
+        const short = Math.abs(x - end) < 80; // the number stands beside it, or it would cover it
+        const beside = Math.max(x, end) + 60 < whole.width ? Math.max(x, end) + 34 : Math.min(x, end) - 34;
+        return { d: `M${x} ${top}C${x} ${half} ${end} ${half} ${end} ${low}`, at: [short ? beside : (x + end) / 2, half + 5] };
       };
       const seen = this.off ? [] : this.answer.weights.map((weight, n) => ({ weight, n })).filter(({ weight, n }) => weight >= 0.001 && n !== it);
       const gender = this.data.things[this.thing][1];
