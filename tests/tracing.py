@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 import guards
+import lanes
 import yaml
 
 from tested_transformer.book import paper
@@ -120,7 +121,10 @@ def quoted(words) -> Iterator[Number]:
 
 
 class Section(NamedTuple):
-    """A second-level section of a page: its title, the anchors in it, its cells."""
+    """A section of a page: its title, the anchors in it, its cells. Headings of the second level begin one.
+
+    Below "Going deeper", where each section is folded by itself, those of the third level do, too.
+    """
 
     title: str
     anchors: list[str]
@@ -130,14 +134,17 @@ class Section(NamedTuple):
 @functools.cache
 def sections(path):
     """The sections of a page; the first is what stands before any second-level heading."""
-    found, anchors = [Section("", [], [])], iter(guards.slugs(path))
+    found, anchors, level = [Section("", [], [])], iter(guards.slugs(path)), 2
     for cell in guards.cells(path):
         if cell["cell_type"] != "markdown":
             found[-1].cells.append(cell)
             continue
-        for part in re.split(r"^(?=## )", cell["source"], flags=re.M):
-            if part.startswith("## "):
-                found.append(Section(part.partition("\n")[0][3:].strip(), [], []))
+        for part in re.split(r"^(?=###? )", cell["source"], flags=re.M):
+            if heading := re.match(r"(##) (.+)" if level == 2 else r"(###?) (.+)", part):
+                title = heading[2].strip()
+                found.append(Section(title, [], []))
+                if heading[1] == "##":
+                    level = 3 if title == lanes.DEEPER else 2
             count = len(guards.HEADING.findall(guards.FENCE.sub("", part)))
             found[-1].anchors.extend(next(anchors) for _ in range(count))
             found[-1].cells.append(cell | {"source": part})

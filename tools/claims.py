@@ -3,7 +3,8 @@
     python tools/claims.py [CHAPTER ...]
 
 writes into tests/book/claims.yml how many each chapter has, and a checksum of them. It renews the line of a chapter
-that has lost nothing since its line was last written, and of the chapters named.
+that has lost nothing since its line was last written, and of the chapters named. A chapter that once had more keeps
+that number in its line, and CHANGELOG.md has to say why it has fewer: "- Claims: attention 67 → 58, because …".
 """
 
 import ast
@@ -20,9 +21,10 @@ import yaml
 
 ROOT = pathlib.Path(__file__).parents[1]
 RECORD = ROOT / "tests" / "book" / "claims.yml"
+CHANGELOG = ROOT / "CHANGELOG.md"
 HEAD = (
     "# The claims of each chapter: how many, and a checksum. `make fix` renews a line if none is gone;\n"
-    "# if one is meant to go: python tools/claims.py CHAPTER\n"
+    "# if one is meant to go: python tools/claims.py CHAPTER (and a line in CHANGELOG.md if fewer are left)\n"
 )
 
 BUILTINS = set(dir(builtins)) - {"input", "open"}
@@ -268,6 +270,20 @@ def line(found):
     return f"{len(found)} {hashlib.sha256(text.encode()).hexdigest()[:6]}"
 
 
+def renewed(path, old):
+    """The line of a chapter as it is now, with the most claims that it had by its old line, if these were more."""
+    new = line(claims(path))
+    count, *counts = (int(n) for text in (new, old or "") for n in re.findall(r"(?:^|, once )(\d+)", text))
+    return f"{new}, once {most}" if (most := max(counts, default=0)) > count else new
+
+
+def unexplained(chapter, known, changelog):
+    """Says which line the changelog must have, if a chapter once had more claims than its line now says."""
+    now, _, once = known.partition(", once ")
+    said = f"- Claims: {chapter} {once} → {now.partition(' ')[0]}, because "
+    return f"CHANGELOG.md has no line that begins: {said}" if once and f"\n{said}" not in changelog else ""
+
+
 def recorded():
     """The lines on record, by chapter."""
     return yaml.safe_load(RECORD.read_text(encoding="utf-8")) or {}
@@ -291,13 +307,18 @@ def before(path):
         return set()  # a new chapter
     commits = git(path.parent, "log", "--format=%H", "--", path.name).split()
     texts = (git(path.parent, "show", f"{commit}:./{path.name}") for commit in commits)
-    return next((old for text in texts if text and line(old := claims(path, text)) == known), None)
+    return next((old for text in texts if text and same_claims(known, old := claims(path, text))), None)
+
+
+def same_claims(known, found):
+    """Does a line of the record stand for these claims?"""
+    return known is not None and known.partition(", ")[0] == line(found)
 
 
 def change(path, known):
     """What is to be said of a chapter whose claims are not those of its line; nothing if they are."""
     now = claims(path)
-    if known == line(now):
+    if same_claims(known, now):
         return ""
     old = before(path)
     if old is None:
@@ -324,11 +345,13 @@ def main(named):
     for chapter, path in chapters().items():
         what = change(path, lines[chapter])
         if chapter in named or what.partition("\n")[0].endswith("make fix"):
-            lines[chapter] = line(claims(path))
+            lines[chapter] = renewed(path, lines[chapter])
         elif what:
             said.append(f"{what}\n")
     text = "".join(f"{chapter}: {found}\n" for chapter, found in lines.items() if found)
     RECORD.write_text(HEAD + text, encoding="utf-8", newline="\n")
+    changelog = CHANGELOG.read_text(encoding="utf-8")
+    said += [f"{what}\n" for chapter, found in lines.items() if (what := unexplained(chapter, found or "", changelog))]
     print("".join(said), end="")
     return int(bool(said))
 

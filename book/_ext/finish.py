@@ -6,16 +6,18 @@ import re
 
 from api import Api, Commands, Short, name_chapters
 from architecture import svg
+from cards import Chapters, Routes, write_thumbnails
 from docutils import nodes
 from fold import add_folds
-from front import Chapters, Checked, show_badge
+from front import Checked, show_badge
 from icons import cut_icons
 from languages import mark_languages
-from live import LiveWeight, bring_scripts
+from live import bring_scripts
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.fileutil import copy_asset
 from symbols import colour_codes, colour_formulas
 from terms import explain_terms, link_terms
+from way import lead_on, show_way
 from weights import write_translator
 
 MATHJAX = ("tex-chtml.js", "a11y", "input/tex/extensions", "output/chtml/fonts/woff-v2")
@@ -32,6 +34,11 @@ UNUSED = [
 # The index of the search is asked on the page of the search, and nowhere else.
 INDEX = re.compile(
     r'\s*<script src="[^"]*(searchtools|language_data|searchindex)\.js"></script>'
+)
+
+# What sets formulas, on a page that has none.
+MATHEMATICS = re.compile(
+    r"\s*<script[^>]*/mathjax/[^>]*></script>|\s*<script>window\.MathJax = .*?</script>"
 )
 
 # Where the name that a screen reader hears is not the text that is seen, or a role does not fit its element.
@@ -115,6 +122,8 @@ def touch_up(app, error):
             html = re.sub(pattern, "", html, flags=re.S)
         if page.name != "search.html":
             html = INDEX.sub("", html)
+        if 'class="math' not in html:
+            html = MATHEMATICS.sub("", html)
         for pattern, better in NAMES:
             html = re.sub(pattern, better, html)
         html = PICTURE.sub(r'<img loading="lazy" width="\2" height="\3" \1', html)
@@ -129,7 +138,7 @@ def setup(app):
     app.add_directive("chapters", Chapters)
     app.add_directive("commands", Commands)
     app.add_directive("checked", Checked)
-    app.add_directive("live-weight", LiveWeight)
+    app.add_directive("routes", Routes)
     app.add_directive("short", Short)
     add_folds(app)
     app.config.mathjax_path = "mathjax/tex-chtml.js"
@@ -137,13 +146,16 @@ def setup(app):
     app.connect("doctree-resolved", link_terms)
     app.connect("doctree-resolved", name_chapters)
     app.connect("doctree-resolved", show_badge)
+    app.connect("doctree-resolved", show_way)
     app.connect("html-page-context", bring_scripts)
     app.connect("html-page-context", colour_codes)
     app.connect("html-page-context", explain_terms)
+    app.connect("html-page-context", lead_on)
     app.connect("html-page-context", mark_languages)
     app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", touch_up)
+    app.connect("build-finished", write_thumbnails)
     app.connect("build-finished", write_translator)
     app.connect("build-finished", cut_icons, priority=600)  # when the pages are done
     return {"parallel_read_safe": True, "parallel_write_safe": True}

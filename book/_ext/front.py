@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import yaml
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).parents[2]
@@ -18,17 +17,9 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tools"))
 
 import claims  # noqa: E402
+import routes  # noqa: E402
 from readme import headline  # noqa: E402
 
-MINUTES = {
-    "ten": 10,
-    "twenty": 20,
-    "thirty": 30,
-    "thirty-five": 35,
-    "forty": 40,
-    "fifty": 50,
-    "an hour": 60,
-}
 SMALL = ["small-print"]
 
 
@@ -37,7 +28,6 @@ class Chapter(NamedTuple):
 
     title: str
     question: str
-    minutes: int | None
     cells: int
     asserts: int
 
@@ -50,22 +40,8 @@ def chapter(name):
         if notebook.is_file()
         else []
     )
-    text = {"markdown": [], "code": []}
-    for cell in cells:
-        text[cell["cell_type"]].append("".join(cell["source"]))
-    introduction = "\n\n".join(text["markdown"]).split("\n## ")[0]
-    checked = len(text["code"]), sum(map(asserts, text["code"]))
-    return Chapter(*headline(name), minutes(introduction), *checked)
-
-
-def minutes(introduction):
-    """How long a chapter says it takes; None where it says nothing."""
-    found = re.search(r"takes about (an hour|[\w-]+(?= minutes))", introduction)
-    if not found:
-        return None
-    if found[1] not in MINUTES:
-        raise ValueError(f"minutes ({found[1]!r}) must be one of {', '.join(MINUTES)}")
-    return MINUTES[found[1]]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return Chapter(*headline(name), len(code), sum(map(asserts, code)))
 
 
 def asserts(source):
@@ -124,41 +100,6 @@ def parts():
     }
 
 
-class Chapters(SphinxDirective):
-    """The directive `chapters`: every chapter with its question, its reading time, and what is checked in it."""
-
-    def run(self):
-        """A list for each part."""
-        out = []
-        for caption, names in parts().items():
-            out.append(nodes.rubric("", caption, classes=["part"]))
-            listed = nodes.bullet_list(classes=["chapters"])
-            listed += [self.entry(name) for name in names]
-            out.append(listed)
-        return out
-
-    def entry(self, name):
-        """One line of the list: a link, the question, and small print."""
-        c = chapter(name)
-        link = addnodes.pending_xref(
-            "", refdomain="std", reftype="doc", reftarget=f"/{name}", refexplicit=True
-        )
-        link += nodes.inline("", c.title)
-        small = [f"{c.minutes} minutes"] if c.minutes else []
-        if c.cells:
-            small.append(f"{c.cells} cells and {c.asserts} assertions checked")
-        first = nodes.paragraph("", "", link)
-        if c.question:
-            first += [nodes.Text(" "), nodes.emphasis("", c.question)]
-        if small:
-            first += [
-                nodes.Text(" "),
-                nodes.inline("", " · ".join(small), classes=SMALL),
-            ]
-        link["refdoc"] = self.env.docname
-        return nodes.list_item("", first)
-
-
 class Checked(SphinxDirective):
     """The directive `checked`: how much is checked on every change, counted now."""
 
@@ -182,22 +123,23 @@ class Checked(SphinxDirective):
         return [listed, built] if commit() else [listed]
 
 
-def show_badge(app, doctree, name):
-    """Under the question of a chapter, say what is checked in it: counted, as on the first page."""
-    if app.builder.format != "html" or not (ROOT / f"{name}.ipynb").is_file():
+def show_badge(app, doctree, page):
+    """Under the question of a chapter, say how long it takes and what is checked in it: all of it counted."""
+    name = page.rpartition("/")[2]
+    if app.builder.format != "html" or not lasting(name):
         return
-    c, (functions, drawn) = chapter(name), beside(name)
-    said = [f"{c.cells} cells compared", f"{c.asserts} assertions"]
-    if functions:
-        said.append(f"{functions} tests beside them, {drawn} on random examples")
+    c, (functions, _) = chapter(page), beside(page)
+    said = [f"{c.cells} cells", f"{c.asserts} assertions"]
+    said += [f"{functions} tests"] if functions else []
     link = nodes.reference(
-        "", "Checked", internal=True, refuri=leads_to_promise(app, name)
+        "", "Checked", internal=True, refuri=leads_to_promise(app, page)
     )
     badge = nodes.paragraph(
         "",
         "",
+        nodes.Text(f"{lasting(name)} · "),
         link,
-        nodes.Text(": " + " · ".join(said)),
+        nodes.Text(f": {', '.join(said)}"),
         classes=[*SMALL, "badge-line"],
     )
     if not on_record(ROOT / f"{name}.ipynb"):
@@ -205,6 +147,22 @@ def show_badge(app, doctree, name):
         badge += nodes.inline("", said, classes=["changed"])
     question = next(doctree.findall(nodes.paragraph))
     question.parent.insert(question.parent.index(question) + 1, badge)
+
+
+def lasting(name):
+    """How long a page takes, in words; nothing for a page that is there to look something up."""
+    if name not in routes.pages():
+        return ""
+    idea, whole, exercises = routes.times(name)
+    parts = {
+        "The idea": idea,
+        "All of it" if not idea else "all of it": whole,
+        "exercises": exercises,
+    }
+    said = [
+        f"{what}: {routes.clock(minutes)}" for what, minutes in parts.items() if minutes
+    ]
+    return " · ".join(said)
 
 
 def leads_to_promise(app, name):

@@ -5,6 +5,7 @@ import pathlib
 import pkgutil
 import re
 
+import form
 import guards
 import notebooks
 import pytest
@@ -57,9 +58,42 @@ def test_a_chapter_keeps(path, guard):
     assert guard(path) == []
 
 
-@named([path for path in CHAPTERS if path.stem != "errata"])
+@named([path for path in CHAPTERS if path.stem not in ("errata", "index")])
 def test_a_chapter_ends_with_exercises_of_all_kinds(path):
     assert list(guards.exercises_that_lack(path)) == []
+
+
+CONVERTED = [path for path in CHAPTERS if form.converted(path)]
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        form.over_budget,
+        form.late_picture,
+        form.unnamed,
+        form.early_terms,
+        form.letters_without_a_meaning,
+        form.house_words,
+    ],
+    ids=lambda guard: guard.__name__,
+)
+def test_a_converted_page_keeps(guard):
+    assert [fault for path in CONVERTED for fault in guard(path)] == []
+
+
+@pytest.mark.parametrize("guard", [form.out_of_form, form.unheld_guess], ids=lambda guard: guard.__name__)
+def test_a_converted_chapter_keeps(guard):
+    assert [fault for path in CONVERTED if path.stem != form.FRONT for fault in guard(path)] == []
+
+
+def test_a_letter_means_one_thing_in_a_chapter():
+    assert list(form.letters_with_two_meanings(BOOK / "notation.ipynb")) == []
+
+
+@named([ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+def test_what_stands_around_the_book_has_the_words_of_the_field(path):
+    assert list(form.house_words(path)) == []
 
 
 def test_every_page_is_in_the_table_of_contents_and_the_other_way_round():
@@ -113,6 +147,7 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Report",
         "Printed",
         "Frame",
+        "Answer",
         "styled",
     }  # what others are or return, and the decorator of figures
     assert [

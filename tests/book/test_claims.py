@@ -38,6 +38,11 @@ def test_no_claim_of_a_chapter_vanishes_unseen(path):
     assert claims.change(path, claims.recorded().get(path.stem)) == ""
 
 
+def test_the_changelog_says_why_a_chapter_has_fewer_claims_than_it_once_had():
+    changelog = claims.CHANGELOG.read_text(encoding="utf-8")
+    assert [what for line in claims.recorded().items() if (what := claims.unexplained(*line, changelog))] == []
+
+
 def test_the_claims_of_a_chapter_that_is_gone_are_crossed_out_by_hand():
     assert sorted(claims.recorded()) == [path.stem for path in CHAPTERS]
 
@@ -303,9 +308,11 @@ def renew(write, tmp_path, monkeypatch):
 
     def renewed(cells, *named):
         write(*cells)
-        status = claims.main(named)
-        assert status == (claims.change(tmp_path / "page.ipynb", claims.recorded().get("page")) != "")
-        return claims.recorded().get("page")
+        status, known = claims.main(named), claims.recorded().get("page")
+        changelog = claims.CHANGELOG.read_text(encoding="utf-8")
+        left = claims.change(tmp_path / "page.ipynb", known) + claims.unexplained("page", known or "", changelog)
+        assert status == (left != "")
+        return known
 
     return renewed
 
@@ -323,6 +330,28 @@ def test_a_line_is_left_where_something_is_gone_until_the_chapter_is_named(commi
     assert "gone: assert a\n" in capsys.readouterr().out
     assert renew(weaker, "page") == claims.line(FOUND - {"assert a"} | {"assert a is not b", "assert new"})
     assert capsys.readouterr().out == ""
+
+
+def test_fewer_claims_need_a_line_in_the_changelog(commit, renew, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(claims, "CHANGELOG", tmp_path / "CHANGELOG.md")
+    claims.CHANGELOG.write_text("# Changelog\n", encoding="utf-8")
+    commit(CELLS)
+
+    def named(cells):
+        line = renew(cells, "page")
+        return line, capsys.readouterr().out
+
+    fewer = CELLS[1:]
+    assert named(fewer) == (
+        claims.line(FOUND - {"assert a"}) + ", once 4",
+        "CHANGELOG.md has no line that begins: - Claims: page 4 → 3, because \n",
+    )
+    assert claims.change(tmp_path / "page.ipynb", claims.recorded()["page"]) == ""
+    claims.CHANGELOG.write_text("# Changelog\n\n- Claims: page 4 → 3, because a is gone.\n", encoding="utf-8")
+    assert named(fewer)[1] == ""
+    assert named(CELLS[2:])[1] == "CHANGELOG.md has no line that begins: - Claims: page 4 → 1, because \n"
+    assert named(CELLS) == (claims.line(FOUND), "")
+    assert named(["assert new", *CELLS])[0] == claims.line(FOUND | {"assert new"})
 
 
 def test_a_new_chapter_gets_a_line(commit, renew):

@@ -3,6 +3,7 @@
 import functools
 import io
 import itertools
+import re
 import warnings
 
 import matplotlib
@@ -12,7 +13,7 @@ import pytest
 from helpers import normal
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch, PathPatch
 
 from tested_transformer.book import draw
 from tested_transformer.book.draw import flow
@@ -32,14 +33,20 @@ from tested_transformer.book.draw.picture import (
     tiles,
 )
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
+from tested_transformer.book.thread import FRAMES, Answer
 from tested_transformer.byhand.attention import attention
 
 Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 A_OUT, A = attention(Q, K, V)
 STEPS = {"X": X, "Q": Q, "K": K, "V": V, "scores": Q @ K.T / np.sqrt(3), "weights": A, "out": A_OUT}
+FLAT = {name: x[:, :2] for name, x in {"Q": Q, "K": K, "V": V, "out": A_OUT}.items()} | {"weights": A}
+QUERY_OF_LOVE = Q[1, :2]
+COMPARED = {"same way": K[2, :2], "right angle": np.array([2.0, 0.0]), "away": np.array([1.0, -1.5])}
 TEMPERATURES = np.geomspace(0.2, 50, 20)
-CURVES = np.linspace([1, 0, 0], [0.4, 0.3, 0.3], 20)
+CURVES = np.linspace([1, 0, 0], [0.4, 0.28, 0.32], 20)
 WIDTHS = [4, 16, 64, 256]
+LONG = ("I", "need", "the", "chair", "because", "it")
+HEADS = {"by hand": (A, WORDS, WORDS), "trained": (np.eye(4, 6) * 0.9 + 0.01, LONG[:4], LONG)}
 
 FIGURES = {
     "weights": lambda: draw.attention.weights(A, WORDS, WORDS),
@@ -47,8 +54,13 @@ FIGURES = {
     "path": lambda: draw.attention.path(STEPS, WORDS),
     "mixture": lambda: draw.attention.mixture(A[:, :, None] * V, WORDS),
     "temperature": lambda: draw.attention.temperature(TEMPERATURES, CURVES, WORDS, marked=1.7),
+    "arrows": lambda: draw.attention.arrows(QUERY_OF_LOVE, COMPARED, [2, 0, -1.5]),
+    "plane": lambda: draw.attention.plane(FLAT, WORDS, 1),
     "widths": lambda: draw.attention.widths(WIDTHS, [2.1, 3.9, 8.2, 15.7], [0.3, 0.2, 0.1, 0.05], [0.3] * 4),
+    "two heads": lambda: draw.attention.heads(HEADS, rows=(1, 2)),
+    "film": lambda: draw.attention.film({f"{n} steps": A for n in range(6)}, range(6), WORDS, row=1),
 }
+OF_ATTENTION = tuple(FIGURES)
 SOURCE = {name: normal(3, 6) for name in ("embedding", "self-attention", "memory")}
 TARGET = {name: normal(4, 6) for name in ("embedding", "masked attention", "cross-attention")} | {
     "logits": normal(4, 10)
@@ -80,6 +92,20 @@ FIGURES |= {
     "interval": lambda: draw.translation.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
     "minutes": lambda: draw.translation.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
     "bars": lambda: draw.translation.bars(["1 to 5", "from 6"], [30, 20], [11, 7]),
+}
+
+
+def answer(thing, weights, german, without, frame=0):
+    return Answer(frame, thing, FRAMES[frame].say(thing), tuple(weights), german, without)
+
+
+CHAIR = answer("chair", [0.01, 0.02, 0, 0.9, 0, 0.03, 0.04, 0], *2 * ["Ich brauche den Stuhl, weil er alt ist."])
+MUSIC = answer("music", [0, 0, 0.2504, 0.7496, 0, 0, 0], *2 * ["Ich brauche Musik, weil sie alt ist."])
+WAY = ([2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.5, 0.25, 0.125, 1.5, 2.5])
+TAKEN = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]], [0.25, 0.75, 0]
+FIGURES |= {
+    "three": lambda: draw.thread.three([CHAIR, MUSIC]),
+    "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -128,6 +154,20 @@ def test_a_figure_has_the_same_bytes_each_time_whatever_the_style_outside(name):
 def test_no_letter_is_too_small_for_a_phone(name):
     words = drawn(name)[0].findobj(lambda artist: hasattr(artist, "get_fontsize"))
     assert min(text.get_fontsize() for text in words if text.get_text()) >= 11
+
+
+@pytest.mark.parametrize("name", OF_ATTENTION)
+def test_the_letters_of_a_picture_of_attention_can_be_read_on_a_phone(name):
+    figure = drawn(name)[0]
+    shrunk = min(1, 342 / (96 * figure.get_size_inches()[0]))  # so many pixels are there for a picture
+    words = figure.findobj(lambda artist: hasattr(artist, "get_fontsize"))
+    assert min(text.get_fontsize() for text in words if text.get_text()) * 96 / 72 * shrunk >= 10
+
+
+@pytest.mark.parametrize("name", ["mixture", "temperature", "widths"])
+def test_what_is_no_query_key_value_or_output_has_not_their_colours(name):
+    pixels = matplotlib.image.imread(io.BytesIO(drawn(name)[1]), "png")[..., :3]
+    assert np.ptp(pixels, axis=2).max() < 0.1, "not grey"
 
 
 def test_tiles_show_the_numbers_of_the_array_where_they_stand():
@@ -194,9 +234,14 @@ def test_the_path_shows_every_step_with_its_formula_and_an_arrow_for_each_use():
     assert len(figure.axes) == len(STEPS)
     for axes, (name, x), title in zip(figure.axes, STEPS.items(), titles, strict=True):
         assert title in axes.get_title()
-        assert np.array_equal(axes.get_images()[0].get_array(), x)
-        shown = np.array(texts(axes), dtype=float)
-        assert np.array_equal(shown, x if name in "XQKV" else x.round(2))
+        (image,) = axes.get_images()
+        assert np.array_equal(image.get_array(), x)
+        places = 0 if name in "XQKV" else 2
+        assert texts(axes) == [[f"{number:.{places}f}" for number in row] for row in x]
+        tints = {tuple(image.cmap(image.norm(number))) for number in x.flat}
+        assert len(tints) == (len(np.unique(x.round(9))) if name == "weights" else 1), "only a weight is darker"
+        if name == "weights":
+            assert (image.cmap.name, image.get_clim()) == (WEIGHTS.name, (0, 1)), "as in every picture of weights"
     assert labels(figure.axes[0].get_yticklabels()) == list(WORDS)
     arrows = [artist for artist in figure.artists if hasattr(artist, "get_arrowstyle")]
     assert len(arrows) == 8
@@ -208,13 +253,18 @@ def test_the_bars_of_a_mixture_are_the_shares_and_reach_the_output():
     figure = draw.attention.mixture(shares, ("one", "two"))
     for i, axes in enumerate(figure.axes):
         assert axes.get_title(loc="left") == f"output for “{('one', 'two')[i]}”"
-        heights = np.array([[bar.get_height() for bar in bars] for bars in axes.containers])
-        bottoms = np.array([[bar.get_y() for bar in bars] for bars in axes.containers])
-        assert np.allclose(heights, shares[i])
-        assert np.allclose(bottoms, [[0, 0], shares[i, 0]])
-        assert [text.get_text() for text in axes.texts] == [f"{total:.2f}" for total in shares[i].sum(axis=0)]
+        widths = np.array([[bar.get_width() for bar in bars] for bars in axes.containers])
+        lefts = np.array([[bar.get_x() for bar in bars] for bars in axes.containers])
+        assert np.allclose(widths, shares[i])
+        assert np.allclose(lefts, [[0, 0], shares[i, 0]])
+        numbers = [text.get_text() for text in axes.texts if text.get_text() not in ("one", "two")]
+        assert numbers == [f"{total:.2f}" for total in shares[i].sum(axis=0)]
+        for text in set(axes.texts) - {t for t in axes.texts if t.get_text() in numbers}:
+            (x, c), j = text.get_position(), ("one", "two").index(text.get_text())
+            assert lefts[j, c - 1] < x < lefts[j, c - 1] + widths[j, c - 1], "a word stands in its own bar"
         assert [bars.get_label() for bars in axes.containers] == ["one", "two"]
-        assert axes.get_xticks().tolist() == [1, 2]
+        assert axes.get_yticks().tolist() == [1, 2]
+        assert axes.yaxis_inverted(), "the first component stands at the top"
 
 
 def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
@@ -226,16 +276,60 @@ def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
         assert np.array_equal(y, CURVES[:, j])
         (label,) = [text for text in axes.texts if text.get_text() == word]
         assert label.xy == (TEMPERATURES[near], CURVES[near, j]), "the word stands beside its curve, near the mark"
-        assert label.get_color() == axes.lines[j].get_color() == SERIES[j]
+        assert axes.lines[j].get_linestyle() == ("-", "--", ":")[j]
     assert list(axes.lines[3].get_xdata()) == [1.7, 1.7]
     assert list(axes.lines[4].get_ydata()) == [1 / 3, 1 / 3]
     assert axes.get_xscale() == "log"
 
 
+def tips(axes):
+    """Where the arrows of a panel end, with their colours."""
+    arrows = [text for text in axes.texts if text.arrow_patch]
+    return [(tuple(a.xy), to_rgb(a.arrow_patch.get_edgecolor()[:3])) for a in arrows]
+
+
+def foot(query, key):
+    return np.asarray(key) * (query @ key) / (key @ key)
+
+
+def test_a_dot_product_is_two_arrows_with_the_shadow_of_one_on_the_other_and_its_number():
+    figure = FIGURES["arrows"]()
+    assert len(figure.axes) == 3
+    for axes, (name, key), score in zip(figure.axes, COMPARED.items(), ("2", "0", "-1.5"), strict=True):
+        assert axes.get_title() == rf"$q\cdot k = {score}$"
+        assert axes.get_xlabel() == name
+        assert tips(axes) == [(tuple(key), to_rgb(KEY)), (tuple(QUERY_OF_LOVE), to_rgb(QUERY))]
+        (shadow,) = [line for line in axes.lines if line.get_alpha() == 0.4]
+        assert np.allclose(shadow.get_xydata(), [(0, 0), foot(QUERY_OF_LOVE, key)])
+        (low, high), points = np.transpose([axes.get_xlim(), axes.get_ylim()]), [key, QUERY_OF_LOVE]
+        assert np.all(low < np.min(points, axis=0))
+        assert np.all(high > np.max(points, axis=0))
+        assert axes.get_aspect() == 1, "a right angle looks like one"
+    letters = [text.get_fontsize() for axes in figure.axes for text in [axes.title, axes.xaxis.label]]
+    pixels = 342 / (96 * figure.get_figwidth())  # the width of a page on a phone of 390 pixels
+    assert min(letters) * 96 / 72 * pixels >= 10
+
+
+def test_the_plane_has_the_shadows_on_the_left_and_the_output_in_the_triangle_on_the_right():
+    left, right = FIGURES["plane"]().axes
+    keys, values = FLAT["K"], FLAT["V"]
+    assert [tip for tip, _ in tips(left)] == [*map(tuple, keys), tuple(QUERY_OF_LOVE)]
+    shadows = [line.get_xydata() for line in left.lines if line.get_alpha() == 0.4]
+    assert np.allclose(shadows, [[(0, 0), foot(QUERY_OF_LOVE, key)] for key in keys])
+    assert [text.get_text() for text in left.texts if text.get_text()] == list(WORDS)
+    (triangle,) = right.patches
+    assert np.array_equal(triangle.get_xy()[:3], values)
+    pulls = [line for line in right.lines if line.get_alpha() == 0.75]
+    assert np.allclose([line.get_xydata() for line in pulls], [[value, A_OUT[1, :2]] for value in values])
+    assert np.allclose([line.get_linewidth() for line in pulls], 12 * A[1])
+    assert [text.get_text() for text in right.texts] == ["I  0.2645", "love  0.2645", "AI  0.4711"]
+    assert np.allclose(right.lines[-1].get_xydata(), A_OUT[1, :2])
+
+
 def test_the_widths_are_drawn_with_the_root_beside_the_spread_and_scaled_beside_raw():
     spread, raw, scaled = normal(3, 4) ** 2
-    left, right = draw.attention.widths(WIDTHS, spread, raw, scaled).axes
-    for axes, expected in ((left, {r"$\sqrt{d_k}$": np.sqrt(WIDTHS), "measured": spread}), (right, None)):
+    above, below = draw.attention.widths(WIDTHS, spread, raw, scaled).axes
+    for axes, expected in ((above, {r"$\sqrt{d_k}$": np.sqrt(WIDTHS), "measured": spread}), (below, None)):
         expected = expected or {r"divided by $\sqrt{d_k}$": scaled, "as they are": raw}
         assert {line.get_label(): line.get_ydata().tolist() for line in axes.lines} == {
             label: list(y) for label, y in expected.items()
@@ -243,6 +337,39 @@ def test_the_widths_are_drawn_with_the_root_beside_the_spread_and_scaled_beside_
         assert all(line.get_xdata().tolist() == WIDTHS for line in axes.lines)
         assert labels(axes.get_xticklabels()) == [str(width) for width in WIDTHS]
         assert "width of a key" in axes.get_xlabel()
+
+
+def test_heads_have_their_own_words_a_framed_row_and_numbers_where_a_weight_counts():
+    figure = draw.attention.heads(HEADS, rows=(1, 2), least=0.05)
+    for axes, (a, queries, keys), row in zip(figure.axes, HEADS.values(), (1, 2), strict=True):
+        assert labels(axes.get_yticklabels()) == list(queries)
+        assert labels(axes.get_xticklabels()) == list(keys)
+        assert np.array_equal(axes.get_images()[0].get_array(), a)
+        for text, weight in zip(axes.texts, a.flat, strict=True):
+            assert text.get_visible() == (weight > 0.05)
+        (frame,) = axes.patches
+        assert (frame.get_y(), frame.get_width(), frame.get_height()) == (row - 0.5, len(keys), 1)
+    assert [text.get_text() for text in figure.texts] == list(HEADS)
+    side = {round(axes.get_position().width * figure.get_size_inches()[0] / len(p[2]), 6)
+            for axes, p in zip(figure.axes, HEADS.values(), strict=True)}  # fmt: skip
+    assert len(side) == 1, "tiles of one size"
+    with pytest.raises(ValueError, match="shorter"):
+        draw.attention.heads(HEADS, rows=(1,))
+
+
+def test_a_film_has_a_frame_for_each_title_with_its_loss_and_its_row():
+    frames = {f"{n} steps": np.full((3, 3), n / 10) for n in range(4)}
+    figure = draw.attention.film(frames, [0.8, 0.4, 0.2, 0.0126], WORDS, row=2)
+    assert len(figure.axes) == 4, "no empty frame"
+    for axes, (title, a), loss in zip(figure.axes, frames.items(), ("0.800", "0.400", "0.200", "0.013"), strict=True):
+        assert axes.get_title() == title
+        assert axes.get_xlabel() == f"loss {loss}"
+        assert np.array_equal(axes.get_images()[0].get_array(), a)
+        assert axes.get_images()[0].get_clim() == (0, 1)
+        assert axes.patches[0].get_y() == 1.5
+    assert [labels(axes.get_yticklabels())[0] for axes in figure.axes] == ["I", "", "", "I"]
+    with pytest.raises(ValueError, match="3 losses for 4 frames"):
+        draw.attention.film(frames, [1, 2, 3], WORDS, row=0)
 
 
 def test_no_window_and_no_global_state_is_left_behind():
@@ -372,3 +499,57 @@ def test_a_link_leads_from_below_the_middle_of_a_box_to_its_part_of_the_next_one
     assert tail == pytest.approx((0.3, 0.65))
     assert head == pytest.approx((0.6, 0.332))
     assert to_rgb(arrow.get_edgecolor()) == to_rgb("red")
+
+
+def words_of(axes, colour=None):
+    """The words of a picture, from the top and from the left; all, or those in a colour."""
+    mine = [t for t in axes.texts if colour is None or t.get_color() == colour]
+    return [t.get_text() for t in sorted(mine, key=lambda t: (-t.get_position()[1], t.get_position()[0]))]
+
+
+def test_an_arc_leads_from_it_to_the_noun_as_wide_as_its_weight_and_the_gender_is_told_in_words():
+    (axes,) = drawn("three")[0].axes
+    chair, music = (patch for patch in axes.patches if isinstance(patch, PathPatch))
+    assert words_of(axes, QUERY) == ["0.900", "chair", "it", "Stuhl", "er", "der"]
+    assert words_of(axes, KEY) == ["0.250", "music", "it", "Musik", "sie", "die"]
+    assert {t.get_text() for t in axes.texts if t.get_weight() == "bold"} == {
+        "chair", "music", "it", "Stuhl", "Musik", "er", "sie",
+    }  # fmt: skip
+    assert "".join(words_of(axes)).count("I") == 4
+    for arc, weight, colour, (noun, it) in ((chair, 0.9, QUERY, (1, 2)), (music, 0.2504, KEY, (1, 2))):
+        assert arc.get_linewidth() == pytest.approx(5 * weight)
+        assert arc.get_edgecolor()[:3] == to_rgb(colour)
+        places = [t.get_position() for t in axes.texts if t.get_color() == colour]
+        tops = sorted(places, key=lambda place: -place[1])
+        ends = sorted(arc.get_path().vertices[[0, -1], 0])
+        assert ends == pytest.approx(sorted(x for x, _ in tops[noun : it + 1]))
+
+
+def test_a_river_is_as_wide_as_the_row_is_long_and_what_is_added_as_wide_as_that():
+    (axes,) = drawn("stream")[0].axes
+    said = words_of(axes)
+    for length in ("3.0", "4.0", "5.0", "6.0"):
+        assert length in words_of(axes, QUERY)
+    assert [w for w in words_of(axes, KEY) if w.startswith("+ ")] == ["+ 0.2", "+ 0.1", "+ 1.5", "+ 2.5"]
+    river = [line for line in axes.lines if line.get_color() == QUERY]
+    assert [line.get_linewidth() / river[0].get_linewidth() for line in river] == pytest.approx([x / 2 for x in WAY[0]])
+    assert len({x for line in river for x in line.get_xdata()}) == 1
+    added = [line.get_linewidth() / river[0].get_linewidth() for line in axes.lines if line.get_color() == KEY]
+    assert added[2:] == pytest.approx([1.5 / 2, 2.5 / 2])
+    asked = [line.get_linewidth() for line in axes.lines if line.get_color() == VALUE]
+    assert np.diff(asked) == pytest.approx([4.5, -6.75])
+    arrows = [a for a in axes.patches if isinstance(a, FancyArrowPatch) and not a._posA_posB]
+    widths = np.reshape([a.get_linewidth() for a in arrows], (2, 3))
+    assert np.allclose(widths - widths.min(), 9 * (np.array(TAKEN[0]) - 0.125))
+    assert [w for w in said if w in "12345678"].count("4") == 2, "once in each layer"
+    assert {"1", "2", "3", "4", "5", "6", "7", "8"} <= set(said)
+    assert said[-2:] == ["Ich", "liebe"]
+
+
+def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_page():
+    svg = drawn("three")[0].svg()
+    assert all(drawn(name)[0].svg() == FIGURES[name]().svg() for name in ("three", "stream"))
+    assert svg.startswith("<svg ")
+    assert svg.endswith("</svg>")
+    assert re.findall(">([^<>\n]+)</text>", svg)[:3] == ["I", "need", "the"]
+    assert not re.search("://|<style|<metadata|<script|<image|<use", svg)

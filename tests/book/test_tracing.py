@@ -240,6 +240,22 @@ def test_a_number_of_another_section_is_found_unless_the_section_looks_back_or_l
     assert len(last("## B", "It is 13 ([here](#b)), not [there](other.ipynb#a).")) == 1
 
 
+def test_below_going_deeper_each_section_of_the_third_level_prints_its_own_numbers(write):
+    cells = [markdown("# T", "## A", "text", "### B", "more"), code("f(13)")]
+
+    def deeper(*more):
+        return found(write(*cells, markdown("## Going deeper", "### C", "text"), code("f(14)"), *more))
+
+    assert found(write(*cells, markdown("### C", "It is 13."))) == []
+    assert deeper(markdown("It is 14 ([above](#b): 13).", "### D", "So it is 14 ([above](#c)).")) == []
+    assert deeper(markdown("## Exercises", "It is 13 or 14.")) == []
+    assert deeper(markdown("## E", "text"), code("f(15)"), markdown("### F", "It is 15.")) == []
+    assert [fault.partition(" stands")[0] for fault in deeper(markdown("It is 13.", "### D", "It is 14."))] == [
+        "page.ipynb, C: 13",
+        "page.ipynb, D: 14",
+    ]
+
+
 def test_minutes_of_an_exercise_and_of_a_chapter_are_no_results(write):
     page = write(markdown("It takes about forty minutes.", "", "**1. Predict** (15 minutes). Do it."))
     assert found(page) == []

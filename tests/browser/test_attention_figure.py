@@ -51,7 +51,7 @@ def agree(texts, x):
 
 
 def terms(page):
-    return page.locator(f"{FIGURE} .terms").inner_text().replace("\n", " ")
+    return page.locator(f"{FIGURE} .attention-terms").inner_text().replace("\n", " ")
 
 
 def lit(page):
@@ -146,7 +146,7 @@ def test_terms_follow_the_switches_and_the_numbers(page):
     page.locator('table.of-masked td[data-i="0"][data-c="1"]').hover()
     assert terms(page) == "After the mask, “I” on “love”: “love” comes later: hidden, −∞"
     page.locator('table.of-weights td[data-i="0"][data-c="0"]').hover()
-    assert terms(page) == "Weight, “I” on “I”: e3.4641 / (e3.4641 + e−∞ + e−∞) ≈ 1.0000"
+    assert terms(page) == "Weight, “I” on “I”: e3.4641 / (e3.4641 + e−∞ + e−∞) = 1.0000"
     page.get_by_label("add positions").check()
     page.locator('table.of-x_p td[data-i="2"][data-c="1"]').hover()
     assert terms(page) == "X + P, “AI”, column 2: 1 + 0.4 = 1.4"
@@ -156,6 +156,30 @@ def test_terms_follow_the_switches_and_the_numbers(page):
     page.keyboard.press("Escape")
     assert terms(page) == ""
     assert lit(page) == []
+
+
+def test_a_weight_is_exact_where_it_is_hidden_alone_or_shared_evenly_and_nowhere_else(page):
+    page.get_by_label("hide later words").check()
+    weights = page.locator("table.of-weights")
+    for cell, end in {
+        (0, 2): " = 0, since e−∞ = 0",
+        (0, 0): " = 1.0000",
+        (1, 0): " = 0.5000",
+        (2, 1): " ≈ 0.1361",
+    }.items():
+        weights.locator('td[data-i="{}"][data-c="{}"]'.format(*cell)).hover()
+        assert terms(page).endswith(end)
+    page.get_by_label("hide later words").uncheck()
+    page.get_by_label("divide by").uncheck()
+    for name in ("W Q, row 1, column 1", "W K, row 1, column 1"):
+        page.get_by_label(name).fill("1000")
+    weights.locator('td[data-i="0"][data-c="1"]').hover()
+    assert terms(page).endswith(" ≈ 0"), "small, but not nothing"
+
+
+def test_it_is_said_that_sums_use_unrounded_numbers(page):
+    assert page.get_by_text("Sums use unrounded numbers.").count() == 1
+    assert page.locator(f"{FIGURE} .terms", has_text="Sums use unrounded numbers.").is_visible()
 
 
 def test_a_negative_number_stands_in_brackets(page):
@@ -208,12 +232,6 @@ def test_reset_brings_back_the_numbers_and_the_switches_of_the_book(page):
 def test_all_of_it_works_with_the_keyboard_alone(page):
     focused = "document.activeElement"
     page.keyboard.press("Tab")
-    assert page.evaluate(f"{focused}.type") == "checkbox"
-    page.keyboard.press("Space")
-    assert matrix(page, "scaled") is None
-    page.keyboard.press("Space")
-    for _ in range(4):
-        page.keyboard.press("Tab")
     assert page.evaluate(f"{focused}.textContent") == "Skip the inputs"
     page.keyboard.press("Tab")
     assert page.evaluate(f"{focused}.getAttribute('aria-label')") == "X, “I”, column 1"
@@ -236,16 +254,67 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
     ):
         page.keyboard.press(key)
         assert page.evaluate(f"{focused}.dataset.i + ' ' + {focused}.dataset.c") == place
-    for _ in range(5):
+    for name in ("k", "v", "scores", "scaled"):
+        page.keyboard.press("Tab")
+        assert page.evaluate(f"{focused}.closest('table').className") == f"matrix of-{name}"
+    page.keyboard.press("Tab")
+    assert page.evaluate(f"{focused}.type") == "checkbox"
+    page.keyboard.press("Space")
+    assert matrix(page, "scaled") is None
+    page.keyboard.press("Space")
+    for _ in range(4):
         page.keyboard.press("Tab")
     assert page.evaluate(f"{focused}.closest('table').className") == "matrix of-weights"
 
 
-def test_a_change_is_told_in_one_short_sentence(page):
-    page.get_by_label("X, “love”, column 2").fill("0")
+def rested(page):
+    """The sentence that is said when the changes have come to rest."""
+    page.wait_for_timeout(600)
+    return page.locator("[role=status]").inner_text()
+
+
+def before(page):
+    """What stands beside each weight: what it was before."""
+    cells = page.locator("table.of-weights td[data-i]")
+    return np.reshape(cells.evaluate_all("cells => cells.map(cell => cell.dataset.before ?? '')"), (3, 3)).tolist()
+
+
+def test_a_change_is_told_in_one_short_sentence_about_the_word_that_was_touched(page):
     status = page.locator("[role=status]")
-    status.get_by_text("“love” takes").wait_for()
-    assert status.inner_text() == "“love” takes 0.33 from “I”, 0.33 from “love”, 0.33 from “AI”."
+    assert status.inner_text() == "“love” takes 0.26 from “I”, 0.26 from “love”, 0.47 from “AI”."
+    page.get_by_label("X, “love”, column 2").fill("0")
+    assert rested(page) == "“love” takes 0.26 → 0.33 from “I”, 0.26 → 0.33 from “love”, 0.47 → 0.33 from “AI”."
+    page.get_by_label("X, “AI”, column 1").fill("0.9")
+    assert rested(page).startswith("“AI” takes ")
+
+
+def test_a_switch_tells_of_the_word_whose_weights_change_most(page):
+    page.get_by_label("divide by").uncheck()
+    assert (
+        rested(page) == "Changed most: “I” takes 0.71 → 0.87 from “I”, 0.07 → 0.02 from “love”, 0.22 → 0.12 from “AI”."
+    )
+    page.get_by_label("divide by").check()
+    page.get_by_label("hide later words").check()
+    assert "→ 0 from “AI”" in rested(page)
+    page.get_by_label("W V, row 1, column 1").fill("5")
+    assert rested(page).startswith("No weight changes: “love” takes 0.50 from “I”")
+
+
+def test_each_weight_shows_what_it_was_before_the_last_change(page):
+    assert before(page) == [[""] * 3] * 3
+    page.get_by_label("divide by").uncheck()
+    assert before(page) == [["0.71", "0.07", "0.22"], ["0.26", "0.26", "0.47"], ["0.43", "0.14", "0.43"]]
+    rested(page)
+    field = page.get_by_label("X, “AI”, column 2")
+    for typed in ("1.", "1.2", "1.25"):  # one change, however many keys it takes
+        field.fill(typed)
+    assert before(page)[1] == ["0.21", "0.21", "0.58"]
+    rested(page)
+    field.fill("1")
+    assert before(page)[1] != ["0.21", "0.21", "0.58"]
+    page.get_by_role("button", name="Back to the book’s numbers").click()
+    assert before(page) == [[""] * 3] * 3
+    assert matrix(page, "weights")[1] == ["0.2645", "0.2645", "0.4711"], "what was is no part of the number"
 
 
 def test_touch_chooses_a_result(show):

@@ -2,30 +2,26 @@
 
 import re
 
-import numpy as np
 import pytest
 from guards import ROOT, SCRIPTS, outputs
 from live import to_pages
-
-from tested_transformer.book.example import W_K, W_Q, W_V, X
-from tested_transformer.byhand.attention import attention
 
 HTML = ROOT / "_build" / "html"
 PAGES = {
     "attention": "book/attention.html",
     "beam": "book/decode.html",
+    "geometry": "book/attention.html",
     "heads": "book/looking.html",
     "positions": "book/positions.html",
     "walk": "book/transformer.html",
-    "weight": "book/index.html",
 }
 IN_THE_TABLE = {
     "attention": "love",
     "beam": "greedy",
+    "geometry": "love",
     "heads": "<eos>",
     "positions": "pair 0",
     "walk": "where",
-    "weight": "love",
 }
 pages = pytest.mark.parametrize("name", PAGES)
 
@@ -35,8 +31,9 @@ def test_the_built_book_is_the_present_one():
         built = HTML / "_static" / "figures" / path.name
         assert built.is_file(), "run `make book` first"
         assert built.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), "run `make book` again"
-    for name in PAGES.keys() - {"weight"}:
-        (html,) = outputs(ROOT / PAGES[name].replace(".html", ".ipynb"), "text/html")
+    for name in PAGES:
+        figures = outputs(ROOT / PAGES[name].replace(".html", ".ipynb"), "text/html")
+        (html,) = (html for html in figures if f"<{name}-figure>" in html)
         page = (HTML / PAGES[name]).read_text(encoding="utf-8").replace(' lang="de"', "")
         assert to_pages(html) in page, "run `make book` again"
 
@@ -60,6 +57,19 @@ def test_nothing_scrolls_sideways_on_a_phone(visit, name):
         assert page.locator(f"{name}-figure .live").bounding_box()["width"] <= width
 
 
+def test_the_geometry_is_seen_whole_on_a_laptop_whatever_it_says(visit):
+    page = visit(PAGES["geometry"], width=1280, height=720)
+    figure, sentence = page.locator("geometry-figure .live"), page.locator("geometry-figure [role=status]")
+    box = figure.bounding_box()
+    assert box["height"] <= 560
+    contents = page.locator(".bd-sidebar-secondary").bounding_box()
+    assert box["x"] + box["width"] <= contents["x"], "it does not cover the list of contents"
+    page.get_by_label("query, first number").fill("-1.5")
+    page.get_by_label("may look at I", exact=True).uncheck()
+    sentence.get_by_text("Query (−1.5, 1.0)").wait_for()
+    assert figure.bounding_box()["height"] == box["height"], "nothing jumps"
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 700), (390, 844)])
 def test_the_terms_are_in_view_wherever_the_result_is(visit, width, height):
     page = visit(PAGES["attention"], width=width, height=height, reduced_motion="reduce")  # scrolls at once
@@ -70,23 +80,25 @@ def test_the_terms_are_in_view_wherever_the_result_is(visit, width, height):
         assert cell["y"] + cell["height"] <= terms["y"], "the terms do not cover what they are about"
 
 
-def test_the_number_of_the_first_page_moves_and_is_the_packages(visit):
-    page = visit(PAGES["weight"])
-    slider, number = page.get_by_role("slider"), page.locator("weight-figure .number")
-    assert number.inner_text() == "0.4711"
-    for value in (-2.0, 0.5, 4.0):
-        slider.fill(str(value))
-        x = X.copy()
-        x[2, 0] = value
-        weights = attention(x @ W_Q, x @ W_K, x @ W_V)[1][1]
-        assert number.inner_text() == f"{weights[2]:.4f}"
-        assert page.locator("weight-figure .share").all_text_contents() == [f"{w:.4f}" for w in weights]
-        assert f"takes {weights[2]:.4f} from “AI”" in slider.get_attribute("aria-valuetext")
-        widths = [bar.evaluate("e => parseFloat(e.style.width)") for bar in page.locator("weight-figure .bar").all()]
-        assert np.allclose(widths, 100 * weights, atol=1e-3)
-    slider.focus()
-    page.keyboard.press("ArrowLeft")
-    assert slider.input_value() == "3.9"
+def test_attention_by_hand_is_seen_whole_and_beside_the_contents(visit):
+    for width, height in ((1024, 768), (1280, 900), (1440, 900), (1920, 1080)):
+        page = visit(PAGES["attention"], width=width, height=height)
+        figure, contents = page.locator("attention-figure .live"), page.locator(".bd-sidebar-secondary")
+        for name in ("hide later words", "add positions"):
+            page.get_by_label(name).check()
+            box = figure.bounding_box()
+            assert box["height"] <= 640
+            if width >= 1200:
+                assert box["x"] + box["width"] <= contents.bounding_box()["x"]
+            hidden = "parts => parts.map(part => part.scrollWidth - part.clientWidth)"
+            assert figure.locator(".part").evaluate_all(hidden) == [0, 0], "no number is out of sight"
+
+
+def test_the_switches_of_attention_stand_beside_the_weights(visit):
+    for width in (1280, 390):
+        page = visit(PAGES["attention"], width=width, height=844)
+        switches, weights = (page.locator(f"attention-figure {s}").bounding_box() for s in (".controls", ".of-weights"))
+        assert 0 <= weights["y"] - switches["y"] - switches["height"] <= 40
 
 
 @pages

@@ -166,7 +166,7 @@ def test_without_scripts_a_page_is_read_and_left(visit):
     assert page.locator("article p").first.is_visible()
     assert page.locator("article .math").first.inner_text().strip().startswith("\\"), "a formula stands as its source"
     page.locator(".prev-next-footer a").first.click()
-    assert page.url.endswith("masks.html")
+    assert "masks.html#" in page.url
 
 
 def test_a_solution_opens_with_the_keyboard(visit):

@@ -15,33 +15,20 @@ def written(tmp_path, *cells):
     return tmp_path / "small"
 
 
-def test_a_chapter_is_read_with_its_title_question_minutes_cells_and_assertions(tmp_path):
+def test_a_chapter_is_read_with_its_title_question_cells_and_assertions(tmp_path):
     name = written(
         tmp_path,
-        ("markdown", "# Sums\n\n*Does it add up?*\n\nReading takes about thirty-five minutes; it is short."),
+        ("markdown", "# Sums\n\n*Does it add up?*"),
         ("code", "%pip install nothing\nassert 1 + 1 == 2"),
-        ("markdown", "## Later\n\nTraining takes about an hour."),
         ("code", "for x in range(3):\n    assert x < 3\n    assert x >= 0  # assert nothing here\n'assert'"),
     )
-    assert front.chapter(name) == ("Sums", "Does it add up?", 35, 2, 3)
+    assert front.chapter(name) == ("Sums", "Does it add up?", 2, 3)
 
 
 def test_a_page_without_cells_has_nothing_to_count(tmp_path):
     path = tmp_path / "words.md"
     path.write_text("# Words\n\nA list.\n", encoding="utf-8")
-    assert front.chapter(tmp_path / "words") == ("Words", "", None, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("text", "number"), [("It takes about ten minutes.", 10), ("Reading takes about an hour;", 60)]
-)
-def test_minutes_are_read_from_words(text, number):
-    assert front.minutes(text) == number
-
-
-def test_minutes_that_nobody_can_read_are_an_error():
-    with pytest.raises(ValueError, match=r"minutes \('ninety'\) must be one of ten, "):
-        front.minutes("Reading takes about ninety minutes.")
+    assert front.chapter(tmp_path / "words") == ("Words", "", 0, 0)
 
 
 def test_tests_and_properties_are_counted(tmp_path):
@@ -66,7 +53,7 @@ def test_every_page_of_the_book_can_be_counted():
     found = {name: front.chapter(name) for names in front.parts().values() for name in names}
     assert sum(c.cells for c in found.values()) > 1000
     teaching = {name for caption, names in front.parts().items() if caption != "Reference" for name in names}
-    assert all(found[name].minutes and found[name].question for name in teaching - {"book/notation"})
+    assert all(found[name].question for name in teaching - {"book/notation"})
 
 
 def test_a_chapter_has_the_tests_of_the_file_with_its_name():

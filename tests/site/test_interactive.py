@@ -30,6 +30,11 @@ def by_hand(words=WORDS):
     return draw.attention.by_hand({"X": X, "weights": WEIGHTS, "out": OUT}, (W_Q, W_K, W_V), P, words)
 
 
+def geometry(**changed):
+    steps = {name: x[:, :2] for name, x in {"Q": Q, "K": K, "V": V, "out": OUT}.items()}
+    return draw.attention.geometry(steps | {"weights": WEIGHTS} | changed, WORDS, 1, np.sqrt(3))
+
+
 def hands():
     table = sinusoids(23, 6)
     return draw.positions.hands(table, 1, 3, [6.25, 100.0, 2000.0], table[1:] @ table[1])
@@ -87,6 +92,24 @@ def test_the_tables_hold_the_results():
         ["AI", "0.4319", "0.1361", "0.4319"],
     ]
     assert cells(html, "Output")[1] == ["I", "0.9298", "0.2930", "1.6368"]
+
+
+def test_the_geometry_has_two_numbers_of_each_word_and_the_weights_of_all_three():
+    html = geometry()._repr_html_()
+    found = data(html)
+    assert found == {"words": list(WORDS), "q": Q[:, :2].tolist(), "k": K[:, :2].tolist(), "v": V[:, :2].tolist(),
+                     "start": 1, "divisor": float(np.sqrt(3))}  # fmt: skip
+    assert cells(html, "Attention weights")[2] == ["love", "0.2645", "0.2645", "0.4711"]
+    assert cells(html, "Output")[:3] == [["", "1", "2"], ["I", "0.9298", "0.2930"], ["love", "0.7355", "0.7355"]]
+    assert geometry()._repr_png_()
+
+
+@pytest.mark.parametrize("name", ["Q", "K", "V"])
+def test_the_geometry_takes_three_words_with_two_numbers_each(name):
+    with pytest.raises(ValueError, match=rf"{name} must have three rows of two numbers, not shape \(3, 3\)"):
+        geometry(**{name: X})
+    with pytest.raises(ValueError, match=rf"{name} must have three rows of two numbers, not shape \(2, 2\)"):
+        geometry(**{name: X[:2, :2]})
 
 
 def test_the_hands_are_those_of_the_two_positions():
@@ -313,7 +336,6 @@ def test_a_page_loads_the_scripts_of_its_own_figures():
         ("<p>Nothing</p>", []),
         ("&lt;attention-figure&gt;", []),
         (by_hand()._repr_html_(), ["figures/common.js", "figures/attention.js", "figures/figures.css"]),
-        (live.weight()._repr_html_(), ["figures/common.js", "figures/weight.js", "figures/figures.css"]),
     ):
         app = App()
         live.bring_scripts(app, "page", "page.html", {"body": body}, None)
@@ -325,12 +347,6 @@ def test_a_page_without_a_body_loads_nothing():
     app = App()
     live.bring_scripts(app, "search", "search.html", {}, None)
     assert app.files == []
-
-
-def test_the_number_of_the_first_page_is_that_of_the_walk_through():
-    (rows,) = [cells(live.weight()._repr_html_(), "How much each word gives to the others")]
-    assert rows == [["", "I", "love", "AI"], ["love", "0.2645", "0.2645", "0.4711"]]
-    assert "```{live-weight}\n```" in (BOOK / "index.md").read_text(encoding="utf-8")
 
 
 # What the scripts may not do
@@ -347,7 +363,7 @@ def test_every_script_belongs_to_a_figure():
     used = {"common"}
     for path in BOOK.glob("*.ipynb"):
         used |= {name for html in guards.outputs(path, "text/html") for name, _ in guards.FIGURE.findall(html)}
-    assert {path.stem for path in FILES if path.suffix == ".js"} == used | {"weight"}
+    assert {path.stem for path in FILES if path.suffix == ".js"} == used
 
 
 def test_scripts_and_styles_of_a_page_are_small():

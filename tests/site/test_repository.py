@@ -254,11 +254,11 @@ def test_the_address_of_the_book_follows_from_that_of_the_repository():
 
 def test_the_address_stands_where_it_is_known_to_stand():
     """Each of these is held to it by a test, here or in tests/book; the pages of the book are made of _config.yml."""
-    known = {"_config.yml", "CITATION.cff", "CONTRIBUTING.md", "README.md", "book/index.md", "pyproject.toml"}
+    known = {"_config.yml", "CITATION.cff", "CONTRIBUTING.md", "README.md", "book/index.ipynb", "pyproject.toml"}
     chapters = {name for name in tracked() if name.endswith(".ipynb")}
     found = {name for name, text in texts(ROOT) if any(one in text for one in addresses(CONFIG))}
     assert known <= found <= known | chapters
-    text = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    text = (ROOT / "book" / "index.ipynb").read_text(encoding="utf-8")
     assert set(re.findall(r"https://github\.com/[\w-]+/[\w-]+", text)) == {CONFIG["repository"]["url"]}
 
 

@@ -4,46 +4,46 @@
   const { Figure, attention, choosing, formula, make, onOff, places, whole, written } = window.figures;
   const LIMIT = 1000; // larger numbers teach nothing and do not fit
   const INPUTS = { x: "X", w_q: "W^Q", w_k: "W^K", w_v: "W^V" };
-  const GROUPS = [
-    ["Queries, keys and values", ["q", "k", "v"]],
-    ["Scores: every query with every key", ["scores", "scaled", "masked"]],
-    ["Weights and output", ["weights", "out"]],
-  ];
+  const REST = 500; // changes that follow each other faster are one change, in milliseconds
   const copy = (matrix) => matrix.map((row) => [...row]);
   const quoted = (word) => `“${word}”`;
 
   class AttentionFigure extends Figure {
     build(data, live) {
-      Object.assign(this, { book: data, words: data.words, tables: {}, fields: {}, row: 1 });
+      Object.assign(this, { book: data, words: data.words, tables: {}, fields: {} });
+      this.classList.add("wide");
       this.begin();
       live.setAttribute("aria-label", "Attention by hand, with numbers to change");
       const id = `terms-${document.querySelectorAll(".attention-terms").length}`;
-      this.terms = make("p", { class: "terms attention-terms", id });
+      this.terms = make("p", { class: "attention-terms", id });
       this.status = make("p", { class: "status", role: "status" });
       const start = make("p", { class: "after-inputs", tabindex: "-1" }, "Choose a result to see what it is made of. With the keyboard: Tab from matrix to matrix, arrow keys inside.");
       const skip = make("button", { type: "button", class: "skip" }, "Skip the inputs");
       skip.addEventListener("click", () => start.focus());
-      const [x, ...weights] = Object.keys(INPUTS).map((name) => make("div", {}, this.inputMatrix(name)));
-      const sum = make("div", {}, this.resultMatrix("x_p", id));
-      const inputs = [x, sum, make("div", { class: "break" }), ...weights];
-      live.append(this.controls(), make("div", { class: "part" }, skip, make("p", { class: "name" }, "The numbers to change"), make("div", { class: "matrices" }, inputs)), this.status, start);
-      for (const [title, names] of GROUPS) {
-        const matrices = make("div", { class: "matrices" }, names.map((name) => make("div", {}, this.resultMatrix(name, id))));
-        live.append(make("div", { class: "part" }, make("p", { class: "name" }, title), matrices));
-      }
-      live.append(this.terms);
+      const slot = (name, child) => make("div", { style: `grid-area: ${name}` }, child);
+      const results = (...names) => names.map((name) => slot(name, this.resultMatrix(name, id)));
+      const inputs = Object.keys(INPUTS).map((name) => slot(name, this.inputMatrix(name)));
+      const side = (title, ...children) => make("div", { class: "part" }, make("p", { class: "name" }, title), ...children);
+      live.append(
+        make("div", { class: "by-hand" },
+          side("Numbers to change", skip, make("div", { class: "given" }, inputs, start, results("x_p", "q", "k", "v"))),
+          side("Scores, weights and output", make("div", { class: "made" }, results("scores", "scaled"), this.controls(), results("masked", "weights", "out")), this.status)),
+        make("div", { class: "terms" }, this.terms, make("p", { class: "note" }, "Sums use unrounded numbers.")),
+      );
       live.addEventListener("keydown", (event) => event.key === "Escape" && this.choose(null));
       this.calculate();
       this.choose({ name: "weights", i: Math.min(1, this.words.length - 1), c: this.words.length - 1 });
+      this.status.textContent = this.sentence();
     }
 
     begin() {
       for (const name of Object.keys(INPUTS)) this[name] = copy(this.book[name]);
       this.options = { scale: true, mask: false, positions: false };
+      this.before = null;
     }
 
     controls() {
-      const set = (name) => (on) => { this.options[name] = on; this.calculate(); this.report(); };
+      const set = (name) => (on) => this.change(() => { this.options[name] = on; });
       const scale = onOff(formula("divide by √d_k"), true, set("scale"));
       const mask = onOff("hide later words", false, set("mask"));
       const positions = onOff("add positions", false, set("positions"));
@@ -53,7 +53,7 @@
         for (const [label, on] of [[scale, true], [mask, false], [positions, false]]) label.querySelector("input").checked = on;
         for (const name of Object.keys(INPUTS)) this.fields[name].flat().forEach((field) => this.settle(field));
         this.calculate();
-        this.report();
+        this.announce(this.status, this.sentence());
       });
       return make("div", { class: "controls" }, scale, mask, positions, reset);
     }
@@ -102,11 +102,8 @@
       const value = field.value.trim() === "" ? NaN : Number(field.value);
       const good = Number.isFinite(value) && Math.abs(value) <= LIMIT;
       if (good) {
-        this[field.matrix][field.i][field.c] = value;
         field.removeAttribute("aria-invalid");
-        if (field.matrix === "x") this.row = field.i;
-        this.calculate();
-        this.report();
+        this.change(() => { this[field.matrix][field.i][field.c] = value; }, field.matrix === "x" ? field.i : undefined);
       } else {
         field.setAttribute("aria-invalid", "true");
         clearTimeout(this.waiting);
@@ -156,6 +153,16 @@
       next.focus();
     }
 
+    // What was before stays beside the weights until the next change.
+    change(act, touched) {
+      const now = performance.now();
+      if (!(now - this.changed < REST && this.before)) this.before = this.steps.weights;
+      this.changed = now;
+      act();
+      this.calculate();
+      this.announce(this.status, this.sentence(touched));
+    }
+
     calculate() {
       const { scale, mask, positions } = this.options;
       this.steps = attention({ x: this.x, w_q: this.w_q, w_k: this.w_k, w_v: this.w_v, positions: this.book.positions }, this.options);
@@ -167,7 +174,11 @@
         for (const cell of table.querySelectorAll("td[data-i]")) {
           const value = x[cell.dataset.i][cell.dataset.c];
           cell.textContent = written(value, n);
-          if (name === "weights") cell.style.setProperty("--share", `${(100 * value).toFixed(1)}%`);
+          if (name !== "weights") continue;
+          cell.style.setProperty("--share", `${(100 * value).toFixed(1)}%`);
+          const before = this.before?.[cell.dataset.i][cell.dataset.c] ?? value;
+          if (written(before, n) === cell.textContent) delete cell.dataset.before;
+          else cell.dataset.before = share(before);
         }
       }
       const source = positions ? "(X + P)" : "X";
@@ -184,7 +195,6 @@
       this.terms.replaceChildren();
       if (!chosen) return;
       const { name, i, c } = chosen;
-      if (!["w_q", "w_k", "w_v"].includes(name)) this.row = i;
       this.cell(name, i, c).classList.add("chosen");
       const { lit, what, terms } = this.explain(name, i, c);
       for (const [from, a, b] of lit) this.cell(from, a, b)?.classList.add("lit");
@@ -216,7 +226,7 @@
         case "masked":
           return { what: ["After the mask", pair], lit: [[before.masked, i, c]], terms: [c > i ? `${quoted(words[c])} comes later: hidden, −∞` : `may look, ${this.number("masked", i, c)} stays`] };
         case "weights":
-          return { what: ["Weight", pair], lit: row(before.weights, i), terms: [...this.quotient(i, c), ...this.equals([steps[before.weights], steps.weights], "weights", i, c)] };
+          return { what: ["Weight", pair], lit: row(before.weights, i), terms: this.quotient(i, c) };
         default:
           return { what: [...formula("out"), entry], lit: [...row("weights", i), ...column("v", c, steps.v)],
             terms: this.products(steps.weights[i], steps.weights, steps.v.map((r) => r[c]), steps.v, steps.out, i, c) };
@@ -242,20 +252,32 @@
       return [terms.join(" + "), ...this.equals([lefts, rights, results], name, i, c)];
     }
 
-    // e^a / (e^a + e^b + …)
+    // e^a / (e^a + e^b + …) is exact where nothing else is seen, where all scores seen are the same, and where it is hidden.
     quotient(i, c) {
-      const name = this.logits();
+      const name = this.logits(), row = this.steps[name][i], hidden = row[c] === -Infinity;
       const power = (j) => ["e", make("sup", {}, this.number(name, i, j))];
       const sum = this.words.flatMap((_, j) => [...(j ? [" + "] : []), ...power(j)]);
-      return [...power(c), " / (", ...sum, ")"];
+      const same = new Set(row.filter(Number.isFinite)).size === 1 && whole([[this.steps.weights[i][c]]]);
+      const result = [hidden || same ? " = " : " ≈ ", make("b", {}, this.number("weights", i, c))];
+      return [...power(c), " / (", ...sum, ")", ...result, ...(hidden ? [", since ", ...power(c), " = 0"] : [])];
     }
 
-    report() {
-      const shares = this.steps.weights[this.row].map((w, j) => `${w.toFixed(2)} from ${quoted(this.words[j])}`);
-      this.announce(this.status, `${quoted(this.words[this.row])} takes ${shares.join(", ")}.`);
+    // What the word takes that the reader has touched, or else the word whose weights have changed most.
+    sentence(touched) {
+      const now = this.steps.weights, before = this.before ?? now;
+      const moved = now.map((row, i) => row.reduce((sum, w, j) => sum + Math.abs(w - before[i][j]), 0));
+      const most = moved.indexOf(Math.max(...moved)), stays = moved[most] < 5e-5;
+      const i = stays ? touched ?? this.chosen?.i ?? 0 : moved[touched] >= 5e-5 ? touched : most;
+      const shares = now[i].map((w, j) => {
+        const [old, present] = [share(before[i][j]), share(w)];
+        return `${old === present ? "" : `${old} → `}${present} from ${quoted(this.words[j])}`;
+      });
+      const lead = stays ? (this.before ? "No weight changes: " : "") : i === touched ? "" : "Changed most: ";
+      return `${lead}${quoted(this.words[i])} takes ${shares.join(", ")}.`;
     }
   }
 
+  const share = (weight) => (weight === 0 ? "0" : weight.toFixed(2));
   const bracketed = (number) => (number.startsWith("−") ? `(${number})` : number);
 
   customElements.define("attention-figure", AttentionFigure);

@@ -3,11 +3,17 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import link
 from tested_transformer.book.draw.interactive import Interactive
+
+GREYS = ("#30363f", "#8b929d", "#d3d7dd")
+"""Words side by side in a bar: no colour, since colours are those of queries, keys, values and outputs."""
 
 
 @pic.styled
@@ -26,8 +32,78 @@ def weights(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Pi
 
 
 @pic.styled
+def heads(
+    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]],
+    rows: Sequence[int],
+    least: float = 0.05,
+) -> pic.Picture:
+    """Heads one below the other: for each its weights and the words that read and are read.
+
+    One row of each is framed. A weight is written where it is larger than `least`.
+    """
+    side = 0.41  # of a tile, in inches
+    above = {title: 1.05 if len(p[2]) > 3 else 0.6 for title, p in panels.items()}
+    height = sum(above[title] + side * len(p[1]) + 0.15 for title, p in panels.items())
+    widest = max(len(keys) for _, _, keys in panels.values())
+    figure, top = pic.Picture(figsize=(pic.PHONE, height)), height
+    for (title, (a, queries, keys)), row in zip(panels.items(), rows, strict=True):
+        figure.text(0.02, (top - 0.1) / height, title, va="top")
+        size = side * len(keys), side * len(queries)
+        top -= above[title] + size[1]
+        place = pic.PHONE - side * widest - 0.05, top, *size
+        axes = figure.add_axes(np.divide(place, (pic.PHONE, height) * 2))
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
+        for text, weight in zip(axes.texts, np.ravel(a), strict=True):
+            text.set_visible(bool(weight > least))
+        axes.spines[:].set(visible=True, color=pic.FAINT)
+        axes.set_yticks(range(len(queries)), queries)
+        axes.set_xticks(range(len(keys)), keys, rotation=90 if len(keys) > 3 else 0)
+        axes.xaxis.tick_top()
+        _framed(axes, row, len(keys))
+        top -= 0.15
+    return figure
+
+
+@pic.styled
+def film(
+    frames: Mapping[str, ArrayLike],
+    losses: Sequence[float],
+    words: Sequence[str],
+    row: int,
+) -> pic.Picture:
+    """Weights while they are learned: a frame under each title, its loss below, one row framed."""
+    if len(losses) != len(frames):
+        raise ValueError(f"{len(losses)} losses for {len(frames)} frames")
+    columns, n = 3, len(words)
+    lines = -(-len(frames) // columns)
+    figure, grid = pic.picture(pic.PHONE, 2.35 * lines, lines, columns)
+    figure.get_layout_engine().set(h_pad=0.1)
+    for axes in grid.flat[len(frames) :]:
+        axes.remove()
+    shown = zip(grid.flat, frames.items(), losses, strict=False)
+    for i, (axes, (title, a), loss) in enumerate(shown):
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
+        axes.set_aspect("auto")
+        axes.set_title(title, loc="center")
+        axes.set_xticks(range(n), words)
+        axes.set_yticks(range(n), [""] * n if i % columns else words)
+        axes.set_xlabel(f"loss {loss:.3f}")
+        _framed(axes, row, n)
+    return figure
+
+
+def _framed(axes: Axes, row: int, columns: int) -> None:
+    """A frame around one row of tiles."""
+    look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2, "clip_on": False}
+    axes.add_patch(Rectangle((-0.5, row - 0.5), columns, 1, zorder=3, **look))
+
+
+@pic.styled
 def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
-    """The whole computation as matrices and arrows; `steps` names them: X, Q, K, V, scores, weights, out."""
+    """The whole computation as matrices and arrows; `steps` names them: X, Q, K, V, scores, weights, out.
+
+    The tint of a matrix is its role. Only weights are darker where they are larger.
+    """
     places = {
         "X": (0, 2),
         "Q": (1, 1),
@@ -40,22 +116,25 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     colours = {"Q": pic.QUERY, "K": pic.KEY, "V": pic.VALUE, "out": pic.OUT}
     formulas = {
         "X": "$X$",
-        "Q": "$Q = X\\,W^Q$",
-        "K": "$K = X\\,W^K$",
-        "V": "$V = X\\,W^V$",
-        "scores": "$QK^T/\\sqrt{d_k}$",
+        "Q": r"$Q = X\,W^Q$",
+        "K": r"$K = X\,W^K$",
+        "V": r"$V = X\,W^V$",
+        "scores": r"$QK^T/\sqrt{d_k}$",
         "weights": "softmax of each row",
-        "out": "weights $\\cdot\\ V$",
+        "out": r"weights $\cdot\ V$",
     }
-    figure, boxes = pic.Picture(figsize=(7.2, 9.0)), {}
+    figure, boxes = pic.Picture(figsize=(pic.PHONE, 8.2)), {}
     for name, (level, across) in places.items():
-        left, bottom = 0.09 + 0.3 * (across - 1), 0.835 - 0.2 * level
-        boxes[name] = axes = figure.add_axes((left, bottom, 0.26, 0.125))
-        x, decimals = steps[name], 0 if name in "XQKV" else 2
-        limits = min(0, np.min(x)), max(1, 1.25 * np.max(x))
-        pic.tiles(axes, x, pic.WEIGHTS, limits, decimals)
+        left, bottom = 0.115 + 0.305 * (across - 1), 0.835 - 0.2 * level
+        boxes[name] = axes = figure.add_axes((left, bottom, 0.27, 0.125))
+        colour, x = colours.get(name, pic.INK), np.asarray(steps[name])
+        cmap = pic.WEIGHTS if name == "weights" else _tint(colour)
+        pic.tiles(axes, x, cmap, (0, 1), decimals=2)
+        if name not in "XQKV":  # with decimals all, or none
+            for text, value in zip(axes.texts, x.flat, strict=True):
+                text.set_text(f"{value:z.2f}")
         axes.set_aspect("auto")
-        axes.set_title(formulas[name], color=colours.get(name, pic.INK), loc="center")
+        axes.set_title(formulas[name], color=colour, loc="center", pad=3)
         axes.set_xticks([])
         axes.set_yticks(range(len(words)), [] if name in ("K", "V") else words)
     for start, end in (
@@ -73,25 +152,40 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     return figure
 
 
+def _tint(colour: str) -> LinearSegmentedColormap:
+    """One light tint of a colour, whatever the number."""
+    light = 0.86 + 0.14 * np.array(to_rgb(colour))
+    return LinearSegmentedColormap.from_list("tint", [light, light])
+
+
 @pic.styled
 def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
     """What the outputs are made of. shares[i, j, c] is what query word i takes from word j for component c."""
     shares = np.asarray(shares)
-    components = range(1, shares.shape[2] + 1)
-    figure, (panels,) = pic.picture(6.4, 3.0, columns=len(words), sharey=True)
-    for i, axes in enumerate(panels):
+    components = np.arange(1, shares.shape[2] + 1)
+    height = 0.9 + len(words) * (0.5 + 0.27 * len(components))
+    figure, grid = pic.picture(pic.PHONE, height, len(words), sharex=True)
+    for i, (axes,) in enumerate(grid):
         base = np.zeros(len(components))
         for j, word in enumerate(words):
-            look = {"color": pic.SERIES[j], "label": word, "width": 0.7}
-            axes.bar(components, shares[i, j], bottom=base, **look)
+            look = {"color": GREYS[j], "label": word, "height": 0.8, "edgecolor": "w"}
+            axes.barh(components, shares[i, j], left=base, **look)
+            for c, share in zip(components, shares[i, j], strict=True):
+                if share > 0.06 * len(word):  # there is room for it
+                    place, ink = (base[c - 1] + share / 2, c), ("w", "k", "k")[j]
+                    axes.text(
+                        *place, word, ha="center", va="center_baseline", color=ink
+                    )
             base += shares[i, j]
-        for c, total in enumerate(base, start=1):
-            axes.text(c, total + 0.03, f"{total:.2f}", ha="center", va="bottom")
+        for c, total in zip(components, base, strict=True):
+            axes.text(total + 0.02, c, f"{total:.2f}", va="center_baseline")
         axes.set_title(f"output for “{words[i]}”")
-        axes.set_xticks(components)
-    panels[0].set_ylabel("value")
-    figure.supxlabel("component of the output", fontsize=11)
-    labels = panels[0].get_legend_handles_labels()
+        axes.set_yticks(components)
+        axes.tick_params(axis="y", length=0)
+        axes.invert_yaxis()
+    grid[-1, 0].set_xlabel("value")
+    figure.supylabel("component of the output", fontsize=11)
+    labels = grid[0, 0].get_legend_handles_labels()
     above = {"loc": "outside upper center", "ncols": len(words)}
     figure.legend(*labels, title="taken from", **above)
     return figure
@@ -102,14 +196,19 @@ def temperature(
     temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str], marked: float
 ) -> pic.Picture:
     """Softmax weights, one curve for each word (curves: temperatures × words), and a mark at one temperature."""
-    figure, ((axes,),) = pic.picture(6, 3.4)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
+    curves, line = np.asarray(curves), ("-", "--", ":")
+    near = np.argmin(np.abs(np.log(np.asarray(temperatures) / marked)))
     for j, word in enumerate(words):
-        colour, line = pic.SERIES[j], ("-", "--", ":")[j % 3]
-        axes.plot(temperatures, np.asarray(curves)[:, j], color=colour, linestyle=line)
-        near = np.argmin(np.abs(np.log(np.asarray(temperatures) / marked)))
-        point = temperatures[near], curves[near][j]
-        place = {"xytext": (10, 6 if j == 0 else -14), "textcoords": "offset points"}
-        axes.annotate(word, point, color=colour, **place)
+        axes.plot(temperatures, curves[:, j], line[j % 3], color=pic.INK)
+        point = temperatures[near], curves[near, j]
+        falls, lowest = curves[-1, j] < curves[0, j], j == curves[near].argmin()
+        place = (10, -14) if lowest else (10, 6) if falls else (-8, 6)
+        look = {
+            "textcoords": "offset points",
+            "ha": "left" if place[0] > 0 else "right",
+        }
+        axes.annotate(word, point, xytext=place, **look)
     axes.axvline(marked, color=pic.FAINT, linewidth=1)
     axes.annotate(r"$\sqrt{d_k}$", (marked, 1.02), ha="center", va="bottom")
     axes.axhline(1 / len(words), color=pic.FAINT, linewidth=1, linestyle=":")
@@ -125,18 +224,18 @@ def widths(
     d_k: ArrayLike, spread: ArrayLike, raw: ArrayLike, scaled: ArrayLike
 ) -> pic.Picture:
     """Against the key width: the spread of the scores, and the size of the softmax gradient, raw and scaled."""
-    figure, ((left, right),) = pic.picture(6.8, 3.4, columns=2)
-    left.plot(d_k, np.sqrt(d_k), color=pic.FAINT, linewidth=5, label=r"$\sqrt{d_k}$")
-    left.plot(d_k, spread, "o", color=pic.QUERY, label="measured")
-    left.set_yscale("log", base=2)
-    left.set_yticks(np.sqrt(d_k), [f"{root:g}" for root in np.sqrt(d_k)])
-    left.minorticks_off()
-    left.set_title("standard deviation of $q\\cdot k$")
-    right.plot(d_k, scaled, "o-", color=pic.VALUE, label=r"divided by $\sqrt{d_k}$")
-    right.plot(d_k, raw, "s--", color=pic.KEY, label="as they are")
-    right.set_ylim(0, None)
-    right.set_title("size of the softmax gradient")
-    for axes in (left, right):
+    figure, ((above,), (below,)) = pic.picture(pic.PHONE, 5.6, rows=2)
+    above.plot(d_k, np.sqrt(d_k), color=pic.FAINT, linewidth=5, label=r"$\sqrt{d_k}$")
+    above.plot(d_k, spread, "o", color=pic.INK, label="measured")
+    above.set_yscale("log", base=2)
+    above.set_yticks(np.sqrt(d_k), [f"{root:g}" for root in np.sqrt(d_k)])
+    above.minorticks_off()
+    above.set_title("standard deviation of $q\\cdot k$")
+    below.plot(d_k, scaled, "o-", color=pic.INK, label=r"divided by $\sqrt{d_k}$")
+    below.plot(d_k, raw, "s--", color=GREYS[1], label="as they are")
+    below.set_ylim(0, None)
+    below.set_title("size of the softmax gradient")
+    for axes in (above, below):
         axes.set_xscale("log", base=4)
         axes.set_xticks(d_k, [str(width) for width in d_k])
         axes.set_xlabel("width of a key, $d_k$")
@@ -163,3 +262,117 @@ def by_hand(
     data = {"words": words, "x": steps["X"], "w_q": w_q, "w_k": w_k, "w_v": w_v}
     plain = weights(steps["weights"], words, words)
     return Interactive("attention", data | {"positions": positions}, tables, plain)
+
+
+def _foot(query: ArrayLike, key: ArrayLike) -> np.ndarray:
+    """Where the perpendicular from the query's tip meets the line of the key."""
+    query, key = np.asarray(query), np.asarray(key)
+    return (query @ key) / (key @ key) * key
+
+
+def _shadow(axes: Axes, query: ArrayLike, key: ArrayLike) -> None:
+    foot, thick = _foot(query, key), {"linewidth": 9, "solid_capstyle": "butt"}
+    axes.axline((0, 0), key, color=pic.FAINT, linewidth=1, linestyle=":")
+    axes.plot(*zip((0, 0), foot, strict=True), color=pic.QUERY, alpha=0.4, **thick)
+    axes.plot(*zip(query, foot, strict=True), color=pic.INK, linewidth=1)
+
+
+def _arrow(axes: Axes, tip: ArrayLike, colour: str, width: float = 2) -> None:
+    look = {"arrowstyle": "-|>", "color": colour, "linewidth": width}
+    look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}
+    axes.annotate("", tip, xytext=(0, 0), arrowprops=look)
+
+
+def _name(
+    axes: Axes, text: str, place: ArrayLike, way: ArrayLike, look: Mapping
+) -> None:
+    """A text beside its place, a little way off in one direction."""
+    at = {
+        "xytext": 15 * np.asarray(way) / np.hypot(*way),
+        "ha": "center",
+        "va": "center",
+    }
+    axes.annotate(text, place, textcoords="offset points", **at, **look)
+
+
+def _plane(axes: Axes, points: ArrayLike, margin: float) -> None:
+    """Room for the points and the origin, with the two axes and no numbers."""
+    points = np.vstack([points, (0, 0)])
+    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    axes.set(xticks=[], yticks=[])
+    axes.axhline(0, color=pic.FAINT, linewidth=0.8, zorder=0)
+    axes.axvline(0, color=pic.FAINT, linewidth=0.8, zorder=0)
+    axes.spines[:].set_visible(False)
+
+
+@pic.styled
+def arrows(
+    query: ArrayLike, keys: Mapping[str, ArrayLike], scores: Sequence[float]
+) -> pic.Picture:
+    """Dot products of one query with named keys: two arrows in a plane each, the shadow, and the number."""
+    figure, (panels,) = pic.picture(6.4, 3.9, columns=len(keys))
+    points = [query, *keys.values(), *(_foot(query, key) for key in keys.values())]
+    for axes, (name, key), score in zip(panels, keys.items(), scores, strict=True):
+        _plane(axes, points, margin=0.5)
+        _arrow(axes, key, pic.KEY, width=4)
+        _shadow(axes, query, key)
+        _arrow(axes, query, pic.QUERY)
+        _name(axes, "$k$", key, key, {"color": pic.KEY, "fontsize": 16})
+        _name(axes, "$q$", query, query, {"color": pic.QUERY, "fontsize": 16})
+        axes.set_title(f"$q\\cdot k = {score:g}$", loc="center", fontsize=16)
+        axes.set_xlabel(name, fontsize=14)
+    return figure
+
+
+@pic.styled
+def plane(
+    steps: Mapping[str, ArrayLike], words: Sequence[str], start: int
+) -> pic.Picture:
+    """Left, the query of words[start] and its shadows on the keys; right, the output among the values.
+
+    `steps` names Q, K and V, each two columns wide, and weights and out.
+    """
+    query, keys, values = steps["Q"][start], steps["K"], np.asarray(steps["V"])
+    weights, out = steps["weights"][start], steps["out"][start]
+    figure, ((left, right),) = pic.picture(6.8, 3.8, columns=2)
+    _plane(left, [query, *keys], margin=0.5)
+    for word, key in zip(words, keys, strict=True):
+        _arrow(left, key, pic.KEY, width=4)
+        _shadow(left, query, key)
+        _name(left, word, key, key, {"color": pic.KEY})
+    _arrow(left, query, pic.QUERY)
+    left.set_title(f"the query of “{words[start]}” and the keys")
+    _plane(right, values, margin=0.3)
+    look = {"facecolor": "none", "edgecolor": pic.VALUE, "linewidth": 2}
+    right.add_patch(Polygon(values, **look))
+    for word, value, weight in zip(words, values, weights, strict=True):
+        ends = zip(value, out, strict=True)
+        right.plot(*ends, color=pic.QUERY, linewidth=12 * weight, alpha=0.75)
+        right.plot(*value, "o", color=pic.VALUE)
+        outwards = value - values.mean(axis=0)
+        _name(right, f"{word}  {weight:.4f}", value, outwards, {"color": pic.VALUE})
+    right.plot(*out, "D", color=pic.OUT, markersize=9)
+    right.set_title("the values and the output")
+    return figure
+
+
+def geometry(
+    steps: Mapping[str, ArrayLike], words: Sequence[str], start: int, divisor: float
+) -> Interactive:
+    """Attention in two planes, to change: a query to drag, the divisor, and what may be looked at.
+
+    `steps` are those of `plane`. It starts with the query of words[start].
+    """
+    for name in "QKV":
+        if np.shape(steps[name]) != (3, 2):
+            raise ValueError(
+                f"{name} must have three rows of two numbers, not shape {np.shape(steps[name])}"
+            )
+    tables = {
+        "Attention weights": (words, words, steps["weights"]),
+        "Output": (words, ("1", "2"), steps["out"]),
+    }
+    data = {"words": words, "q": steps["Q"], "k": steps["K"], "v": steps["V"]}
+    data |= {"start": start, "divisor": divisor}
+    return Interactive("geometry", data, tables, plane(steps, words, start))

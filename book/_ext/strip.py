@@ -1,0 +1,81 @@
+"""The strip "you are here" at the head of a chapter: the machine as a row of boxes in the direction in which data flow.
+
+As in the picture of the first page, a layer stands in a frame. Each box leads to its chapter.
+"""
+
+from html import escape
+
+# Chapter, what its box says, and its colour, as in the picture of the first page; a list is a frame.
+MACHINE = [
+    ("tokens", "tokens", ""),
+    ("embedding", "embedding", "embed"),
+    ("positions", "positions", "embed"),
+    [
+        ("encoder", "encoder N×", ""),
+        ("attention", "attention", "attend"),
+        ("heads", "heads", "attend"),
+        ("masks", "masks", "attend"),
+        ("addnorm", "add & norm", "norm"),
+        ("feedforward", "feed forward", "feed"),
+    ],
+    ("decoder", "decoder N×", ""),
+    ("transformer", "linear & softmax", "feed"),
+    ("decode", "decoding", ""),
+]
+LEARNING = [
+    ("loss", "loss", ""),
+    ("adam", "Adam", ""),
+    ("schedule", "schedule", ""),
+    ("train", "training", ""),
+]
+# What stands between a box and the one before it, where it is no arrow.
+JOINED = {"positions": "+", "attention": "", "heads": "·", "masks": "·"}
+
+ENCODER = {name for name, *_ in MACHINE[3]}
+WHOLE = {
+    name
+    for entry in MACHINE
+    for name, *_ in (entry if isinstance(entry, list) else [entry])
+}
+# Chapters that are about several boxes, or about none: where one is, in words, and which boxes are lit.
+ELSEWHERE = {
+    "notation": ("before the machine", set()),
+    "recurrence": ("before the machine", set()),
+    "vectors": ("before the machine", set()),
+    "transformer": ("all of it", WHOLE),
+    "translation": ("all of it, trained", WHOLE),
+    "looking": ("inside, trained", {"attention", "heads"}),
+    "bert": ("the encoder alone", ENCODER),
+    "gpt": ("the decoder alone", {"decoder"}),
+    "patches": ("pictures for words", {"tokens", "embedding"}),
+    "scale": ("what it costs", WHOLE),
+}
+
+
+def has_strip(name):
+    """Is this a chapter about the machine, or about what came before or after it?"""
+    return name in WHOLE | {box[0] for box in LEARNING} | ELSEWHERE.keys()
+
+
+def html(name, link):
+    """The strip for one chapter. `link(name)` is the address of another one."""
+    words, lit = ELSEWHERE.get(name, ("", {name}))
+    said = f'<p class="side">here</p><p>{escape(words)}</p>' if words else ""
+
+    def row(entries):
+        return f"<ol>{''.join(map(item, entries))}</ol>"
+
+    def item(entry):
+        if isinstance(entry, list):
+            return f'<li class="frame" data-sign="→">{row(entry)}</li>'
+        chapter, label, colour = entry
+        sign = JOINED.get(chapter, "→")
+        marks = " ".join(filter(None, [colour, "lit" * (chapter in lit)]))
+        here = ' aria-current="page"' if chapter == name else ""
+        box = f'<a class="{marks}" href="{escape(link(chapter))}"{here}>{escape(label)}</a>'
+        return f'<li data-sign="{sign}">{box}</li>'
+
+    return (
+        '<nav class="machine" aria-label="Where this chapter is in the machine">'
+        f'{row(MACHINE)}<p class="side">learning</p>{row(LEARNING)}{said}</nav>'
+    )

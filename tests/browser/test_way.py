@@ -1,0 +1,73 @@
+"""The frame of the pages: the machine at the head of a chapter, what comes next, the cards of the first page."""
+
+import pytest
+import routes
+
+STORY = [name for name in routes.pages() if routes.route(name) == "story"]
+FIRST = "book/index.html"
+BOXES = """() => [...document.querySelectorAll('.machine a')].map(a => {
+  const box = a.getBoundingClientRect();
+  return [Math.min(box.width, box.height), parseFloat(getComputedStyle(a).fontSize)];
+})"""
+ALONE = "() => { for (const e of document.querySelectorAll('.machine ~ *')) e.remove(); }"
+
+
+def test_the_machine_is_small_and_can_be_hit_on_every_page(visit):
+    for name in STORY:
+        page = visit(f"book/{name}.html")
+        page.evaluate(ALONE)
+        for width, height in ((1280, 70), (390, 110)):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.locator(".machine").bounding_box()["height"] <= height, f"{name}, {width} px"
+            boxes = page.evaluate(BOXES)
+            assert len(boxes) == 16
+            assert all(size >= 24 and letters >= 10 for size, letters in boxes), f"{name}, {width} px"
+        page.context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_without_scripts_the_story_is_read_from_page_to_page(visit, width):
+    page = visit(FIRST, width=width, java_script_enabled=False)
+    page.locator(".routes a", has_text="Start the story").click()
+    for name in STORY[:4]:
+        assert f"/{name}.html" in page.url
+        page.locator(".story-on a").last.click()
+    page.locator(".prev-next-footer a", has_text="Before in the story").click()
+    assert f"/{STORY[3]}.html" in page.url
+
+
+def test_the_end_of_the_story_says_so(visit):
+    page = visit(f"book/{STORY[-1]}.html", java_script_enabled=False)
+    for where in (".story-on >> nth=-1", ".right-next"):
+        assert "The story ends here" in page.locator(where).inner_text()
+
+
+def test_the_first_page_loads_nothing_that_sets_formulas(visit):
+    loaded = []
+    visit(FIRST, mathematics=True, loaded=loaded)
+    assert loaded
+    assert not [path for path in loaded if "mathjax" in path.parts]
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1280, (2, 3)), (390, (1, 1)), (320, (1, 1))])
+def test_the_cards_stand_in_columns_with_their_pictures(visit, width, columns):
+    page = visit(FIRST, width=width)
+    cards = page.locator(".cards > li")
+    assert cards.count() == len([name for name in routes.pages() if "/" not in name])
+    lefts = {round(card.bounding_box()["x"]) for card in cards.all()}
+    assert columns[0] <= len(lefts) <= columns[1]
+    for image in page.locator(".cards img").all():
+        image.scroll_into_view_if_needed()
+        image.evaluate("i => i.decode()")
+        box = image.bounding_box()
+        natural = image.evaluate("i => i.naturalWidth / i.naturalHeight")
+        assert box["width"] / box["height"] == pytest.approx(natural, rel=0.03), "not squeezed"
+    heading = page.locator(".cards > li", has_text="Masks").first
+    heading.click(position={"x": 20, "y": heading.bounding_box()["height"] - 5})
+    assert page.url.endswith("masks.html"), "the whole card leads to its chapter"
+
+
+def test_on_paper_there_is_no_strip(visit):
+    page = visit("book/heads.html")
+    page.emulate_media(media="print")
+    assert not page.locator(".machine").is_visible()

@@ -1,0 +1,182 @@
+"""On every page: where one is in the machine, where the story goes on, and what comes next."""
+
+import re
+from types import SimpleNamespace
+
+import finish
+import front
+import pytest
+import routes
+import strip
+import way
+from docutils import nodes
+from guards import ORDER
+
+STORY = [name for name in routes.pages() if routes.route(name) == "story"]
+
+
+def shown(name):
+    return strip.html(name, lambda other: f"{other}.html")
+
+
+@pytest.mark.parametrize("name", STORY)
+def test_a_chapter_has_its_box_lit_or_says_in_words_where_it_is(name):
+    html = shown(name)
+    here = re.findall(r'<a class="([^"]*)" href="(\w+)\.html" aria-current="page">', html)
+    assert [page for _, page in here] == [name] * (name in strip.WHOLE or name in ("loss", "adam", "schedule", "train"))
+    assert all("lit" in marks.split() for marks, _ in here)
+    assert bool(here) or name in strip.ELSEWHERE
+    assert html.count(">here</p>") == (name in strip.ELSEWHERE)
+
+
+def test_each_box_leads_to_a_chapter_and_no_chapter_has_two():
+    pages = re.findall(r'href="(\w+)\.html"', shown("heads"))
+    assert len(pages) == len(set(pages)) == 16
+    assert set(pages) <= set(STORY)
+
+
+def test_the_boxes_stand_in_the_direction_of_the_flow():
+    text = re.sub(r'<li data-sign="([^"]*)">', r" \1 ", shown("notation"))
+    assert " ".join(re.sub(r"<[^>]*>", "", text).split()) == (
+        "→ tokens → embedding + positions → encoder N× attention · heads · masks → add &amp; norm → feed forward"
+        " → decoder N× → linear &amp; softmax → decodinglearning → loss → Adam → schedule → traininghere"
+        " before the machine"
+    ).replace("here before", "herebefore")
+
+
+def test_what_is_about_the_whole_lights_the_whole():
+    lit = re.compile(r'<a class="[^"]*\blit"')
+    assert len(lit.findall(shown("transformer"))) == len(strip.WHOLE) == 12
+    assert len(lit.findall(shown("bert"))) == len(strip.ENCODER) == 6
+    assert len(lit.findall(shown("notation"))) == 0
+
+
+def test_an_address_stays_one_attribute_of_the_strip():
+    assert 'href="tokens?a&amp;b=&quot;c&quot;"' in strip.html("heads", lambda name: f'{name}?a&b="c"')
+
+
+def test_the_reference_has_no_strip():
+    assert not any(strip.has_strip(name) for name in ORDER if name not in STORY)
+    assert all(map(strip.has_strip, STORY))
+
+
+def test_what_comes_next_says_its_route_and_its_time():
+    first, second = STORY[:2]
+    idea = routes.clock(routes.times(second).idea)
+    assert way.onward(first, second, 1) == f"Next in the story · {idea}"
+    assert way.onward(second, first, -1).startswith("Before in the story · ")
+    assert way.onward("index", first, 1).startswith("Next in the story · ")
+    assert way.onward(first, "index", -1) == "Back to the beginning"
+    assert way.onward("reuse", "paper", 1) == f"Next in the reference · {routes.clock(routes.times('paper').whole)}"
+    assert way.onward("errata", "glossary", 1) == "Next in the reference"
+
+
+def test_the_story_does_not_lead_into_the_reference_without_a_word():
+    assert way.onward(STORY[-1], "reuse", 1).startswith("The story ends here. Next in the reference · ")
+    assert way.onward("reuse", STORY[-1], -1).startswith("Back in the story · ")
+
+
+def title(text):
+    made = nodes.section(ids=[nodes.make_id(text)])
+    made += nodes.title("", text)
+    return made
+
+
+@pytest.fixture
+def app(monkeypatch):
+    """A book of three pages: one with two lanes, one with a list, one of the reference."""
+    lane = {"a": [("idea", "One"), ("idea", "Two"), ("deeper", "Going deeper")], "b": [("idea", "Why “so”")]}
+    chapters = {name: [SimpleNamespace(lane=x, section=y) for x, y in parts] for name, parts in lane.items()}
+    monkeypatch.setattr(routes, "pages", lambda: ["a", "b", "c"])
+    monkeypatch.setattr(routes, "chapter", chapters.get)
+    monkeypatch.setattr(routes, "settings", lambda: {"idea": {"b": ['Why "so"', "Last"]}, "reference": ["c"]})
+    monkeypatch.setattr(routes, "times", {"a": (5, 9, 9), "b": (61, 90, 9), "c": (0, 40, 0)}.get)
+    monkeypatch.setattr(front, "chapter", lambda page: front.Chapter("", "", 3, 4))
+    tocs = {}
+    for name, titles in {"a": ["A", "One"], "b": ["B", "First", "Why “so”", "Last"], "c": ["C"]}.items():
+        tocs[f"book/{name}"] = nodes.paragraph()
+        for n, text in enumerate(titles):
+            place = f"#{nodes.make_id(text)}" if n else ""
+            tocs[f"book/{name}"] += nodes.reference("", text, anchorname=place)
+    names = {f"book/{name}": nodes.title("", f"Title & {name}") for name in ("a", "b", "c", "index")}
+    tocs["book/index"] = nodes.paragraph()
+    builder = SimpleNamespace(format="html", get_relative_uri=lambda page, other: f"{other.removeprefix('book/')}.html")
+    return SimpleNamespace(builder=builder, env=SimpleNamespace(tocs=tocs, titles=names))
+
+
+def page(*titles):
+    top = title("Title")
+    top += nodes.paragraph("", "A question?")
+    top += [title(text) for text in titles]
+    whole = nodes.Element()
+    whole += top
+    return whole
+
+
+def paragraphs(doctree, mark):
+    return [p for p in doctree.findall(nodes.paragraph) if mark in p["classes"]]
+
+
+def test_a_page_says_its_times_and_what_is_checked(app):
+    whole = page("One", "Two", "Going deeper")
+    front.show_badge(app, whole, "book/a")
+    (badge,) = paragraphs(whole, "badge-line")
+    assert badge.astext() == "The idea: 5 min · all of it: 9 min · exercises: 9 min · Checked: 3 cells, 4 assertions"
+    assert badge.parent[1].astext() == "A question?"
+    assert front.lasting("c") == "All of it: 40 min"
+    assert front.lasting("index") == ""
+
+
+def test_in_two_lanes_the_story_goes_on_before_the_second(app):
+    whole = page("One", "Two", "Going deeper", "Exercises")
+    front.show_badge(app, whole, "book/a")
+    way.show_way(app, whole, "book/a")
+    (on,) = paragraphs(whole, "story-on")
+    assert on.astext() == "Next in the story: Title & b · 1 h 1 min"
+    assert on.parent["ids"] == ["two"]
+    assert on.next_node(nodes.reference)["refuri"] == "b.html#why-so", "its first section tells something else"
+    assert not paragraphs(whole, "story-line")
+
+
+def test_where_the_story_is_listed_the_page_says_where_it_is_and_where_it_goes_on(app):
+    whole = page("First", "Why “so”", "Between", "Last", "Exercises")
+    front.show_badge(app, whole, "book/b")
+    way.show_way(app, whole, "book/b")
+    (line,) = paragraphs(whole, "story-line")
+    assert line.astext() == "The story on this page: Why “so” · Last"
+    assert [ref["refuri"] for ref in line.findall(nodes.reference)] == ["#why-so", "#last"]
+    first, last = paragraphs(whole, "story-on")
+    assert (first.parent["ids"], first.astext()) == (["why-so"], "The story goes on: Last")
+    assert (last.parent["ids"], last.astext()) == (
+        ["last"],
+        "The story ends here. Next in the reference: Title & c · 40 min",
+    )
+
+
+def test_the_reference_gets_no_way(app):
+    whole = page("One")
+    way.show_way(app, whole, "book/c")
+    assert len(list(whole.findall(nodes.paragraph))) == 1
+
+
+def test_the_links_below_a_page_are_those_of_its_route(app):
+    context = {}
+    way.lead_on(app, "book/b", "page.html", context, None)
+    assert context["prev"] == {"link": "a.html", "title": "Title &amp; a", "said": "Before in the story · 5 min"}
+    assert context["next"]["link"] == "c.html"
+    way.lead_on(app, "book/c", "page.html", context, None)
+    assert context["next"] is None
+    other = {"next": "the theme's"}
+    way.lead_on(app, "search", "search.html", other, None)
+    assert other == {"next": "the theme's"}
+
+
+SCRIPTS = '<script>window.MathJax = {"a": 1}</script><script defer src="../_static/mathjax/tex-chtml.js?v=2"></script>'
+
+
+@pytest.mark.parametrize(("body", "kept"), [("<p>x</p>", False), ('<span class="math notranslate">x</span>', True)])
+def test_a_page_loads_what_sets_formulas_only_if_it_has_one(tmp_path, body, kept):
+    path = tmp_path / "page.html"
+    path.write_text(SCRIPTS + body, encoding="utf-8")
+    finish.touch_up(SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path), None)
+    assert path.read_text(encoding="utf-8") == SCRIPTS * kept + body
