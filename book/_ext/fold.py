@@ -161,6 +161,10 @@ def fold_sections(doctree, path):
     groups = itertools.groupby(parts, lambda part: part.section)
     told = [list(group) for name, group in groups if name != lanes.DEEPER]
     sections = [child for child in inside if isinstance(child, nodes.section)]
+    if len(sections) != len(told):
+        names = ", ".join(group[0].section for group in told)
+        rule = "its sections have headings of the third level"
+        raise ValueError(f"{path.name}: below {lanes.DEEPER} stand {names}; {rule}")
     for section, group in zip(sections, told, strict=True):
         minutes = max(1, round(lanes.seconds(group, kinds) / 60))
         code = (part.cell for part in group if part.cell["cell_type"] == "code")

@@ -67,7 +67,7 @@ PAGES = {
         "## Exercises",
         "## Summary",
     ],
-    "one": [BADGE, "## Going deeper\n\n### Only\n\nThe first product stands open.", PRODUCT, PRODUCT],
+    "one": [BADGE, SET_UP, "## Going deeper\n\n### Only\n\nThe first product stands open.", PRODUCT, PRODUCT],
     "failing": [
         BADGE + "A claim.",
         code("assert one == 2\nassert one == 1", ERROR),
@@ -133,7 +133,7 @@ def test_a_mark_after_anything_but_a_paragraph_stands_on_a_line_of_its_own(pages
     own = pages["idea"].select_one(".marks")
     assert own.find_previous_sibling().name == "ul"
     assert marks(own) == ["✓ checked: 1 claim"]
-    assert all(box.p.text != "Checked." for box in pages["idea"].select(".claimed"))
+    assert not pages["one"].select(".claimed"), "the badge is no sentence"
 
 
 def test_a_call_folds_and_what_it_shows_stays(pages):
@@ -241,6 +241,12 @@ def test_an_old_address_of_what_is_on_another_page_now_says_so(pages):
 def test_an_old_address_that_would_lead_nowhere_is_an_error(tmp_path):
     with pytest.raises(Exception, match=r"old has moved to '#nowhere', which must be a place on this page"):
         built(tmp_path, {"idea": ["# A page"]}, {"idea": {"old": "#nowhere"}})
+
+
+def test_a_section_of_the_second_level_does_not_go_deeper(tmp_path):
+    cells = ["# A page\n\n## Going deeper\n\n### One", "## Two\n\nWords."]
+    with pytest.raises(Exception, match=r"idea.ipynb: below Going deeper stand One, Two; .* third level"):
+        built(tmp_path, {"idea": cells}, {})
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0 claims"), (1, "1 claim"), (2, "2 claims")])

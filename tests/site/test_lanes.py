@@ -106,6 +106,7 @@ def test_the_lanes_are_told_by_headings(chapter):
         markdown("## Going deeper\n\nSo.\n\n### One\n\nText."),
         code("y", id="y"),
         markdown("### Two"),
+        markdown("## Aside"),
         markdown("## Exercises"),
         markdown("## Summary"),
     )
@@ -113,7 +114,7 @@ def test_the_lanes_are_told_by_headings(chapter):
     assert found == [
         *[("idea", "")],
         *[("idea", "Idea")] * 3,
-        *[("deeper", "Going deeper"), ("deeper", "One"), ("deeper", "One"), ("deeper", "Two")],
+        *[("deeper", "Going deeper"), ("deeper", "One"), ("deeper", "One"), ("deeper", "Two"), ("deeper", "Aside")],
         *[("exercises", "Exercises"), ("summary", "Summary")],
     ]
 
@@ -162,6 +163,7 @@ def test_time_is_words_and_open_lines_and_what_is_looked_at(chapter):
         code("matrix('x', x)", OUT, id="seen"),
         code("assert x", id="checked"),
         code("show(a)", shown(("a", 4)), id="short"),
+        code("show(b)", shown(("b", 13)), id="long"),
         code("x", OUT, id="gone", tags=["hide-cell"]),
     )
     assert lanes.seconds(lanes.parts(path), lanes.kinds(path)) == pytest.approx(102 * 60 / 200 + 2 * 3 + 20 + 4 * 3)
