@@ -12,12 +12,13 @@ from typing import NamedTuple
 DEEPER = "Going deeper"
 LANES = {DEEPER: "deeper", "Exercises": "exercises", "Summary": "summary"}
 SHORT = 12  # so many lines of source stay open in the idea lane
-DISPLAYS = {"matrix", "product", "softmax_terms"}
+SUMS = {"product", "softmax_terms"}  # they write out every term
+DISPLAYS = {"matrix"} | SUMS
 SETTINGS = {"set_printoptions", "set_num_threads", "manual_seed", "default_rng", "use_deterministic_algorithms"}
 
 UNTOUCHED = {"remove-cell", "hide-cell", "raises-exception"}
 
-WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_SIGHT = 200, 3, 20
+WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_PICTURE, SECONDS_A_SIGHT = 200, 2, 20, 5
 
 
 class Part(NamedTuple):
@@ -83,7 +84,7 @@ def kind(cell, later=frozenset()):
     Returns:
         "set-up": it only imports and sets up; "checked": it only asserts (what it makes for that is used nowhere
         later); "source": it shows a function of the package; "call": it only displays something, so that its output
-        is enough; "": it is code to be read.
+        is enough; "": it is code to be read. (`kinds` has one more, "terms": see `seen_before`.)
 
     Args:
         cell: a code cell of a notebook.
@@ -99,7 +100,7 @@ def kind(cell, later=frozenset()):
         if not all(
             isinstance(s, ast.Import | ast.ImportFrom) or _called(s) in DISPLAYS | SETTINGS | {"show"} for s in before
         ):
-            quiet = all(isinstance(s, ast.Assign | ast.Import | ast.ImportFrom) for s in before)
+            quiet = all(isinstance(s, ast.Assign | ast.Import | ast.ImportFrom | ast.For) for s in before)
             return "call" if quiet and called.startswith("draw.") else ""
         if called == "show":
             return "source"
@@ -150,13 +151,31 @@ def _sets_up(statement, imports):
 
 def kinds(path):
     """What a page does with each code cell of a chapter, by the cell's id; exercises stay as they are."""
-    code = [(part.lane, part.cell) for part in parts(path) if part.cell["cell_type"] == "code"]
+    code = [part for part in parts(path) if part.cell["cell_type"] == "code"]
     found, later = {}, set()
-    for lane, cell in reversed(code):
+    for lane, _, cell in reversed(code):
         if lane != "exercises" and not tags(cell) & UNTOUCHED:
             found[cell["id"]] = kind(cell, later)
         later = needed(parsed(cell["source"]).body, later)
-    return dict(reversed(found.items()))
+    return dict(reversed(found.items())) | dict.fromkeys(seen_before(code, found), "terms")
+
+
+def seen_before(code, found):
+    """The cells of a chapter with two lanes that write out a kind of sum which its section has written out already.
+
+    Args:
+        code: the parts of the chapter with its code cells.
+        found: what the page does with each.
+
+    """
+    shown = set()
+    if "deeper" not in {part.lane for part in code}:
+        return
+    for lane, section, cell in code:
+        names = {_called(statement) for statement in parsed(cell["source"]).body} & SUMS
+        if names and found.get(cell["id"]) == "call" and (lane == "deeper" or (section, *names) in shown):
+            yield cell["id"]
+        shown |= {(section, name) for name in names}
 
 
 def tags(cell):
@@ -221,5 +240,12 @@ def seconds(parts, kinds):
         what = kinds.get(cell["id"], "")
         lines = len(cell["source"].splitlines()) if what == "" else lines_of(cell) if what == "source" else 0
         found += SECONDS_A_LINE * lines * is_open(cell, what, lane)
-        found += SECONDS_A_SIGHT * (what not in ("source", "checked", "set-up") and bool(cell["outputs"]))
+        if cell["outputs"] and what in ("", "call"):
+            found += SECONDS_A_PICTURE if draws(cell) else SECONDS_A_SIGHT
     return found
+
+
+def draws(cell):
+    """Does a cell put out a picture, or a figure to change?"""
+    data = [output.get("data", {}) for output in cell["outputs"]]
+    return any("image/png" in kinds or "-figure>" in "".join(kinds.get("text/html", "")) for kinds in data)

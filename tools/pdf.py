@@ -16,7 +16,7 @@ import build
 from bs4 import BeautifulSoup
 
 OUT = build.ROOT / "_build" / "pdf"
-NEEDLESS = ".headerlink, .tag_download, .copybtn, .fallback, .unfold, .moved"
+NEEDLESS = ".headerlink, .tag_download, .copybtn, .fallback:not(:has(svg)), .unfold, .moved"
 NAMING = ("id", "name", "for", "aria-labelledby", "aria-describedby", "aria-controls")
 HEAD = '<meta charset="utf-8"><title>The Tested Transformer</title>'
 PAPER = {"format": "A4", "margin": {"top": "18mm", "bottom": "20mm", "left": "20mm", "right": "20mm"}}

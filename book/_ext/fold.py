@@ -55,6 +55,7 @@ def label(kind, cell):
         said = {
             "checked": counted(lanes.claims(cell["source"]), "claim"),
             "call": "code",
+            "terms": "every term",
         }.get(kind, kind)
     if lanes.failed(cell):
         return f"✗ failed: {said}"
@@ -87,17 +88,15 @@ def fold_cells(doctree, path):
     """Give each cell the folds of its kind."""
     cells, kinds = lanes.cells(path), lanes.kinds(path)
     lane = {part.cell.get("id"): part.lane for part in lanes.parts(path)}
-    deeper, products = lanes.DEEPER in {part.section for part in lanes.parts(path)}, 0
     for node in list(doctree.findall(is_cell)):
         cell = cells[node["cell_index"]]
         here, kind = lane[cell["id"]], kinds.get(cell["id"])
         if kind is None:
             continue
-        products += lanes.multiplies(cell)
-        if deeper and here == "deeper" and products > 1 and lanes.multiplies(cell):
-            output = node.children[-1]
-            node.replace(output, fold("product", "every term", output))
         if not kind:
+            if here == "deeper" and lanes.multiplies(cell):
+                output = node.children[-1]
+                node.replace(output, fold("terms", "every term", output))
             continue
         failed = lanes.failed(cell)
         if kind == "call" or lanes.is_open(cell, kind, here):

@@ -3,6 +3,7 @@
 import functools
 import io
 import itertools
+import re
 import warnings
 
 import matplotlib
@@ -12,7 +13,7 @@ import pytest
 from helpers import normal
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch, PathPatch
 
 from tested_transformer.book import draw
 from tested_transformer.book.draw import flow
@@ -32,6 +33,7 @@ from tested_transformer.book.draw.picture import (
     tiles,
 )
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
+from tested_transformer.book.thread import FRAMES, Answer
 from tested_transformer.byhand.attention import attention
 
 Q, K, V = X @ W_Q, X @ W_K, X @ W_V
@@ -90,6 +92,20 @@ FIGURES |= {
     "interval": lambda: draw.translation.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
     "minutes": lambda: draw.translation.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
     "bars": lambda: draw.translation.bars(["1 to 5", "from 6"], [30, 20], [11, 7]),
+}
+
+
+def answer(thing, weights, german, without, frame=0):
+    return Answer(frame, thing, FRAMES[frame].say(thing), tuple(weights), german, without)
+
+
+CHAIR = answer("chair", [0.01, 0.02, 0, 0.9, 0, 0.03, 0.04, 0], *2 * ["Ich brauche den Stuhl, weil er alt ist."])
+MUSIC = answer("music", [0, 0, 0.2504, 0.7496, 0, 0, 0], *2 * ["Ich brauche Musik, weil sie alt ist."])
+WAY = ([2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.5, 0.25, 0.125, 1.5, 2.5])
+TAKEN = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]], [0.25, 0.75, 0]
+FIGURES |= {
+    "three": lambda: draw.thread.three([CHAIR, MUSIC]),
+    "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -483,3 +499,57 @@ def test_a_link_leads_from_below_the_middle_of_a_box_to_its_part_of_the_next_one
     assert tail == pytest.approx((0.3, 0.65))
     assert head == pytest.approx((0.6, 0.332))
     assert to_rgb(arrow.get_edgecolor()) == to_rgb("red")
+
+
+def words_of(axes, colour=None):
+    """The words of a picture, from the top and from the left; all, or those in a colour."""
+    mine = [t for t in axes.texts if colour is None or t.get_color() == colour]
+    return [t.get_text() for t in sorted(mine, key=lambda t: (-t.get_position()[1], t.get_position()[0]))]
+
+
+def test_an_arc_leads_from_it_to_the_noun_as_wide_as_its_weight_and_the_gender_is_told_in_words():
+    (axes,) = drawn("three")[0].axes
+    chair, music = (patch for patch in axes.patches if isinstance(patch, PathPatch))
+    assert words_of(axes, QUERY) == ["0.900", "chair", "it", "Stuhl", "er", "der"]
+    assert words_of(axes, KEY) == ["0.250", "music", "it", "Musik", "sie", "die"]
+    assert {t.get_text() for t in axes.texts if t.get_weight() == "bold"} == {
+        "chair", "music", "it", "Stuhl", "Musik", "er", "sie",
+    }  # fmt: skip
+    assert "".join(words_of(axes)).count("I") == 4
+    for arc, weight, colour, (noun, it) in ((chair, 0.9, QUERY, (1, 2)), (music, 0.2504, KEY, (1, 2))):
+        assert arc.get_linewidth() == pytest.approx(5 * weight)
+        assert arc.get_edgecolor()[:3] == to_rgb(colour)
+        places = [t.get_position() for t in axes.texts if t.get_color() == colour]
+        tops = sorted(places, key=lambda place: -place[1])
+        ends = sorted(arc.get_path().vertices[[0, -1], 0])
+        assert ends == pytest.approx(sorted(x for x, _ in tops[noun : it + 1]))
+
+
+def test_a_river_is_as_wide_as_the_row_is_long_and_what_is_added_as_wide_as_that():
+    (axes,) = drawn("stream")[0].axes
+    said = words_of(axes)
+    for length in ("3.0", "4.0", "5.0", "6.0"):
+        assert length in words_of(axes, QUERY)
+    assert [w for w in words_of(axes, KEY) if w.startswith("+ ")] == ["+ 0.2", "+ 0.1", "+ 1.5", "+ 2.5"]
+    river = [line for line in axes.lines if line.get_color() == QUERY]
+    assert [line.get_linewidth() / river[0].get_linewidth() for line in river] == pytest.approx([x / 2 for x in WAY[0]])
+    assert len({x for line in river for x in line.get_xdata()}) == 1
+    added = [line.get_linewidth() / river[0].get_linewidth() for line in axes.lines if line.get_color() == KEY]
+    assert added[2:] == pytest.approx([1.5 / 2, 2.5 / 2])
+    asked = [line.get_linewidth() for line in axes.lines if line.get_color() == VALUE]
+    assert np.diff(asked) == pytest.approx([4.5, -6.75])
+    arrows = [a for a in axes.patches if isinstance(a, FancyArrowPatch) and not a._posA_posB]
+    widths = np.reshape([a.get_linewidth() for a in arrows], (2, 3))
+    assert np.allclose(widths - widths.min(), 9 * (np.array(TAKEN[0]) - 0.125))
+    assert [w for w in said if w in "12345678"].count("4") == 2, "once in each layer"
+    assert {"1", "2", "3", "4", "5", "6", "7", "8"} <= set(said)
+    assert said[-2:] == ["Ich", "liebe"]
+
+
+def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_page():
+    svg = drawn("three")[0].svg()
+    assert all(drawn(name)[0].svg() == FIGURES[name]().svg() for name in ("three", "stream"))
+    assert svg.startswith("<svg ")
+    assert svg.endswith("</svg>")
+    assert re.findall(">([^<>\n]+)</text>", svg)[:3] == ["I", "need", "the"]
+    assert not re.search("://|<style|<metadata|<script|<image|<use", svg)

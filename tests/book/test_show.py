@@ -270,14 +270,14 @@ def test_negative_and_tiny_factors_stand_in_brackets():
 def test_a_wide_product_is_written_entry_by_entry():
     a, b = np.full((1, 4), 0.0625), np.full((4, 2), 2.0)
     terms = " + ".join([r"0.0625 \cdot 2"] * 4)
-    for name, whole in (("C = A B", "C"), ("AB", "(AB)")):
+    for name, whole, last in (("C = A B", "C", "C"), ("AB", "(AB)", "AB")):
         left = r"\begin{bmatrix} 0.0625 & 0.0625 & 0.0625 & 0.0625 \end{bmatrix}"
         right = r"\begin{bmatrix} 2 & 2 \\ 2 & 2 \\ 2 & 2 \\ 2 & 2 \end{bmatrix}"
         lines = [
             f"{name} &= {left} {right}",
             f"{{{whole}}}_{{1,1}} &= {terms} = 0.5",
             f"{{{whole}}}_{{1,2}} &= {terms} = 0.5",
-            rf"{whole} &= \begin{{bmatrix}} 0.5 & 0.5 \end{{bmatrix}}",
+            rf"{last} &= \begin{{bmatrix}} 0.5 & 0.5 \end{{bmatrix}}",
         ]
         inside = " \\\\[0.6em]\n".join(lines)
         assert product(name, a, b).latex == f"$$\n\\begin{{aligned}}\n{inside}\n\\end{{aligned}}\n$$"

@@ -1,5 +1,6 @@
 """The sentence of the book: its German is right, its model never trained on it, and what is measured is measured."""
 
+import contextlib
 import json
 from dataclasses import replace
 
@@ -163,6 +164,118 @@ def test_where_nothing_is_hidden_the_pronoun_is_the_right_one(translator):
     nothing = torch.zeros(2, 4, dtype=torch.bool)
     for sentence, thing in zip(thread.THREAD, ("chair", "lamp", "picture"), strict=True):
         assert thread.hidden(translator, thread.FRAMES[0], thing, nothing) == thread.pronoun(sentence.german)
+
+
+# All sentences at once, and a head that is switched off
+
+
+@pytest.fixture(scope="module")
+def told(translator):
+    return thread.answers(translator)
+
+
+def test_the_answers_are_those_of_each_sentence_alone(translator, told):
+    layer, head, answers = told
+    assert [(a.frame, a.thing) for a in answers] == [(n, t) for n in range(6) for t in thread.THINGS]
+    for answer in answers[::37]:
+        assert answer.sentence == thread.FRAMES[answer.frame].say(answer.thing)
+        text = answer.sentence.english
+        assert [answer.german] == translator.translate([text])
+        with thread.without(translator, layer, head):
+            assert [answer.without] == translator.translate([text])
+        words, at = text.rstrip(".").split(), thread.THINGS[answer.thing].english
+        alone = thread.on_the_thing(translator, thread.FRAMES[answer.frame], answer.thing)[layer, head]
+        assert answer.weights[words.index(at)] == pytest.approx(float(alone), abs=1e-12)
+
+
+def test_each_word_has_the_weight_of_all_its_pieces(translator, told):
+    layer, head, answers = told
+    sold = next(a for a in answers if a.sentence.english == "She sold the chair although it was beautiful.")
+    pieces, _, weights = translator.look(sold.sentence.english, "")
+    row = weights["encoder"][layer, head, pieces.index(" it")]
+    assert pieces == ["She", " s", "old", " the", " chair", " although", " it", " was", " beautiful", ".", "<eos>"]
+    groups = [[0], [1, 2], [3], [4], [5], [6], [7], [8, 9]]
+    assert torch.allclose(torch.tensor(sold.weights, dtype=row.dtype), torch.stack([row[g].sum() for g in groups]))
+    assert all(len(a.weights) == len(a.sentence.english.split()) for a in answers)
+    assert all(1 - 1e-4 < sum(a.weights) < 1 for a in answers), "but for the mark of the end"
+
+
+def test_the_head_is_found_and_not_known(translator, told):
+    assert told[:2] == (1, 2)
+    heads = translator.model.encoder.layers[1].self_attention
+    order = torch.tensor([2, 0, 3, 1])  # the third becomes the first
+    kept = {linear: linear.weight.detach().clone() for linear in (heads.w_q, heads.w_k, heads.w_v, heads.w_o)}
+    with torch.no_grad():
+        for linear, weight in kept.items():
+            cut = weight.unflatten(0 if linear is not heads.w_o else 1, (4, -1))
+            moved = cut[order].flatten(0, 1) if linear is not heads.w_o else cut[:, order].flatten(1)
+            linear.weight.copy_(moved)
+        try:
+            layer, head, answers = thread.answers(translator)
+        finally:
+            for linear, weight in kept.items():
+                linear.weight.copy_(weight)
+    assert (layer, head) == (1, 0)
+    assert [a.german for a in answers] == [a.german for a in told[2]]
+    assert [a.without for a in answers] == [a.without for a in told[2]]
+
+
+def test_only_the_output_of_one_head_is_taken_away_and_only_for_a_while(translator):
+    model = translator.model
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    heads = model.encoder.layers[1].self_attention
+    x = torch.randn(1, 5, 128, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    with torch.no_grad():
+        whole, weights = heads(x, x, x, need_weights=True)
+        own = (weights @ heads.values(x))[:, 2] @ heads.w_o.weight[:, 64:96].T
+        with thread.without(translator, 1, 2):
+            rest, same = heads(x, x, x, need_weights=True)
+            changed = [name for name, p in model.named_parameters() if not torch.equal(p, before[name])]
+        with contextlib.suppress(KeyError), thread.without(translator, 1, 2):
+            raise KeyError
+    assert changed == ["encoder.layers.1.self_attention.w_o.weight"]
+    assert torch.allclose(rest, whole - own)
+    assert torch.equal(same, weights), "it still looks; what it saw is not handed on"
+    assert all(torch.equal(p, before[name]) for name, p in model.named_parameters())
+
+
+def test_a_layer_or_a_head_that_is_not_there_is_refused(translator):
+    for place in ((2, 0), (0, 4), (-1, 0)):
+        rule = rf"layer and head \({place[0]} and {place[1]}\) must be below 2 and 4"
+        with pytest.raises(ValueError, match=rule), thread.without(translator, *place):
+            pass
+
+
+def test_with_the_head_all_are_right_and_without_it_only_pronouns_go_wrong(told):
+    answers = told[2]
+    assert all(a.german == a.sentence.german for a in answers)
+    wrong = [a for a in answers if a.without != a.sentence.german]
+    assert 0 < len(wrong) < len(answers)
+    for a in wrong:
+        pairs = zip(a.without.split(), a.sentence.german.split(), strict=True)
+        ((now, right),) = [pair for pair in pairs if pair[0] != pair[1]]
+        assert (now.strip("."), right.strip(".")) == (thread.pronoun(a.without), thread.pronoun(a.sentence.german))
+
+
+def test_the_way_of_a_row_is_that_of_the_model(translator):
+    model, text = translator.model, thread.THREAD[0].english
+    came, hooks = [], []
+    for layer in model.encoder.layers:
+        for box in (layer.self_attention, layer.addnorm_1, layer.feed_forward, layer.addnorm_2):
+            hooks.append(box.register_forward_hook(lambda _, given, out: came.append(out)))
+    ids = torch.tensor([translator.encode(text, 1)])
+    with torch.no_grad():
+        memory, embedded = model.encode(ids), model.embedding(ids)
+    for hook in hooks:
+        hook.remove()
+    it = 5
+    lengths = [float((out[0] if isinstance(out, tuple) else out)[0, it].norm()) for out in came]
+    rows, added = thread.stream(translator, text, "it")
+    assert rows[0] == pytest.approx(float(embedded[0, it].norm()))
+    assert rows[1] == pytest.approx(float((embedded[0, it] + model.positions.table[it]).norm()))
+    assert added == pytest.approx([8.0, *lengths[::2]])  # 64 pairs of a sine and a cosine
+    assert rows[2:] == pytest.approx(lengths[1::2])
+    assert rows[-1] == pytest.approx(float(memory[0, it].norm()))
 
 
 # What was measured of the three seeds

@@ -114,7 +114,8 @@ def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
     sums = [[_sum(row, column) for column in zip(*right, strict=True)] for row in left]
     factors, last = _sign(decimals, a, b), _sign(decimals, a, b, a @ b)
     lines, entries = [f"{_plain(name)}, row by row:"], []
-    whole = name.partition("=")[0].strip() if "=" in name else f"({name})"
+    left_side = name.partition("=")[0].strip()
+    whole = left_side if "=" in name else f"({name})"
     for i, j in np.ndindex(len(left), len(right[0])):
         written = f"{_plain(sums[i][j]).replace(' · ', '·')} {_plain(last)} {_plain(result[i][j])}"
         lines.append(f"  row {i + 1}, column {j + 1}: {written}")
@@ -125,7 +126,7 @@ def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
     if max(sum(len(_plain(cell)) for cell in row) for row in sums) <= WIDE:
         steps += [f"&= {_result(sums)}", f"&{last} {_result(result)}"]
     else:
-        steps += [*entries, f"{whole} &{last} {_grid(result)}"]
+        steps += [*entries, f"{left_side} &{last} {_grid(result)}"]
     return Shown("\n".join(lines), _steps(steps))
 
 

@@ -6,13 +6,15 @@ is done with the thing and what is said of it ("need", "old") are a pair that th
 "love" and what is loved.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.phrasebook.corpus import Sentence, held_out, say
 from tested_transformer.phrasebook.tags import name
@@ -28,6 +30,7 @@ from tested_transformer.phrasebook.words import (
     Phrase,
     Verb,
 )
+from tested_transformer.text.tokens import pad
 
 THINGS = {n.english: n for n in NOUNS if n.kind not in PEOPLE}
 """All nouns that "it" can stand for."""
@@ -252,6 +255,104 @@ def _follows(
         model.decode(torch.tensor([target]), memory, source)
     )
     return [translator.name(int(i)) for i in logits[0].argmax(-1)]
+
+
+class Answer(NamedTuple):
+    """What the model makes of one sentence, with and without the head that finds the thing."""
+
+    frame: int
+    thing: str
+    sentence: Sentence
+    weights: tuple[float, ...]  # of "it", on each word of the English sentence
+    german: str
+    without: str
+
+
+def answers(translator: Translator) -> tuple[int, int, list[Answer]]:
+    """What the model makes of all sentences; before it the layer and the head, from 0.
+
+    The head is that of the encoder which gives the thing the largest weight of "it", on
+    average. A word of several pieces has the weight of all of them.
+    """
+    asked = [(n, thing) for n in range(len(FRAMES)) for thing in THINGS]
+    said = [FRAMES[n].say(thing) for n, thing in asked]
+    texts = [sentence.english for sentence in said]
+    looks = _looks(translator, texts)
+    at = [
+        text.split().index(thing) for text, (_, thing) in zip(texts, asked, strict=True)
+    ]
+    on_the_things = torch.stack(
+        [look[..., place] for look, place in zip(looks, at, strict=True)]
+    )
+    layer, head = divmod(int(on_the_things.mean(0).argmax()), looks[0].shape[1])
+    german = translator.translate(texts, at_once=len(texts))
+    with without(translator, layer, head):
+        other = translator.translate(texts, at_once=len(texts))
+    rows = [tuple(look[layer, head].tolist()) for look in looks]
+    columns = zip(asked, said, rows, german, other, strict=True)
+    return layer, head, [Answer(*place, *rest) for place, *rest in columns]
+
+
+@contextmanager
+def without(translator: Translator, layer: int, head: int) -> Iterator[None]:
+    """One head of the encoder adds nothing to any word, for as long as this lasts."""
+    c = translator.model.config
+    if not (0 <= layer < c.n_layers and 0 <= head < c.n_heads):
+        rule = f"must be below {c.n_layers} and {c.n_heads}"
+        raise ValueError(f"layer and head ({layer} and {head}) {rule}")
+    w_o = translator.model.encoder.layers[layer].self_attention.w_o.weight.detach()
+    own = w_o.unflatten(1, (c.n_heads, -1))[:, head]
+    kept = own.clone()
+    try:
+        own.zero_()
+        yield
+    finally:
+        own.copy_(kept)
+
+
+def _looks(translator: Translator, texts: list[str]) -> list[Tensor]:
+    """For each sentence the weights of "it" in all heads of the encoder, on its words: (L, H, words).
+
+    The mark of the end is no word, so the weights add up to a little less than one.
+    """
+    c, read = translator.model.config, [translator.encode(text, 1) for text in texts]
+    source = torch.from_numpy(pad(read, c.pad_id))
+    begun = torch.full((len(texts), 1), c.bos_id)
+    weights = attention_weights(translator.model, source, begun)["encoder"]
+    found = []
+    for n, ids in enumerate(read):
+        pieces = [translator.name(i) for i in ids[:-1]]
+        begins = torch.tensor([piece.startswith(" ") for piece in pieces])
+        row = weights[:, n, :, pieces.index(" it"), : len(pieces)]
+        words = torch.zeros(*row.shape[:2], int(begins.sum()) + 1, dtype=row.dtype)
+        found.append(words.index_add_(2, begins.cumsum(0), row))
+    return found
+
+
+@torch.no_grad()
+def stream(
+    translator: Translator, english: str, word: str
+) -> tuple[list[float], list[float]]:
+    """How long the row of a word is before each addition and in the end, and how long what is added.
+
+    What is added are its position, and what each box of the encoder adds. The norm that
+    follows a box brings the row back to its usual length.
+    """
+    model, place = translator.model, _place(translator, english, word)
+    start = model.embedding(_ids(translator, english))
+    x = model.positions(start)
+    rows, added = [start], [x - start]
+    for layer in model.encoder.layers:
+        boxes = (
+            (layer.addnorm_1, lambda x, layer=layer: layer.self_attention(x, x, x)[0]),
+            (layer.addnorm_2, layer.feed_forward),
+        )
+        for frame, box in boxes:
+            rows.append(x)
+            added.append(box(x))
+            x = frame(x, box)
+    lengths = ([float(y[0, place].norm()) for y in ys] for ys in ([*rows, x], added))
+    return tuple(lengths)
 
 
 def _ids(translator: Translator, english: str) -> Tensor:

@@ -77,6 +77,7 @@ def film(
     columns, n = 3, len(words)
     lines = -(-len(frames) // columns)
     figure, grid = pic.picture(pic.PHONE, 2.35 * lines, lines, columns)
+    figure.get_layout_engine().set(h_pad=0.1)
     for axes in grid.flat[len(frames) :]:
         axes.remove()
     shown = zip(grid.flat, frames.items(), losses, strict=False)

@@ -22,8 +22,8 @@ class Interactive:
     """A figure to change on the page, as `<NAME-figure>`; its script is book/_static/figures/NAME.js.
 
     `data` is what it starts from. The tables, and before them those of words, hold what
-    it shows at first: they are seen where no script runs. On paper stands the picture,
-    if there is one.
+    it shows at first: they are seen where no script runs. The picture, if there is one,
+    is for whoever shows no pages; `pictured` puts it over the tables, too.
     """
 
     def __init__(
@@ -34,6 +34,7 @@ class Interactive:
         picture: pic.Picture | None = None,
         decimals: int = 4,
         words: Mapping[str, Words] | None = None,
+        pictured: bool = False,
     ) -> None:
         if not (name.isascii() and name.isalpha() and name.islower()):
             raise ValueError(f"name ({name!r}) must be one word in small letters")
@@ -41,6 +42,7 @@ class Interactive:
         self.data = {key: _plain(key, value) for key, value in data.items()}
         self.tables = {title: _table(title, *t) for title, t in tables.items()}
         self.words = dict(words or {})
+        self.pictured = pictured
 
     def __repr__(self) -> str:
         lists = [
@@ -60,7 +62,8 @@ class Interactive:
         data = json.dumps(self.data, allow_nan=False)
         for sign in "<>&":  # no data can end the script or begin another element
             data = data.replace(sign, f"\\u{ord(sign):04x}")
-        tables = "".join(_listed(title, *w) for title, w in self.words.items())
+        tables = self.picture.svg() if self.pictured and self.picture else ""
+        tables += "".join(_listed(title, *w) for title, w in self.words.items())
         tables += "".join(self._html(title, *t) for title, t in self.tables.items())
         return (
             f'<{self.name}-figure>\n<script type="application/json">{data}</script>\n'

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import re
 from collections.abc import Callable
 from typing import ParamSpec
 
@@ -66,6 +67,19 @@ class Picture(Figure):
         # CSS pixels: sharp on a fine screen, the right size on any
         width, height = self.get_size_inches() * 96
         return buffer.getvalue(), {"width": round(width), "height": round(height)}
+
+    def svg(self) -> str:
+        """The same drawing as an element of a page, with letters that are text."""
+        buffer = io.StringIO()
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        with rc_context(STYLE | {"svg.fonttype": "none", "svg.hashsalt": "book"}):
+            self.savefig(buffer, format="svg", facecolor="white", metadata=nothing)
+        element = "<svg" + buffer.getvalue().partition("<svg")[2].rstrip()
+        # no rules for the whole page, and no addresses
+        element = re.sub(
+            r"<style.*?</style>|<metadata>.*?</metadata>", "", element, flags=re.S
+        )
+        return re.sub(r' xmlns(:\w+)?="[^"]*"', "", element)
 
 
 def styled(draw: Callable[_Arguments, Picture]) -> Callable[_Arguments, Picture]:

@@ -1,0 +1,326 @@
+"""The sentence: each noun and frame, with the head and without it; arcs that end at their words; for every reader."""
+
+import os
+
+import numpy as np
+import pytest
+
+from tested_transformer.book import draw, thread
+
+PAGE = os.environ.get("SENTENCE_PAGE", "book/index.html")
+FIGURE = "sentence-figure"
+FIRST = ("chair", "lamp", "picture")
+ARTICLES = {"m": "der", "f": "die", "n": "das"}
+WIDTHS = (1280, 700, 390, 320)
+TEXT = "e => e.innerText.replace(/\\s+/g, ' ').trim()"
+GERMAN = """p => [...p.querySelectorAll(':scope > span')].map(e => e.firstChild.textContent).join(' ')"""
+ENGLISH = """p => [...p.querySelectorAll('.english > span, .place > span')].map(e => e.textContent).join('')
+    .replace(/\\s+/g, ' ').trim()"""
+
+
+@pytest.fixture(scope="module")
+def told():
+    return thread.answers(thread.load())
+
+
+@pytest.fixture
+def page(show, told):
+    return show(draw.thread.sentence(*told, FIRST))
+
+
+def answer(told, thing, frame=0):
+    return next(a for a in told[2] if (a.thing, a.frame) == (thing, frame))
+
+
+def choose(page, thing, frame=0, off=False):
+    page.get_by_label("Sentence", exact=True).select_option(str(frame))
+    page.get_by_label("Noun", exact=True).select_option(thing)
+    page.get_by_role("switch").set_checked(off)
+
+
+def seen(page):
+    """The English, the German and the line that stand there."""
+    return (
+        page.locator(".live").evaluate(ENGLISH),
+        page.locator(".german").evaluate(GERMAN),
+        page.locator(".line").evaluate(TEXT),
+    )
+
+
+def line_of(told, a, off):
+    layer, head, _ = told
+    name = f"Layer {layer + 1}, head {head + 1} of the encoder"
+    if not off:
+        weight = a.weights[a.sentence.english.split().index(a.thing)]
+        return f"{name} gives “{a.thing}” {round(weight, 3):.3f} of the weight of “it”."
+    if a.without == a.sentence.german:
+        return f"{name} is off, and this sentence stays right."
+    return f"{name} is off. Now wrong: {thread.pronoun(a.sentence.german)} → {thread.pronoun(a.without)}."
+
+
+# What is seen
+
+
+def test_it_starts_with_the_sentence_of_the_book(page, told):
+    a = answer(told, "chair")
+    assert seen(page) == (*thread.THREAD[0][:2], line_of(told, a, off=False))
+    assert page.get_by_role("status").evaluate(TEXT) == line_of(told, a, off=False)
+
+
+def test_every_sentence_is_what_the_model_writes_with_the_head_and_without_it(page, told):
+    script = f"""async () => {{
+        const [frames, things] = document.querySelectorAll('select'), off = document.querySelector('[role=switch]');
+        const set = (e, value) => {{ e.value = value; e.dispatchEvent(new Event('change')); }}, found = [];
+        for (const frame of frames.options) for (const thing of things.options) for (const is of [false, true]) {{
+            set(frames, frame.value); set(things, thing.value);
+            if (off.checked !== is) off.click();
+            const live = document.querySelector('.live'), one = (query) => live.querySelector(query);
+            found.push([Number(frame.value), thing.value, is, ({ENGLISH})(live), ({GERMAN})(one('.german')),
+                ({TEXT})(one('.line')), [...live.querySelectorAll('.wrong')].map(e => e.innerText)]);
+        }}
+        return found; }}"""
+    found = page.evaluate(script)
+    assert len(found) == 2 * len(told[2]) == 540
+    for frame, thing, off, english, german, line, wrong in found:
+        a = answer(told, thing, frame)
+        assert (english, german) == (a.sentence.english, a.without if off else a.german)
+        assert line == line_of(told, a, off)
+        words = zip(german.split(), a.sentence.german.split(), strict=True)
+        assert [text.split("\n") for text in wrong] == [
+            [now, f"right: {right.rstrip('.')}"] for now, right in words if now != right
+        ]
+
+
+def test_how_many_stay_right_is_counted(page, told):
+    with_head, without = (sum(getattr(a, name) == a.sentence.german for a in told[2]) for name in ("german", "without"))
+    text = f"Of all 270 sentences, {with_head} keep the right German with this head, {without} without it."
+    for off, bold in ((False, f"{with_head} keep the right German with this head"), (True, f"{without} without it")):
+        page.get_by_role("switch").set_checked(off)
+        assert page.locator(".kept").evaluate(TEXT) == text
+        assert page.locator(".kept strong").all_inner_texts() == [bold]
+
+
+def test_the_gender_is_told_by_the_article_and_the_nouns_are_grouped_by_it(page, told):
+    groups = page.locator("select optgroup").evaluate_all(
+        "gs => gs.map(g => [g.label, [...g.children].map(o => o.value)])"
+    )
+    assert groups == [
+        [f"German: {article}", [t for t, noun in thread.THINGS.items() if noun.gender == gender]]
+        for gender, article in ARTICLES.items()
+    ]
+    for thing in FIRST:
+        choose(page, thing)
+        noun = thread.THINGS[thing]
+        marked = page.locator(f".german > .of-{noun.gender}").all_inner_texts()
+        assert [text.split("\n")[0].rstrip(",") for text in marked] == [
+            noun.german,
+            thread.pronoun(answer(told, thing).german),
+        ]
+        assert page.locator(".german small").all_inner_texts() == [ARTICLES[noun.gender]]
+        assert page.locator(f".live .english span.of-{noun.gender}").all_inner_texts() == [thing, "it"]
+
+
+def test_words_that_changed_since_the_last_choice_are_marked(page):
+    assert page.locator(".changed").count() == 0
+    choose(page, "lamp")
+    assert [text.split("\n")[0] for text in page.locator(".changed").all_inner_texts()] == ["die", "Lampe,", "sie"]
+    page.get_by_label("Sentence", exact=True).select_option("4")
+    assert page.locator(".changed").all_inner_texts() == ["suche", "ich", "brauche."]
+
+
+# The arcs
+
+
+def arcs(page):
+    """Of each arc the word, the width, and where it begins and ends; and the number, in pixels of the window."""
+    script = """svg => [...svg.querySelectorAll('path')].map(p => {
+        const at = svg.getBoundingClientRect(), width = parseFloat(p.getAttribute('stroke-width'));
+        const end = (n) => { const {x, y} = p.getPointAtLength(n); return [x + at.x, y + at.y]; };
+        return [Number(p.dataset.word), width, end(0), end(p.getTotalLength())]; })"""
+    return page.locator(".english svg").evaluate(script)
+
+
+def words(page):
+    """The boxes of the words, as they stand."""
+    return boxes(page, ".place > span > span, .english > span > span")
+
+
+def boxes(page, places):
+    script = """(p, places) => [...p.querySelectorAll(places)].map(e => {
+        const {left, right, top, bottom} = e.getBoundingClientRect();
+        return [e.textContent, left, right, top, bottom]; })"""
+    return page.locator(".english").evaluate(script, places)
+
+
+def ends_at(point, box):
+    x, y = point
+    _, left, right, top, bottom = box
+    return abs(x - (left + right) / 2) < 1 and min(abs(y - top), abs(y - bottom)) < 9
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_arcs_lead_from_it_to_their_words_wherever_these_stand(show, told, width):
+    page = show(draw.thread.sentence(*told, FIRST), width=width)
+    for frame in range(len(thread.FRAMES)):
+        for thing in ("chair", "AI", "window", "newspaper"):
+            choose(page, thing, frame)
+            arcs_are_right(page, answer(told, thing, frame))
+
+
+def arcs_are_right(page, a):
+    english, places, found = a.sentence.english.split(), words(page), arcs(page)
+    assert [box[0] for box in places] == [w if w != "it." else "it" for w in english]
+    it, at = [w.rstrip(".") for w in english].index("it"), english.index(a.thing)
+    rounded = np.round(a.weights, 3)
+    assert [word for word, *_ in found] == [n for n, w in enumerate(rounded) if w >= 0.001 and n != it]
+    for word, width, start, end in found:
+        assert ends_at(start, places[it]), a.sentence.english
+        assert ends_at(end, places[word]), a.sentence.english
+        assert width == pytest.approx(0.8 + 6 * rounded[word], abs=0.01)
+    assert page.locator(".english svg text").text_content() == f"{rounded[at]:.3f}"
+
+
+def test_the_arcs_are_drawn_again_when_the_window_changes(page, told):
+    choose(page, "window", 5)
+    for width in (320, 1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_function(
+            """() => { const svg = document.querySelector('.english svg'), box = svg.getBoundingClientRect();
+                return Math.abs(svg.viewBox.baseVal.width - box.width) < 1; }"""
+        )
+        arcs_are_right(page, answer(told, "window", 5))
+
+
+def test_the_number_covers_no_word_and_stays_inside(show, told):
+    for width in WIDTHS:
+        page = show(draw.thread.sentence(*told, FIRST), width=width)
+        for frame in range(len(thread.FRAMES)):
+            for thing in ("tea", "newspaper", "AI"):
+                choose(page, thing, frame)
+                ((_, x, end, y, low),) = boxes(page, "svg text")
+                for word, left, right, top, bottom in words(page):
+                    outside = end < left or right < x or low < top + 6 or bottom - 6 < y
+                    assert outside, f"{width} px, frame {frame}: the number lies on {word!r} of {thing!r}"
+                box = page.locator(".live").bounding_box()
+                assert box["x"] < x < end < box["x"] + box["width"]
+                assert box["y"] < y
+
+
+def test_without_the_head_there_is_no_arc_and_what_is_wrong_is_said(page, told):
+    choose(page, "chair", off=True)
+    assert arcs(page) == []
+    assert page.locator(".english svg text").count() == 0
+    assert page.locator(".wrong").inner_text().split("\n") == ["sie", "right: er"]
+    page.get_by_role("status").get_by_text("Now wrong: er → sie. Ich brauche den Stuhl, weil sie alt ist.").wait_for()
+    page.get_by_role("switch").uncheck()
+    assert arcs(page)
+    assert page.locator(".wrong").count() == 0
+
+
+# For every reader
+
+
+def test_another_noun_has_another_gender_until_all_have_had_their_turn(page):
+    button, noun = page.get_by_role("button", name="Another noun"), page.get_by_label("Noun", exact=True)
+    for _ in range(6):
+        before = noun.input_value()
+        button.click()
+        assert noun.input_value() == thread.another(before)
+        assert seen(page)[0] == thread.FRAMES[0].say(thread.another(before)).english
+
+
+def test_all_of_it_works_with_the_keyboard_alone(page):
+    focused = "document.activeElement"
+    page.keyboard.press("Tab")
+    assert page.evaluate(f"{focused}.getAttribute('aria-label')") == "Sentence"
+    page.keyboard.press("ArrowDown")
+    assert seen(page)[0] == thread.FRAMES[1].say("chair").english
+    page.keyboard.press("Tab")
+    page.keyboard.type("lamp")
+    assert seen(page)[0] == thread.FRAMES[1].say("lamp").english
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert seen(page)[0] == thread.FRAMES[1].say(thread.another("lamp")).english
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert page.get_by_role("switch").is_checked()
+    assert arcs(page) == []
+
+
+def test_everything_is_large_enough_for_a_finger_and_nothing_scrolls_sideways(show, told):
+    page = show(draw.thread.sentence(*told, FIRST), width=390, height=800, has_touch=True, is_mobile=True)
+    size = "es => es.map(e => { const {width, height} = e.getBoundingClientRect(); return Math.min(width, height) })"
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 800})
+        for frame in range(len(thread.FRAMES)):
+            choose(page, "newspaper", frame, off=frame % 2 == 0)
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+            assert min(page.locator(".live :is(select, button, .switch)").evaluate_all(size)) >= 44
+    page.get_by_role("button", name="Another noun").tap()
+    page.locator(".live .switch").tap()
+    assert page.get_by_role("switch").is_checked() == (frame % 2 != 0)
+
+
+def test_words_stay_words(show, told):
+    evil = "<img src=x onerror=alert(1)>"
+    figure = draw.thread.sentence(*told, FIRST)
+    place = next(n for n, row in enumerate(figure.data["answers"]) if tuple(row[:2]) == (0, "chair"))
+    figure.data["frames"][1] = evil
+    frame, thing, english, *_, weights = figure.data["answers"][place]
+    figure.data["answers"][place] = (
+        frame,
+        thing,
+        english.replace("need", "<b>need</b>"),
+        "a, b",
+        f"{evil[:4]} {evil}",
+        "a, b",
+        weights,
+    )
+    page = show(figure)
+    assert page.locator(".live :is(img, b)").count() == 0
+    assert "<b>need</b>" in seen(page)[0]
+    assert evil in seen(page)[1]
+
+
+def test_a_figure_that_fails_leaves_picture_and_table(show, told, complaints):
+    broken = draw.thread.sentence(*told, FIRST)
+    del broken.data["frames"]
+    page = show(broken)
+    assert page.locator(".fallback svg").is_visible()
+    assert page.locator(".fallback table").is_visible()
+    assert page.locator(".live").count() == 0
+    assert len(complaints) == 1
+    complaints.clear()
+
+
+# On its page
+
+
+def test_without_scripts_the_picture_is_there_with_letters_that_can_be_read(visit):
+    page = visit(PAGE, width=390, height=844, java_script_enabled=False)
+    svg = page.locator(f"{FIGURE} .fallback svg")
+    assert svg.is_visible()
+    heights = [text.bounding_box()["height"] for text in svg.locator("text", has_text="chair").all()]
+    assert heights
+    scale = svg.bounding_box()["width"] / 403.2
+    assert scale * 11 * 96 / 72 >= 10
+    assert page.locator(f"{FIGURE} .fallback table").is_visible()
+
+
+def test_on_paper_stands_the_picture(visit):
+    page = visit(PAGE)
+    assert page.locator(f"{FIGURE} .live").is_visible()
+    page.emulate_media(media="print")
+    assert not page.locator(f"{FIGURE} .live").is_visible()
+    assert page.locator(f"{FIGURE} .fallback svg").is_visible()
+
+
+def test_on_its_page_the_lists_change_sentence_and_arc_in_both_themes(visit, told):
+    page = visit(PAGE, width=390, height=844, has_touch=True, is_mobile=True)
+    for theme in ("light", "dark"):
+        page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+        for thing in FIRST:
+            choose(page, thing)
+            assert seen(page) == (*answer(told, thing).sentence[:2], line_of(told, answer(told, thing), off=False))
+            arcs_are_right(page, answer(told, thing))
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
