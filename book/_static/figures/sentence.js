@@ -3,7 +3,7 @@
 (() => {
   const { Figure, draw, make, onOff, quoted } = window.figures;
   const bare = (word = "") => word.replace(/[.,]$/, "");
-  const said = (weight) => weight.toFixed(3);
+  const said = (weight) => Math.min(weight, 0.999).toFixed(3); // never quite one
   const PRONOUNS = ["er", "sie", "es", "ihn"];
 
   class SentenceFigure extends Figure {

@@ -17,7 +17,7 @@ from tested_transformer.book.draw.interactive import Interactive
 from tested_transformer.book.thread import FRAMES, THINGS, Answer
 
 GENDERS = {"m": "der", "f": "die", "n": "das"}
-COLOURS = {"m": pic.QUERY, "f": pic.KEY, "n": pic.VALUE}
+COLOURS = {"m": "#4A4FB0", "f": "#B01048", "n": "#666000"}  # no role of attention
 LARGE, SMALL = 13, 11
 
 
@@ -113,7 +113,14 @@ def _arc(
     path = Path([(start, y), (start, top), (end, top), (end, y)], [1, 4, 4, 4])
     look = {"edgecolor": colour, "linewidth": 5 * weight, "capstyle": "round"}
     frame.add_patch(PathPatch(path, fill=False, clip_on=False, **look))
-    frame.text(middle, y + 0.3, f"{weight:.3f}", ha="center", color=colour, size=SMALL)
+    frame.text(
+        middle,
+        y + 0.3,
+        f"{min(weight, 0.999):.3f}",
+        ha="center",
+        color=colour,
+        size=SMALL,
+    )
 
 
 RIVER, GROUND = 0.55, "#eef2f6"
