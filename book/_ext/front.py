@@ -142,7 +142,7 @@ def show_badge(app, doctree, page):
         nodes.Text(f": {', '.join(said)}"),
         classes=[*SMALL, "badge-line"],
     )
-    if not on_record(ROOT / f"{name}.ipynb"):
+    if not on_record(ROOT / f"{page}.ipynb"):
         said = " · claims changed since they were recorded"
         badge += nodes.inline("", said, classes=["changed"])
     question = next(doctree.findall(nodes.paragraph))

@@ -72,6 +72,7 @@ def test_a_cell_is_of_a_kind(source, outputs, kind):
 )
 def test_of_the_sums_that_a_section_writes_out_the_first_stays_open_and_deeper_none(chapter, deeper, kinds):
     path = chapter(
+        markdown("## First"),
         code("product('a', x, w)", OUT, id="1"),
         code("product('b', x, w)", OUT, id="2"),
         code("softmax_terms('s', x)", OUT, id="3"),
