@@ -12,10 +12,8 @@ from front import chapter, parts, routes
 from PIL import Image
 from sphinx.util.docutils import SphinxDirective
 
-WIDTH, HEIGHT = (
-    480,
-    270,
-)  # the box that a picture is made to fit: twice what is seen, for sharp screens
+# The box that a picture is made to fit: twice what is seen, for sharp screens.
+WIDTH, HEIGHT = 480, 270
 
 ROUTES = {
     "story": (

@@ -200,6 +200,11 @@ def test_each_word_has_the_weight_of_all_its_pieces(translator, told):
     assert all(1 - 1e-4 < sum(a.weights) < 1 for a in answers), "but for the mark of the end"
 
 
+def test_the_weights_are_rounded_alike_on_every_machine(told):
+    thousandths = 1000 * torch.tensor([w for a in told[2] for w in a.weights], dtype=torch.float64)
+    assert (thousandths - thousandths.floor() - 0.5).abs().min() > 1e-8
+
+
 def test_the_head_is_found_and_not_known(translator, told):
     assert told[:2] == (1, 2)
     heads = translator.model.encoder.layers[1].self_attention

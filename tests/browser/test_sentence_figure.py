@@ -128,6 +128,10 @@ def test_words_that_changed_since_the_last_choice_are_marked(page):
     assert page.locator(".changed").all_inner_texts() == ["suche", "ich", "brauche."]
 
 
+def test_all_of_it_is_small(told):
+    assert len(draw.thread.sentence(*told, FIRST)._repr_html_()) < 150_000
+
+
 # The arcs
 
 

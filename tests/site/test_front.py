@@ -78,7 +78,7 @@ def test_a_page_that_claims_nothing_needs_no_record(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("same", [True, False])
 def test_the_badge_says_in_words_that_claims_have_changed(monkeypatch, same):
-    monkeypatch.setattr(front, "on_record", lambda path: same and path.is_file())
+    monkeypatch.setattr(front, "on_record", lambda path: path.is_file() and same)
     builder = types.SimpleNamespace(format="html", get_relative_uri=lambda page, other: "index.html")
     page = nodes.section("", nodes.paragraph("", "Does it add up?"))
     front.show_badge(types.SimpleNamespace(builder=builder), page, "book/attention")

@@ -16,6 +16,7 @@ from tested_transformer.book import walk as words
 from tested_transformer.book.draw import picture
 from tested_transformer.book.draw.interactive import Interactive, places_of, written
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
+from tested_transformer.book.thread import FRAMES, THINGS, Answer
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.positions import sinusoids
 from tested_transformer.decoding.translator import Translator
@@ -46,6 +47,12 @@ WEIGHTS_OF_HEADS = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 2, 2)
 def heads(words=("a", " b", "</script>")):
     panel = (WEIGHTS_OF_HEADS, (" x", "y → z"), words)
     return draw.looking.choices({"a sentence": {"cross": panel}}, {"cross": "x reads a"}, ("cross", 1, 0))
+
+
+def sentence(german="Ich brauche den Stuhl, weil er alt ist."):
+    said = FRAMES[0].say("chair")
+    weights = (0.0, 0.0004, 0.0119, 0.9877, 0.0, 0.0, 0.0, 0.0)
+    return draw.thread.sentence(1, 2, [Answer(0, "chair", said, weights, german, "Ich, sie.")], ("chair",))
 
 
 TREE = {(): {"a": -0.25, "b": -1.5}, ("a",): {"<eos>": 0.0}, ("b",): {"<eos>": -1 / 3, "a": -1.2599209}}
@@ -155,6 +162,25 @@ def test_the_searches_have_their_tables_by_number_with_six_decimals():
     assert "greedy | a <eos> | −0.2500 | −0.2123" in repr(searches())
 
 
+def test_the_sentence_has_what_the_model_writes_and_its_picture_before_the_table():
+    html = sentence()._repr_html_()
+    found = data(html)
+    english, german = "I need the chair because it is old.", "Ich brauche den Stuhl, weil er alt ist."
+    weights = [0, 0, 0.012, 0.988, 0, 0, 0, 0]
+    assert found["answers"] == [[0, "chair", english, german, german, "Ich, sie.", weights]]
+    assert (found["layer"], found["head"], found["first"]) == (1, 2, "chair")
+    assert found["things"] == {english: [n.german, n.gender] for english, n in THINGS.items()}
+    assert found["frames"][1] == "The woman loves … because it is new."
+    assert len(found["frames"]) == len(set(found["frames"])) == 6
+    fallback = html.partition('<div class="fallback">')[2]
+    assert fallback.strip().startswith("<svg ")
+    assert fallback.index("</svg>") < fallback.index("<table")
+    assert re.findall(">([^<>\n]+)</text>", fallback)[:4] == ["I", "need", "the", "chair"]
+    head = ["English", "German", "without head 3 of layer 2"]
+    assert cells(html, "What the model writes") == [head, [english, german, "Ich, sie."]]
+    assert "<svg" not in by_hand()._repr_html_(), "elsewhere the tables are enough"
+
+
 def stored(name):
     """The data of the interactive figure of a chapter."""
     (html,) = guards.outputs(BOOK / f"{name}.ipynb", "text/html")
@@ -190,7 +216,7 @@ def test_the_tables_of_the_chapter_on_decoding_are_probabilities():
 def test_words_cannot_become_elements():
     evil = ("<img src=x onerror=alert(1)>", "</script><b>", "&amp;\u2028")
     found = {word: (word, 0.0, 0.0) for word in evil}
-    for figure in (by_hand(evil), heads(evil), searches(found)):
+    for figure in (by_hand(evil), heads(evil), searches(found), sentence(f"{' '.join(evil)} Stuhl, weil er")):
         html = figure._repr_html_()
         assert not re.search(r"<(img|b)\b", html)
         assert html.count("</script>") == html.count("<script") == 1

@@ -63,6 +63,11 @@ def test_menus_and_marks_of_links_are_left_out(join):
     assert "#" not in whole.text
 
 
+def test_what_stands_in_for_a_figure_is_left_out_unless_it_has_a_picture(join):
+    whole = join(one='<div class="fallback"><table></table></div>', two='<div class="fallback"><svg></svg></div>')
+    assert [str(e) for e in whole.select(".fallback")] == ['<div class="fallback"><svg></svg></div>']
+
+
 def test_a_folded_solution_stands_open_under_its_name(join):
     fold = "<details><summary><p>Show the solution</p></summary><pre>x = 1</pre></details>"
     text = join(one=fold).section

@@ -92,6 +92,7 @@ def app(monkeypatch):
     monkeypatch.setattr(routes, "settings", lambda: {"idea": {"b": ['Why "so"', "Last"]}, "reference": ["c"]})
     monkeypatch.setattr(routes, "times", {"a": (5, 9, 9), "b": (61, 90, 9), "c": (0, 40, 0)}.get)
     monkeypatch.setattr(front, "chapter", lambda page: front.Chapter("", "", 3, 4))
+    monkeypatch.setattr(front, "on_record", lambda path: True)
     tocs = {}
     for name, titles in {"a": ["A", "One"], "b": ["B", "First", "Why “so”", "Last"], "c": ["C"]}.items():
         tocs[f"book/{name}"] = nodes.paragraph()
