@@ -58,7 +58,7 @@ PAGES = {
         "## The idea",
         PRODUCT,
         PRODUCT,
-        "## Going deeper\n\nMore of it.\n\n### First *of all*\n\n" + "word " * 250,
+        "## Going deeper\n\nMore of it.\n\n### First *of all*\n\n" + "word " * 400,
         PRODUCT,
         code("c = a @ b\nproduct('c', a, b)", shown("every term of c")),
         code("show(short)", shown(SHORT, "text/markdown")),
@@ -67,7 +67,7 @@ PAGES = {
         "## Exercises",
         "## Summary",
     ],
-    "one": [BADGE, SET_UP, "## Going deeper\n\n### Only\n\nThe first product stands open.", PRODUCT, PRODUCT],
+    "one": [BADGE, SET_UP, "## Going deeper\n\n### Only\n\nAll products fold.", PRODUCT, PRODUCT],
     "failing": [
         BADGE + "A claim.",
         code("assert one == 2\nassert one == 1", ERROR),
@@ -170,14 +170,15 @@ def test_exercises_and_solutions_are_as_they_were(pages):
     assert "solved" in exercises.select_one("details.hide").text
 
 
-def test_products_fold_in_the_deeper_lane_only_and_the_first_of_a_page_never(pages):
-    assert len(pages["idea"].select("details.product")) == 0
-    for name, inside in (("deep", ["every term of it", "every term of c"]), ("one", ["every term of it"])):
-        folds = pages[name].select("details.product")
-        assert [fold.summary.extract().text for fold in folds] == ["every term"] * len(inside)
-        assert [fold.text.strip() for fold in folds] == inside
-        assert all(fold.find_parent("details", class_="deeper") for fold in folds)
-    assert marks(pages["one"].select_one("details.deeper")) == ["code", "code"], "their marks are taken out above"
+def test_sums_written_out_fold_if_the_section_has_had_one_or_goes_deeper(pages):
+    assert "every term" not in marks(pages["idea"])
+    assert marks(pages["deep"].select_one("#the-idea")) == ["code", "every term"]
+    assert marks(pages["one"].select_one("details.deeper")) == ["every term", "every term"]
+    first, written_out = pages["deep"].select("details.deeper details.terms")
+    assert "every term of it" in first.text
+    assert 'product("a", a, b)' in first.text
+    assert written_out.find_previous_sibling().text.strip() == "c = a @ b\nproduct('c', a, b)", "its code stays open"
+    assert "every term of c" in written_out.text
 
 
 def test_deeper_sections_fold_with_their_headings_and_what_they_cost(pages):

@@ -22,6 +22,7 @@ def shown(*functions):
 
 
 OUT = {"output_type": "execute_result", "data": {"text/plain": "1"}}
+PICTURE = {"output_type": "execute_result", "data": {"image/png": "abc"}}
 ERROR = {"output_type": "error", "ename": "AssertionError"}
 
 
@@ -63,6 +64,25 @@ def chapter(tmp_path):
 )
 def test_a_cell_is_of_a_kind(source, outputs, kind):
     assert lanes.kind(code(source, *outputs), {"kept", "x"}) == kind
+
+
+@pytest.mark.parametrize(
+    ("deeper", "kinds"),
+    [("## Going deeper", ["call", "terms", "call", "call", "", "terms"]), ("## Aside", ["call"] * 4 + ["", "call"])],
+)
+def test_of_the_sums_that_a_section_writes_out_the_first_stays_open_and_deeper_none(chapter, deeper, kinds):
+    path = chapter(
+        markdown("## First"),
+        code("product('a', x, w)", OUT, id="1"),
+        code("product('b', x, w)", OUT, id="2"),
+        code("softmax_terms('s', x)", OUT, id="3"),
+        markdown("## Next"),
+        code("product('a', x, w)", OUT, id="4"),
+        code("q = x @ w\nproduct('q', x, w)", OUT, id="5"),
+        markdown(deeper),
+        code("product('a', x, w)", OUT, id="6"),
+    )
+    assert list(lanes.kinds(path).values()) == kinds
 
 
 @pytest.mark.parametrize(
@@ -161,9 +181,10 @@ def test_time_is_words_and_open_lines_and_what_is_looked_at(chapter):
         markdown("word " * 100 + "and $x = 1$."),
         code("x = 1\ny = 2", id="read"),
         code("matrix('x', x)", OUT, id="seen"),
+        code("draw.loss.curve(x)", PICTURE, id="picture"),
         code("assert x", id="checked"),
         code("show(a)", shown(("a", 4)), id="short"),
         code("show(b)", shown(("b", 13)), id="long"),
         code("x", OUT, id="gone", tags=["hide-cell"]),
     )
-    assert lanes.seconds(lanes.parts(path), lanes.kinds(path)) == pytest.approx(102 * 60 / 200 + 2 * 3 + 20 + 4 * 3)
+    assert lanes.seconds(lanes.parts(path), lanes.kinds(path)) == pytest.approx(102 * 60 / 200 + 2 * 2 + 5 + 20 + 4 * 2)
