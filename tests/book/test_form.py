@@ -55,7 +55,7 @@ def test_a_chapter_with_the_heading_is_converted_and_the_front_page_is_one(write
         ("idea", [code("show(f)", SHOWN)] * 21, ["open cells in the idea lane"]),
         ("idea", [code("assert x")] * 30 + [code("import a")] * 30, []),
         ("idea", [code("a\n", tags=["hide-cell"])] * 30, []),
-        ("idea", [code('matrix("X", x)', LATEX)] * 30, ["minutes in the idea lane"]),
+        ("idea", [code('matrix("X", x)', LATEX)] * 100, ["minutes in the idea lane"]),
         ("section", [markdown("### More"), *[code("x = f()\nx")] * 30], []),
         ("section", [markdown("### More", "word " * 2450)], []),
         ("section", [markdown("### More", "word " * 2550)], ["words without exercises"]),

@@ -54,7 +54,7 @@ def test_the_readme_lists_the_chapters_as_they_are():
 
 def test_a_page_without_a_question_is_listed_by_its_title():
     assert readme.headline("book/attention")[0] == "Attention"
-    assert readme.headline("book/attention")[1].startswith('In "I love AI"')
+    assert readme.headline("book/attention")[1].startswith('In "I need the chair')
     assert readme.headline("book/bibliography") == ("Bibliography", "")
 
 
