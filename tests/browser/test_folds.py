@@ -97,7 +97,7 @@ def test_a_mark_stands_at_the_end_of_the_last_line_and_what_it_holds_below(visit
       const mark = e.querySelector('summary').getBoundingClientRect();
       return [mark.left - line.right, Math.abs((mark.top + mark.bottom - line.top - line.bottom) / 2)];
     })""")
-    assert len(found) > 5
+    assert len(found) >= 5
     beside = [off for off, height in found if height < 8]
     assert len(beside) > len(found) / 2, "the others had no room on the last line"
     assert all(0 <= off < 20 for off in beside)
@@ -106,6 +106,14 @@ def test_a_mark_stands_at_the_end_of_the_last_line_and_what_it_holds_below(visit
     text, code = page.locator(".claimed:has(details[open]) > p").bounding_box(), mark.locator(".cell").bounding_box()
     assert code["y"] >= text["y"] + text["height"]
     assert code["width"] > 500
+
+
+def test_marks_that_follow_one_another_stand_on_one_line(visit):
+    page = visit(PAGE)
+    boxes = [box for box in page.locator("section:not(.deeper *) > .marks").all() if box.locator("summary").count() > 1]
+    assert boxes
+    for box in boxes:
+        assert len({mark.bounding_box()["y"] for mark in box.locator("> details > summary").all()}) == 1
 
 
 def test_one_switch_opens_all_folds_but_no_solution_and_closes_them(visit):
