@@ -12,6 +12,7 @@ from helpers import unchecked
 
 from tested_transformer.__main__ import parser
 from tested_transformer.book import thread
+from tested_transformer.byhand.attention import attention as byhand
 from tested_transformer.command.run import Run, begins
 from tested_transformer.decoding.translator import PHRASEBOOK
 from tested_transformer.files import read_json, sealed
@@ -364,3 +365,20 @@ def test_a_link_that_is_cut_is_what_hiding_the_thing_is(translator):
 
 def test_with_no_link_so_large_nothing_is_cut(translator):
     assert thread.links(translator, thread.THREAD[0], least=1.1) == []
+
+
+def test_queries_keys_and_values_of_a_head_give_its_weights(translator):
+    english = thread.THREAD[0].english
+    weights = translator.look(english, "")[2]["encoder"]
+    for layer, head in ((1, 1), (2, 3), (2, 4)):
+        tokens, (q, k, v) = thread.projected(translator, english, layer, head)
+        assert tokens == [translator.name(i) for i in translator.encode(english, 1)]
+        assert q.shape == k.shape == v.shape == (len(tokens), 32)
+        assert byhand(q, k, v)[1] == pytest.approx(weights[layer - 1, head - 1].numpy())
+
+
+def test_a_head_is_taken_away_in_two_ways(translator):
+    found = {thing: thread.taken_away(translator, thing, layer=2, head=3) for thing in ("chair", "lamp", "picture")}
+    assert found == {"chair": ("er", "sie", "er"), "lamp": ("sie", "sie", "er"), "picture": ("es", "sie", "sie")}
+    of_all = {(a.frame, a.thing): a.without for a in thread.answers(translator)[2]}
+    assert [off for _, off, _ in found.values()] == [thread.pronoun(of_all[0, thing]) for thing in found]

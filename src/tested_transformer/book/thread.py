@@ -206,6 +206,42 @@ def hidden(
     return _next(translator, frame.say(thing), _encoded(translator, source, may_look))
 
 
+@torch.no_grad()
+def projected(
+    translator: Translator, english: str, layer: int, head: int
+) -> tuple[list[str], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The tokens that the encoder reads, and their queries, keys and values in one head (counted from 1)."""
+    source, read = _ids(translator, english), []
+    box = translator.model.encoder.layers[layer - 1].self_attention
+    hook = box.register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    try:
+        translator.model.encode(source)
+    finally:
+        hook.remove()
+    parts = (box.queries(read[0]), box.keys(read[0]), box.values(read[0]))
+    q, k, v = (part[0, head - 1].numpy() for part in parts)
+    return [translator.name(int(i)) for i in source[0]], (q, k, v)
+
+
+def taken_away(
+    translator: Translator, thing: str, layer: int, head: int
+) -> tuple[str, str, str]:
+    """The pronoun of the first frame: as it is, with a head switched off, and with its look at the thing forbidden.
+
+    Layer and head of the encoder are counted from 1.
+    """
+    c, frame = translator.model.config, FRAMES[0]
+    here, sentence = (
+        torch.zeros(c.n_layers, c.n_heads, dtype=torch.bool),
+        frame.say(thing),
+    )
+    here[layer - 1, head - 1] = True
+    whole = _next(translator, sentence, _memory(translator, sentence.english))
+    with without(translator, layer - 1, head - 1):
+        off = _next(translator, sentence, _memory(translator, sentence.english))
+    return whole, off, hidden(translator, frame, thing, here)
+
+
 class Link(NamedTuple):
     """A large weight of the encoder, and the first word that is written otherwise if this link alone is cut."""
 
