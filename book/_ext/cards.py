@@ -129,7 +129,7 @@ class Routes(SphinxDirective):
                 f"<li><p><strong>{title}</strong> {routes.clock(sums[route])}</p><p>{words}</p>"
                 f'<a class="start" href="{address}">{button}</a></li>'
             )
-        more = f"The exercises come on top: {routes.clock(sums['exercises'])} if you do them all."
+        more = f"Exercises apart: {routes.clock(sums['exercises'])} for all of them."
         return [
             nodes.raw("", f'<ul class="routes">{"".join(cards)}</ul>', format="html"),
             nodes.paragraph("", more, classes=["small-print"]),
