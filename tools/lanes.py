@@ -84,7 +84,7 @@ def kind(cell, later=frozenset()):
     Returns:
         "set-up": it only imports and sets up; "checked": it only asserts (what it makes for that is used nowhere
         later); "source": it shows a function of the package; "call": it only displays something, so that its output
-        is enough; "": it is code to be read. (`kinds` has one more, "terms": see `seen_before`.)
+        is enough; "": it is code to be read. (`kinds` has one more, "sum": see `seen_before`.)
 
     Args:
         cell: a code cell of a notebook.
@@ -157,7 +157,7 @@ def kinds(path):
         if lane != "exercises" and not tags(cell) & UNTOUCHED:
             found[cell["id"]] = kind(cell, later)
         later = needed(parsed(cell["source"]).body, later)
-    return dict(reversed(found.items())) | dict.fromkeys(seen_before(code, found), "terms")
+    return dict(reversed(found.items())) | dict.fromkeys(seen_before(code, found), "sum")
 
 
 def seen_before(code, found):

@@ -55,7 +55,7 @@ def label(kind, cell):
         said = {
             "checked": counted(lanes.claims(cell["source"]), "claim"),
             "call": "code",
-            "terms": "every term",
+            "sum": "every term",
         }.get(kind, kind)
     if lanes.failed(cell):
         return f"✗ failed: {said}"
@@ -96,7 +96,7 @@ def fold_cells(doctree, path):
         if not kind:
             if here == "deeper" and lanes.multiplies(cell):
                 output = node.children[-1]
-                node.replace(output, fold("terms", "every term", output))
+                node.replace(output, fold("sum", "every term", output))
             continue
         failed = lanes.failed(cell)
         if kind == "call" or lanes.is_open(cell, kind, here):

@@ -97,7 +97,7 @@ def test_a_mark_stands_at_the_end_of_the_last_line_and_what_it_holds_below(visit
       const mark = e.querySelector('summary').getBoundingClientRect();
       return [mark.left - line.right, Math.abs((mark.top + mark.bottom - line.top - line.bottom) / 2)];
     })""")
-    assert len(found) >= 5
+    assert len(found) >= 3
     beside = [off for off, height in found if height < 8]
     assert len(beside) > len(found) / 2, "the others had no room on the last line"
     assert all(0 <= off < 20 for off in beside)

@@ -52,7 +52,7 @@ def line_of(told, a, off):
     name = f"Layer {layer + 1}, head {head + 1} of the encoder"
     if not off:
         weight = a.weights[a.sentence.english.split().index(a.thing)]
-        return f"{name} gives “{a.thing}” {round(weight, 3):.3f} of the weight of “it”."
+        return f"{name} gives “{a.thing}” {min(weight, 0.999):.3f} of the weight of “it”."
     if a.without == a.sentence.german:
         return f"{name} is off, and this sentence stays right."
     return f"{name} is off. Now wrong: {thread.pronoun(a.sentence.german)} → {thread.pronoun(a.without)}."
@@ -181,7 +181,7 @@ def arcs_are_right(page, a):
         assert ends_at(start, places[it]), a.sentence.english
         assert ends_at(end, places[word]), a.sentence.english
         assert width == pytest.approx(0.8 + 6 * rounded[word], abs=0.01)
-    assert page.locator(".english svg text").text_content() == f"{rounded[at]:.3f}"
+    assert page.locator(".english svg text").text_content() == f"{min(rounded[at], 0.999):.3f}"
 
 
 def test_the_arcs_are_drawn_again_when_the_window_changes(page, told):

@@ -174,7 +174,7 @@ def test_sums_written_out_fold_if_the_section_has_had_one_or_goes_deeper(pages):
     assert "every term" not in marks(pages["idea"])
     assert marks(pages["deep"].select_one("#the-idea")) == ["code", "every term"]
     assert marks(pages["one"].select_one("details.deeper")) == ["every term", "every term"]
-    first, written_out = pages["deep"].select("details.deeper details.terms")
+    first, written_out = pages["deep"].select("details.deeper details.sum")
     assert "every term of it" in first.text
     assert 'product("a", a, b)' in first.text
     assert written_out.find_previous_sibling().text.strip() == "c = a @ b\nproduct('c', a, b)", "its code stays open"

@@ -68,7 +68,7 @@ def test_a_cell_is_of_a_kind(source, outputs, kind):
 
 @pytest.mark.parametrize(
     ("deeper", "kinds"),
-    [("## Going deeper", ["call", "terms", "call", "call", "", "terms"]), ("## Aside", ["call"] * 4 + ["", "call"])],
+    [("## Going deeper", ["call", "sum", "call", "call", "", "sum"]), ("## Aside", ["call"] * 4 + ["", "call"])],
 )
 def test_of_the_sums_that_a_section_writes_out_the_first_stays_open_and_deeper_none(chapter, deeper, kinds):
     path = chapter(
