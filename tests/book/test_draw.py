@@ -285,15 +285,15 @@ def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
 
 def tips(axes):
     """Where the arrows of a panel end, with their colours."""
-    arrows = [text for text in axes.texts if text.arrow_patch]
+    arrows = [text for text in axes.texts if getattr(text, "arrow_patch", None)]
     return [(tuple(a.xy), to_rgb(a.arrow_patch.get_edgecolor()[:3])) for a in arrows]
 
 
 def foot(query, key):
-    return np.asarray(key) * (query @ key) / (key @ key)
+    return np.asarray(query) * (query @ key) / (query @ query)
 
 
-def test_a_dot_product_is_two_arrows_with_the_shadow_of_one_on_the_other_and_its_number():
+def test_a_dot_product_is_two_arrows_with_the_shadow_of_the_key_on_the_query_and_its_number():
     figure = FIGURES["arrows"]()
     assert len(figure.axes) == 3
     for axes, (name, key), score in zip(figure.axes, COMPARED.items(), ("2", "0", "-1.5"), strict=True):
@@ -301,6 +301,7 @@ def test_a_dot_product_is_two_arrows_with_the_shadow_of_one_on_the_other_and_its
         assert axes.get_xlabel() == name
         assert tips(axes) == [(tuple(key), to_rgb(KEY)), (tuple(QUERY_OF_LOVE), to_rgb(QUERY))]
         (shadow,) = [line for line in axes.lines if line.get_alpha() == 0.4]
+        assert shadow.get_color() == KEY
         assert np.allclose(shadow.get_xydata(), [(0, 0), foot(QUERY_OF_LOVE, key)])
         (low, high), points = np.transpose([axes.get_xlim(), axes.get_ylim()]), [key, QUERY_OF_LOVE]
         assert np.all(low < np.min(points, axis=0))
@@ -315,9 +316,14 @@ def test_the_plane_has_the_shadows_on_the_left_and_the_output_in_the_triangle_on
     left, right = FIGURES["plane"]().axes
     keys, values = FLAT["K"], FLAT["V"]
     assert [tip for tip, _ in tips(left)] == [*map(tuple, keys), tuple(QUERY_OF_LOVE)]
-    shadows = [line.get_xydata() for line in left.lines if line.get_alpha() == 0.4]
-    assert np.allclose(shadows, [[(0, 0), foot(QUERY_OF_LOVE, key)] for key in keys])
-    assert [text.get_text() for text in left.texts if text.get_text()] == list(WORDS)
+    shadows = np.array([line.get_xydata() for line in left.lines if line.get_alpha() == 0.4])
+    starts, ends = shadows[:, 0], shadows[:, 1]
+    assert np.allclose(ends - starts, [foot(QUERY_OF_LOVE, key) for key in keys])
+    assert np.allclose(starts[:, 1], 0)
+    assert np.all(np.diff([0, *starts[:, 0]]) < -0.15), "side by side, to the left of the query that points up"
+    low, high = np.transpose([left.get_xlim(), left.get_ylim()])
+    assert np.all((low < shadows) & (shadows < high)), "all in the picture"
+    assert [text.get_text() for text in left.texts if text.get_text()] == [word for word in WORDS for _ in range(2)]
     (triangle,) = right.patches
     assert np.array_equal(triangle.get_xy()[:3], values)
     pulls = [line for line in right.lines if line.get_alpha() == 0.75]
@@ -325,6 +331,22 @@ def test_the_plane_has_the_shadows_on_the_left_and_the_output_in_the_triangle_on
     assert np.allclose([line.get_linewidth() for line in pulls], 12 * A[1])
     assert [text.get_text() for text in right.texts] == ["I  0.2645", "love  0.2645", "AI  0.4711"]
     assert np.allclose(right.lines[-1].get_xydata(), A_OUT[1, :2])
+
+
+@pytest.mark.parametrize("query", [(0, 1), (2, 0), (1, -2), (-1, -1), (-2, 0.5)])
+def test_the_name_of_a_shadow_stands_before_it_and_reads_from_the_left_or_from_below(query):
+    figure = draw.attention.plane(FLAT | {"Q": np.array([query])}, WORDS, 0)
+    figure.draw_without_rendering()
+    left, unit = figure.axes[0], np.divide(query, np.hypot(*query))
+    for key, name in zip(FLAT["K"], [text for text in left.texts if text.get_rotation_mode() == "anchor"], strict=True):
+        assert -90 < (name.get_rotation() + 180) % 360 - 180 <= 90
+        (x, y), (x_end, y_end) = left.transData.inverted().transform(name.get_window_extent())
+        assert np.array([x + x_end, y + y_end]) @ unit * (key @ unit) <= 1e-9
+
+
+def test_a_query_of_zeros_has_no_line_and_no_shadow():
+    left, _ = draw.attention.plane(FLAT | {"Q": np.zeros((1, 2))}, WORDS, 0).axes
+    assert len(left.lines) == 2, "the axes of the plane"
 
 
 def test_the_widths_are_drawn_with_the_root_beside_the_spread_and_scaled_beside_raw():

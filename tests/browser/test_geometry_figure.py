@@ -89,9 +89,10 @@ def test_every_step_is_that_of_the_package_on_random_numbers(page):
         assert np.allclose(found["weights"], weights, rtol=1e-12, atol=1e-12)
         assert np.allclose(found["out"], out, rtol=1e-12, atol=1e-12)
         feet = np.array(found["feet"])
-        assert np.allclose(np.sum((query - feet) * k, axis=1), 0, atol=1e-12), "the light falls at a right angle"
-        lengths = np.linalg.norm(feet, axis=1) * np.linalg.norm(k, axis=1)
-        assert np.allclose(lengths, np.abs(k @ query)), "the length of the shadow times that of the key"
+        assert np.allclose((k - feet) @ query, 0, atol=1e-12), "the light falls at a right angle"
+        assert np.allclose(feet[:, 0] * query[1], feet[:, 1] * query[0]), "on the line of the query"
+        lengths = np.linalg.norm(feet, axis=1) * np.linalg.norm(query)
+        assert np.allclose(lengths, np.abs(k @ query)), "the length of the shadow times that of the query"
 
 
 def test_the_queries_of_the_words_have_the_weights_of_the_book(page):
@@ -135,14 +136,81 @@ def test_the_page_shows_them_at_every_setting(page, query, steps, hidden):
     assert np.allclose(bars, 100 * weights, atol=1e-3)
 
 
-def test_a_shadow_ends_below_the_tip_and_lies_on_the_key(page):
-    page.get_by_label(FIRST).fill("-2")
-    page.get_by_label(SECOND).fill("-0.5")
-    feet = np.array([line[1] for line in points(page, ".shadow")]) / (300 / 5.5) * [1, -1] + [-2.75, 2.75]
+def ask(page, *query):
+    for label, number in zip((FIRST, SECOND), query, strict=True):
+        page.get_by_label(label).fill(str(number))
+
+
+def places(page, selector):
+    """The corners of the paths of one kind, in the numbers of the plane of the keys."""
+    return [line / (300 / 5.5) * [1, -1] + [-2.75, 2.75] for line in points(page, selector)]
+
+
+@pytest.mark.parametrize("query", [(0, 1), (2.5, 2.5), (-1, -1), (1, -2), (-2, -0.5), (2, 0)])
+def test_the_shadows_of_the_keys_lie_side_by_side_along_the_line_of_the_query(page, query):
+    ask(page, *query)
+    keys, unit = K[:, :2], np.divide(query, np.linalg.norm(query))
+    feet, exact = np.outer(keys @ unit, unit), {"rtol": 0, "atol": 1e-3}
+    ((start, end),) = places(page, ".ray")
+    assert np.allclose([start, end], np.outer([-2.75, 2.75], query) / np.max(np.abs(query)), **exact)
+    dots = page.locator(".foot").evaluate_all("es => es.map(e => `${e.getAttribute('cx')},${e.getAttribute('cy')}`)")
+    dots = numbers(",".join(dots).split(",")).reshape(3, 2) / (300 / 5.5) * [1, -1] + [-2.75, 2.75]
+    assert np.allclose(dots, feet, **exact), "three feet on one line"
+    starts, ends = np.swapaxes(places(page, ".shadow"), 0, 1)
+    assert np.allclose(ends - starts, feet, **exact)
+    aside = starts @ [-unit[1], unit[0]]
+    assert np.allclose(starts @ unit, 0, **exact), "all begin beside the origin"
+    assert np.min(np.abs(np.diff([0, *aside]))) * 300 / 5.5 > 10, "none on another or on the line"
+    assert np.sum(keys, axis=0) @ [-unit[1], unit[0]] * aside[0] < 0, "away from most keys"
+    falls = places(page, ".fall")[1:]
+    assert np.allclose([fall[:2] for fall in falls], np.stack([keys, feet], axis=1), **exact)
+    names = page.locator(".of-shadow")
+    assert names.all_text_contents() == list(WORDS)
+    middles = names.evaluate_all(
+        """es => es.map(e => {
+          const [box, plane] = [e, e.closest('svg')].map(x => x.getBoundingClientRect());
+          return [(box.x + box.width / 2 - plane.x) / plane.width, (box.y + box.height / 2 - plane.y) / plane.height];
+        })"""
+    )
+    middles = np.array(middles) * [5.5, -5.5] + [-2.75, 2.75]
+    assert np.all((middles @ unit) * (keys @ unit) <= 1e-9), "each name stands where its shadow does not fall"
+    assert np.allclose(middles @ [-unit[1], unit[0]], aside, rtol=0, atol=0.08), "in its lane"
+
+
+def test_the_largest_score_has_the_longest_shadow(page):
+    for word in WORDS:
+        page.get_by_role("button", name=word, exact=True).click()
+        lengths = [np.linalg.norm(end - start) for start, end in places(page, ".shadow")]
+        scores = column(page, "score")
+        assert np.allclose(np.divide(lengths, max(lengths)), scores / max(scores), atol=1e-3)
+
+
+def test_a_hidden_word_has_no_shadow_and_a_query_of_zeros_has_none_and_no_line(page):
+    page.get_by_label("may look at love").uncheck()
+    assert page.locator(".of-shadow").all_text_contents() == ["I", "AI"]
+    assert (page.locator(".shadow").count(), page.locator(".foot").count()) == (2, 2)
+    ask(page, 0, 0)
+    assert column(page, "score").tolist() == [0, 0, 0]
+    assert page.locator(":is(.ray, .fall, .shadow, .foot, .of-shadow)").count() == 0
+
+
+@pytest.mark.parametrize("query", [(2, 0), (0, 1), (1, 1), (1, -2), (-1, -1), (2.5, 2.5), (-2.5, 0), (0.4, 2.5)])
+def test_the_name_of_the_query_is_on_no_other_name_and_within_the_figure(page, query):
+    ask(page, *query)
+    boxes = page.locator(".scene > :first-child .said").evaluate_all(
+        "es => es.map(e => e.getBoundingClientRect()).map(b => [b.x + 1, b.y + 2, b.right - 1, b.bottom - 2])"
+    )
+    *others, (left, top, right, bottom) = boxes
+    assert page.locator(".said.query").count() == 1
+    assert all(right < x or x_end < left or bottom < y or y_end < top for x, y, x_end, y_end in others)
+    live = page.locator(".live").bounding_box()
+    assert live["x"] <= left
+    assert right <= live["x"] + live["width"]
+
+
+def test_a_negative_score_has_a_bar_to_the_left(page):
+    ask(page, -2, -0.5)
     keys = K[:, :2]
-    wanted = keys * ((keys @ [-2, -0.5]) / np.sum(keys**2, axis=1))[:, None]
-    assert np.allclose(feet, wanted, rtol=0, atol=1e-3)
-    assert all(np.array_equal(line[0], points(page, ".shadow")[0][0]) for line in points(page, ".shadow"))
     bars = page.locator(".of-score .bar").evaluate_all("es => es.map(e => [e.style.left, e.style.width])")
     left, width = np.array([[float(x.rstrip("%")) for x in bar] for bar in bars]).T
     assert np.allclose(width, 50 * np.abs(keys @ [-2, -0.5]) / 7.5, atol=1e-3)

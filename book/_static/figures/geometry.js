@@ -1,4 +1,4 @@
-// Attention as geometry: a query to drag, its shadows on the keys, and the output inside the triangle of the values.
+// Attention as geometry: a query to drag, the shadows of the keys on its line, and the output inside the triangle of the values.
 "use strict";
 (() => {
   const { Figure, draw, formula, make, multiply, onOff, places, slider, softmax, transpose, written } = window.figures;
@@ -15,7 +15,7 @@
     const [scores] = multiply([query], transpose(k));
     const scaled = scores.map((score, j) => (seen[j] ? score / divisor : -Infinity));
     const weights = softmax(scaled);
-    const feet = k.map((key, j) => key.map((x) => (x * scores[j]) / (key[0] ** 2 + key[1] ** 2 || 1)));
+    const feet = scores.map((score) => query.map((x) => (x * score) / (query[0] ** 2 + query[1] ** 2 || 1)));
     return { scores, scaled, weights, feet, out: multiply([weights], v)[0] };
   };
 
@@ -217,24 +217,53 @@
       return draw("text", { class: `said ${kind}`, x: x + away * dx, y: y - away * dy + 5, "text-anchor": anchor }, text);
     }
 
-    showKeys({ feet }) {
+    // Where the line of the query leaves the plane.
+    end() {
+      return this.query.map((n) => (n * (this.reach + 0.25)) / (Math.max(...this.query.map(Math.abs)) || 1));
+    }
+
+    // Its name stands at that end of its line, and beside its tip where the tip is near.
+    nameOfQuery() {
+      const [x, y] = this.query, size = Math.hypot(x, y), end = this.end();
+      const side = x * y < 0 ? [y / size, -x / size] : [-y / (size || 1), x / (size || 1)]; // towards the middle
+      if (!size || Math.hypot(end[0] - x, end[1] - y) < 1) return this.name("query", this.query, side, this.keys, "query", 16);
+      const most = this.reach - 0.2; // so that it stays within the plane
+      return this.name("query", end.map((n) => Math.max(-most, Math.min(most, n))), [0, 0], this.keys, "query", 0);
+    }
+
+    // The line of the query and, side by side along it, the shadows; a query of zeros has none.
+    shadows({ scores, feet }) {
+      const { at, unit } = this.keys, [x, y] = this.query, size = Math.hypot(x, y);
+      if (!size) return [];
+      const end = this.end();
+      const across = this.data.k.reduce((sum, key) => sum + x * key[1] - y * key[0], 0); // above 0: most keys lie to the left
+      const side = [-y, x].map((n) => (across > 0 ? -n : n) / size);
+      const beside = (place, away) => at(place.map((n, c) => n + (side[c] * away) / unit));
+      const lane = (j) => 16 + 14 * j;
+      const name = (j) => {
+        const back = this.query.map((n) => (scores[j] < 0 ? n : -n) / size), [left, top] = beside(back.map((n) => (4 * n) / unit), lane(j));
+        const angle = (Math.atan2(back[1], back[0]) * 180) / Math.PI, turned = angle > 90 || angle <= -90;
+        return draw("text", { class: "said of-shadow key", "text-anchor": turned ? "end" : "start", y: 4, transform: `translate(${left},${top}) rotate(${turned ? 180 - angle : -angle})` }, this.words[j]);
+      };
+      const seen = feet.map((foot, j) => [foot, j]).filter(([, j]) => this.seen[j]);
+      return [draw("path", { class: "ray", d: `M${at(end.map((n) => -n))}L${at(end)}` }),
+        draw("path", { class: "fall", d: `M${at([0, 0])}L${beside([0, 0], lane(feet.length - 1) + 7)}` }),
+        ...seen.flatMap(([foot, j]) => [
+          draw("path", { class: "shadow", d: `M${beside([0, 0], lane(j))}L${beside(foot, lane(j))}` }),
+          draw("path", { class: "fall", d: `M${at(this.data.k[j])}L${at(foot)}L${beside(foot, lane(j) + 5)}` }),
+          name(j)]),
+        ...seen.map(([foot]) => draw("circle", { class: "foot", cx: at(foot)[0], cy: at(foot)[1], r: 3.5 }))];
+    }
+
+    showKeys(now) {
       const { at, axes, drawn } = this.keys;
       const kind = (j) => (this.seen[j] ? "key" : "key hidden");
-      const [x, y] = this.query, size = Math.hypot(x, y) || 1;
-      const side = x * y < 0 ? [y / size, -x / size] : [-y / size, x / size]; // beside the arrow, towards the middle
       drawn.replaceChildren(axes,
-        ...this.data.k.map((key) => {
-          const end = key.map((n) => (n * (this.reach + 0.25)) / (Math.max(...key.map(Math.abs)) || 1));
-          return draw("path", { class: "ray", d: `M${at(end.map((n) => -n))}L${at(end)}` });
-        }),
         ...this.data.k.flatMap((key, j) => this.arrow(key, kind(j))),
-        ...feet.flatMap((foot, j) => (this.seen[j] ? [
-          draw("path", { class: "fall", d: `M${at(this.query)}L${at(foot)}` }),
-          draw("path", { class: "shadow", d: `M${at([0, 0])}L${at(foot)}` }),
-          draw("circle", { class: "foot", cx: at(foot)[0], cy: at(foot)[1], r: 3.5 })] : [])),
+        ...this.shadows(now),
         ...this.arrow(this.query, "query"),
         ...this.data.k.map((key, j) => this.name(this.words[j], key, key.map((n) => n / (Math.hypot(...key) || 1)), this.keys, kind(j), 20)),
-        this.name("query", this.query, side, this.keys, "query", 16));
+        this.nameOfQuery());
       this.tip.setAttribute("transform", `translate(${at(this.query)})`);
       this.tip.setAttribute("aria-valuenow", this.query[0]);
       this.tip.setAttribute("aria-valuetext", `${this.said()[0]} across, ${this.said()[1]} up`);

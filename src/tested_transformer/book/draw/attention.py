@@ -265,21 +265,46 @@ def by_hand(
 
 
 def _foot(query: ArrayLike, key: ArrayLike) -> np.ndarray:
-    """Where the perpendicular from the query's tip meets the line of the key."""
+    """Where the perpendicular from the key's tip meets the line of the query."""
     query, key = np.asarray(query), np.asarray(key)
-    return (query @ key) / (key @ key) * key
+    return (query @ key) / (query @ query or 1) * query
 
 
-def _shadow(axes: Axes, query: ArrayLike, key: ArrayLike) -> None:
+def _shadow(
+    axes: Axes, query: ArrayLike, key: ArrayLike, beside: ArrayLike = (0, 0)
+) -> None:
+    """The shadow of a key on the line of the query, or `beside` it; no line, no shadow."""
+    if not np.any(query):
+        return
     foot, thick = _foot(query, key), {"linewidth": 9, "solid_capstyle": "butt"}
-    axes.axline((0, 0), key, color=pic.FAINT, linewidth=1, linestyle=":")
-    axes.plot(*zip((0, 0), foot, strict=True), color=pic.QUERY, alpha=0.4, **thick)
-    axes.plot(*zip(query, foot, strict=True), color=pic.INK, linewidth=1)
+    axes.axline((0, 0), query, color=pic.QUERY, linewidth=1, linestyle=":")
+    axes.plot(*np.transpose([beside, foot + beside]), color=pic.KEY, alpha=0.4, **thick)
+    axes.plot(*np.transpose([key, foot, foot + beside]), color=pic.INK, linewidth=1)
+
+
+def _lanes(query: np.ndarray, keys: ArrayLike) -> np.ndarray:
+    """Where the shadows of the keys begin, beside each other, away from most keys."""
+    side = np.array([-query[1], query[0]]) / (np.hypot(*query) or 1)
+    if np.sum(keys, axis=0) @ side > 0:
+        side = -side
+    return np.outer(0.24 + 0.2 * np.arange(len(keys)), side)
+
+
+def _name_at_the_start(
+    axes: Axes, text: str, place: ArrayLike, way: np.ndarray
+) -> None:
+    """A text that runs from a place in one direction, and is read from the left or from below."""
+    angle = np.degrees(np.arctan2(way[1], way[0]))
+    turned = not -90 < angle <= 90
+    look = {"rotation": angle + 180 * turned, "rotation_mode": "anchor"}
+    look |= {"ha": "right" if turned else "left", "va": "center_baseline"}
+    place = np.asarray(place) + 0.06 * way / (np.hypot(*way) or 1)
+    axes.text(*place, text, color=pic.KEY, **look)
 
 
 def _arrow(axes: Axes, tip: ArrayLike, colour: str, width: float = 2) -> None:
     look = {"arrowstyle": "-|>", "color": colour, "linewidth": width}
-    look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}
+    look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 16, "joinstyle": "miter"}
     axes.annotate("", tip, xytext=(0, 0), arrowprops=look)
 
 
@@ -310,7 +335,7 @@ def _plane(axes: Axes, points: ArrayLike, margin: float) -> None:
 def arrows(
     query: ArrayLike, keys: Mapping[str, ArrayLike], scores: Sequence[float]
 ) -> pic.Picture:
-    """Dot products of one query with named keys: two arrows in a plane each, the shadow, and the number."""
+    """Dot products of one query with named keys: two arrows in a plane each, the key's shadow, and the number."""
     figure, (panels,) = pic.picture(6.4, 3.9, columns=len(keys))
     points = [query, *keys.values(), *(_foot(query, key) for key in keys.values())]
     for axes, (name, key), score in zip(panels, keys.items(), scores, strict=True):
@@ -319,7 +344,8 @@ def arrows(
         _shadow(axes, query, key)
         _arrow(axes, query, pic.QUERY)
         _name(axes, "$k$", key, key, {"color": pic.KEY, "fontsize": 16})
-        _name(axes, "$q$", query, query, {"color": pic.QUERY, "fontsize": 16})
+        (aside,) = _lanes(query, [key])
+        _name(axes, "$q$", query, aside, {"color": pic.QUERY, "fontsize": 16})
         axes.set_title(f"$q\\cdot k = {score:g}$", loc="center", fontsize=16)
         axes.set_xlabel(name, fontsize=14)
     return figure
@@ -329,18 +355,20 @@ def arrows(
 def plane(
     steps: Mapping[str, ArrayLike], words: Sequence[str], start: int
 ) -> pic.Picture:
-    """Left, the query of words[start] and its shadows on the keys; right, the output among the values.
+    """Left, the shadows of the keys on the query of words[start]; right, the output among the values.
 
     `steps` names Q, K and V, each two columns wide, and weights and out.
     """
     query, keys, values = steps["Q"][start], steps["K"], np.asarray(steps["V"])
     weights, out = steps["weights"][start], steps["out"][start]
     figure, ((left, right),) = pic.picture(6.8, 3.8, columns=2)
-    _plane(left, [query, *keys], margin=0.5)
-    for word, key in zip(words, keys, strict=True):
+    lanes = _lanes(query, keys)
+    _plane(left, [query, *keys, *lanes], margin=0.5)
+    for word, key, lane in zip(words, keys, lanes, strict=True):
         _arrow(left, key, pic.KEY, width=4)
-        _shadow(left, query, key)
+        _shadow(left, query, key, lane)
         _name(left, word, key, key, {"color": pic.KEY})
+        _name_at_the_start(left, word, lane, query if query @ key < 0 else -query)
     _arrow(left, query, pic.QUERY)
     left.set_title(f"the query of “{words[start]}” and the keys")
     _plane(right, values, margin=0.3)
