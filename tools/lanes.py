@@ -13,7 +13,7 @@ DEEPER = "Going deeper"
 LANES = {DEEPER: "deeper", "Exercises": "exercises", "Summary": "summary"}
 SHORT = 12  # so many lines of source stay open in the idea lane
 SUMS = {"product", "softmax_terms"}  # they write out every term
-DISPLAYS = {"matrix"} | SUMS
+DISPLAYS = {"matrix", "beside"} | SUMS
 SETTINGS = {"set_printoptions", "set_num_threads", "manual_seed", "default_rng", "use_deterministic_algorithms"}
 
 UNTOUCHED = {"remove-cell", "hide-cell", "raises-exception"}

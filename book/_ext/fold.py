@@ -5,6 +5,7 @@ What folds is said by tools/lanes.py. The notebooks know nothing of it: in Jupyt
 
 import html
 import itertools
+import re
 import sys
 from pathlib import Path
 
@@ -21,6 +22,9 @@ SWITCH = (
     '<p class="unfold"><label><input type="checkbox" id="unfold" autocomplete="off"> '
     "Open everything on this page</label></p>\n"
 )
+
+
+GUESS = re.compile(r"(Before you look|Guess first)\b")
 
 
 class Fold(nodes.Element):
@@ -55,11 +59,19 @@ def label(kind, cell):
         said = {
             "checked": counted(lanes.claims(cell["source"]), "claim"),
             "call": "code",
-            "sum": "every term",
+            "sum": f"every term of {summed(cell)}",
         }.get(kind, kind)
     if lanes.failed(cell):
         return f"✗ failed: {said}"
     return f"✓ checked: {said}" if kind == "checked" else said
+
+
+def summed(cell):
+    """What a cell writes out with every term, as its plain text calls it."""
+    text = "".join(
+        "".join(o.get("data", {}).get("text/plain", "")) for o in cell["outputs"]
+    )
+    return re.match(r"[^=:,]*[^=:,\s]", text)[0]
 
 
 def fold_page(app, doctree, page):
@@ -72,6 +84,7 @@ def fold_page(app, doctree, page):
         return
     fold_cells(doctree, path)
     join_marks(doctree)
+    fold_answers(doctree)
     fold_sections(doctree, path)
     badge = next(doctree.findall(is_badge), None)
     if badge and next(doctree.findall(lambda n: isinstance(n, Fold | Deeper)), None):
@@ -96,7 +109,7 @@ def fold_cells(doctree, path):
         if not kind:
             if here == "deeper" and lanes.multiplies(cell):
                 output = node.children[-1]
-                node.replace(output, fold("sum", "every term", output))
+                node.replace(output, fold("sum", label("sum", cell), output))
             continue
         failed = lanes.failed(cell)
         if kind == "call" or lanes.is_open(cell, kind, here):
@@ -139,6 +152,32 @@ def join_marks(doctree):
                 before += run
             else:
                 parent += nodes.container("", *run, classes=["marks"])
+
+
+def fold_answers(doctree):
+    """Fold what answers a question to guess: all up to the next paragraph, and that as well."""
+    questions = doctree.findall(
+        lambda n: isinstance(n, nodes.paragraph) and GUESS.match(n.astext())
+    )
+    for question in list(questions):
+        asked = (
+            question if isinstance(question.parent, nodes.section) else question.parent
+        )
+        parent, start = asked.parent, asked.parent.index(asked) + 1
+        ends = (n for n, node in enumerate(parent[start:], start) if is_text(node))
+        parent[start:] = [
+            fold(
+                "answer",
+                "look",
+                *parent[start : (end := next(ends, len(parent) - 1) + 1)],
+            ),
+            *parent[end:],
+        ]
+
+
+def is_text(node):
+    """Is this a paragraph, with marks beside it or without?"""
+    return isinstance(node, nodes.paragraph) or "claimed" in node.get("classes", ())
 
 
 def beside(node):

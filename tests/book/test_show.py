@@ -15,7 +15,7 @@ import tested_transformer
 from tested_transformer.book import exercises
 from tested_transformer.book.draw.attention import weights as styled_function
 from tested_transformer.book.example import W_Q, WORDS, X
-from tested_transformer.book.show import Shown, _plain, matrix, product, show, softmax_terms
+from tested_transformer.book.show import Shown, _plain, beside, matrix, product, show, softmax_terms
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.linear import linear
 from tested_transformer.byhand.softmax import softmax
@@ -439,3 +439,10 @@ def test_what_is_no_matrix_is_refused(shape):
 def test_a_dot_product_is_a_number_and_no_matrix():
     steps = product("q", [[1, 2]], [[3], [4]]).latex.splitlines()
     assert steps[3:5] == [r"&= 1 \cdot 3 + 2 \cdot 4 \\[0.6em]", "&= 11"]
+
+
+def test_matrices_beside_each_other_are_those_alone_in_one_row():
+    first, second = matrix("X", X, rows=WORDS), matrix("W^Q", W_Q)
+    both = beside(first, second)
+    assert both.latex == f"$$\n{first.latex.strip('$\n')} \\qquad {second.latex.strip('$\n')}\n$$"
+    assert both.text == f"{first.text}\n\n{second.text}"

@@ -123,7 +123,11 @@
     // elements: words of another language are named as such.
     announce(region, ...words) {
       clearTimeout(this.waiting);
-      this.waiting = setTimeout(() => region.replaceChildren(...words.flat(Infinity)), 500);
+      region.classList.add("waiting"); // what it says is no longer so
+      this.waiting = setTimeout(() => {
+        region.replaceChildren(...words.flat(Infinity));
+        region.classList.remove("waiting");
+      }, 500);
     }
   }
 

@@ -130,6 +130,12 @@ def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
     return Shown("\n".join(lines), _steps(steps))
 
 
+def beside(*shown: Shown) -> Shown:
+    """Several matrices in one row."""
+    latex = r" \qquad ".join((one.latex or "").strip("$\n") for one in shown)
+    return Shown("\n\n".join(one.text for one in shown), f"$$\n{latex}\n$$")
+
+
 def softmax_terms(name: str, x: Any, decimals: int | None = None) -> Shown:
     """The softmax of one row of scores with every term: the exponentials, their sum, and the quotients."""
     x = _array(x)
