@@ -444,5 +444,6 @@ def test_a_dot_product_is_a_number_and_no_matrix():
 def test_matrices_beside_each_other_are_those_alone_in_one_row():
     first, second = matrix("X", X, rows=WORDS), matrix("W^Q", W_Q)
     both = beside(first, second)
-    assert both.latex == f"$$\n{first.latex.strip('$\n')} \\qquad {second.latex.strip('$\n')}\n$$"
+    inner = [one.latex.strip("$\n") for one in (first, second)]
+    assert both.latex == "$$\n" + " \\qquad ".join(inner) + "\n$$"
     assert both.text == f"{first.text}\n\n{second.text}"
