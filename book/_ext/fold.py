@@ -55,12 +55,12 @@ def label(kind, cell):
     if kind == "source":
         found = lanes.shown(cell)
         said = f"source: {', '.join(found)} ({counted(sum(found.values()), 'line')})"
+    elif kind == "sum":
+        said = f"every term of {summed(cell)}"
+    elif kind == "checked":
+        said = counted(lanes.claims(cell["source"]), "claim")
     else:
-        said = {
-            "checked": counted(lanes.claims(cell["source"]), "claim"),
-            "call": "code",
-            "sum": f"every term of {summed(cell)}",
-        }.get(kind, kind)
+        said = {"call": "code"}.get(kind, kind)
     if lanes.failed(cell):
         return f"✗ failed: {said}"
     return f"✓ checked: {said}" if kind == "checked" else said
@@ -168,7 +168,7 @@ def fold_answers(doctree):
         parent[start:] = [
             fold(
                 "answer",
-                "look",
+                "look at the answer",
                 *parent[start : (end := next(ends, len(parent) - 1) + 1)],
             ),
             *parent[end:],
