@@ -160,18 +160,18 @@ def fold_answers(doctree):
         lambda n: isinstance(n, nodes.paragraph) and GUESS.match(n.astext())
     )
     for question in list(questions):
-        asked = (
-            question if isinstance(question.parent, nodes.section) else question.parent
-        )
-        parent, start = asked.parent, asked.parent.index(asked) + 1
-        ends = (n for n, node in enumerate(parent[start:], start) if is_text(node))
-        parent[start:] = [
-            fold(
-                "answer",
-                "look at the answer",
-                *parent[start : (end := next(ends, len(parent) - 1) + 1)],
-            ),
-            *parent[end:],
+        inside = isinstance(question.parent, nodes.section)
+        asked = question if inside else question.parent
+        parent, answer = asked.parent, []
+        for node in parent[parent.index(asked) + 1 :]:
+            if isinstance(node, nodes.section):
+                break
+            answer.append(node)
+            if is_text(node):
+                break
+        place = parent.index(asked) + 1
+        parent[place : place + len(answer)] = [
+            fold("answer", "look at the answer", *answer)
         ]
 
 

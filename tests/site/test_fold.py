@@ -24,7 +24,7 @@ def code(source, *outputs, tags=()):
     return made | {"source": source, "outputs": list(outputs)}
 
 
-PRODUCT = code('product("a", a, b)', shown("every term of it"))
+PRODUCT = code('product("a", a, b)', shown("a = x y, row by row: each sum"))
 CLAIM = code("assert one == 1")
 CLAIMS = code("two = one + one\nassert two == 2\nassert two != 1")
 SET_UP = code("import numpy as np")
@@ -60,7 +60,7 @@ PAGES = {
         PRODUCT,
         "## Going deeper\n\nMore of it.\n\n### First *of all*\n\n" + "word " * 400,
         PRODUCT,
-        code("c = a @ b\nproduct('c', a, b)", shown("every term of c")),
+        code("c = a @ b\nproduct('c', a, b)", shown("c = a b, row by row: each sum")),
         code("show(short)", shown(SHORT, "text/markdown")),
         CLAIMS,
         "### Second\n\nNothing to check.\n\n$$\nx = 1\n$$ (one)\n\n#### Within\n\nIt.",
@@ -74,6 +74,16 @@ PAGES = {
         code("matrix(a)", ERROR, shown("1")),
     ],
     "nothing": [BADGE + "Words."],
+    "guess": [
+        BADGE + "**Before you look:** which is larger?",
+        code("matrix(a)", shown("a sight")),
+        CLAIM,
+        "The first.\n\nMore words.",
+        "Guess first, once more.",
+        CLAIM,
+        code("matrix(b)", shown("another sight")),
+        "## Another section",
+    ],
 }
 MOVED = {"deep": {"old": "#second", "lost": "idea.ipynb#calls", "gone": "idea.ipynb"}}
 
@@ -171,14 +181,28 @@ def test_exercises_and_solutions_are_as_they_were(pages):
 
 
 def test_sums_written_out_fold_if_the_section_has_had_one_or_goes_deeper(pages):
-    assert "every term" not in marks(pages["idea"])
-    assert marks(pages["deep"].select_one("#the-idea")) == ["code", "every term"]
-    assert marks(pages["one"].select_one("details.deeper")) == ["every term", "every term"]
+    assert not [mark for mark in marks(pages["idea"]) if "every term" in mark]
+    assert marks(pages["deep"].select_one("#the-idea")) == ["code", "every term of a"]
+    assert marks(pages["one"].select_one("details.deeper")) == ["every term of a", "every term of a"]
     first, written_out = pages["deep"].select("details.deeper details.sum")
-    assert "every term of it" in first.text
+    assert "each sum" in first.text
     assert 'product("a", a, b)' in first.text
     assert written_out.find_previous_sibling().text.strip() == "c = a @ b\nproduct('c', a, b)", "its code stays open"
     assert "every term of c" in written_out.text
+
+
+def test_what_answers_a_guess_waits_for_a_click_up_to_the_next_paragraph(pages):
+    first, second = pages["guess"].select("details.answer")
+    assert [fold.find("summary").text for fold in (first, second)] == ["look at the answer"] * 2
+    assert "a sight" in first.text
+    assert first.select_one(".claimed, .marks").text
+    assert "The first." in first.text
+    assert "More words." not in first.text
+    assert "which is larger?" in first.find_previous("p").text
+    assert "another sight" in second.text
+    assert "Another section" not in second.text
+    assert not any(fold.has_attr("open") for fold in (first, second))
+    assert not pages["idea"].select("details.answer")
 
 
 def test_deeper_sections_fold_with_their_headings_and_what_they_cost(pages):
