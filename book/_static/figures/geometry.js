@@ -171,7 +171,7 @@
 
     temperature() {
       const root = this.data.divisor, step = (x) => Math.round(Math.log(x / root) / FACTOR);
-      const [min, max] = [step(LEAST), step(MOST)], divisor = (n) => root * Math.exp(n * FACTOR);
+      const [min, max] = [step(LEAST), step(MOST)], divisor = (n) => (n ? Number((root * Math.exp(n * FACTOR)).toFixed(2)) : root);
       this.range = slider("the scores are divided by", { min, max, step: 1, value: 0 }, (n) => written(divisor(n), 2), (n) => { this.divisor = divisor(n); this.update(); });
       const mark = make("p", { class: "root", style: `--at: ${-min / (max - min)}` }, make("span", {}, "▴ ", ...formula("√d_k"), ` = ${written(root, 2)}`));
       return make("div", {}, this.range.label, mark);

@@ -84,7 +84,7 @@
       const [noun, gender] = this.data.things[this.thing];
       const second = words.findIndex((word) => word.endsWith(",")) + 1;
       this.german.replaceChildren(...words.flatMap((word, n) => {
-        const isNoun = bare(word) === noun, isPronoun = n >= second && PRONOUNS.includes(bare(word));
+        const isNoun = bare(word).startsWith(noun) && bare(word).length <= noun.length + 2, isPronoun = n >= second && PRONOUNS.includes(bare(word));
         const wrong = word !== wanted[n];
         const kind = [isNoun && `of-${gender}`, isPronoun && `pronoun of-${wrong ? "wrong" : gender}`, wrong && "wrong", this.before && !this.before.includes(word) && "changed"];
         const below = wrong ? make("small", { lang: "en" }, "right: ", make("span", { lang: "de" }, bare(wanted[n]))) : isNoun ? make("small", {}, this.data.genders[gender]) : [];
