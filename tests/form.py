@@ -26,7 +26,6 @@ MINUTES = 7
 LONGER = dict.fromkeys(("attention", "transformer", "translation"), 12)
 EXEMPT = {"paper", "errata", "reuse", "glossary"}
 FIRST_SCREEN = 120  # so many words end at 420 px of a window that is 1280 px wide, so a picture below them is seen
-GUESS = re.compile(r"^\W*(?:Before you look|Guess first)\b")
 LISTS = yaml.safe_load((guards.ROOT / "tests" / "book" / "words.yml").read_text(encoding="utf-8"))
 
 
@@ -106,7 +105,7 @@ def late_picture(path):
         if cell["cell_type"] == "markdown":
             words += lanes.words(cell["source"])
         elif not folded(cell):
-            if guards.shows_a_figure(cell):
+            if lanes.draws(cell):
                 too_many = words > FIRST_SCREEN
                 return [f"{path.name}: {words} words before the first picture; {FIRST_SCREEN} fit"] * too_many
             if cell["outputs"] or lanes.is_open(cell, kinds.get(cell["id"], ""), lane):
@@ -122,7 +121,7 @@ def unheld_guess(path):
             code.append(cell)
         elif lane == "idea":
             paragraphs = re.split(r"\n\s*\n", cell["source"])
-            guesses += [(text, len(code)) for text in paragraphs if GUESS.match(text)]
+            guesses += [(text, len(code)) for text in paragraphs if lanes.GUESS.match(text)]
     if not guesses:
         yield f'{path.name}: no paragraph of the idea lane begins with "Before you look" or "Guess first"'
     for text, n in guesses:

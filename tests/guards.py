@@ -9,6 +9,7 @@ import statistics
 from itertools import takewhile
 
 import build
+import lanes
 import yaml
 
 from tested_transformer.book.show import show
@@ -92,18 +93,12 @@ SCRIPTS = BOOK / "_static" / "figures"
 FIGURE = re.compile(r"<(\w+)-figure>(.*?)</\1-figure>", re.S)
 
 
-def shows_a_figure(cell):
-    """Does this code cell put out a picture or an interactive figure?"""
-    data = [output.get("data", {}) for output in cell["outputs"]]
-    return any("image/png" in kinds or FIGURE.search("".join(kinds.get("text/html", ""))) for kinds in data)
-
-
 def figures_without_a_claim(path):
     """Figures that no assert follows: in the same code cell or the next three, and before the next figure."""
     found, code = [], [cell for cell in cells(path) if cell["cell_type"] == "code"]
     for i, cell in enumerate(code):
-        if shows_a_figure(cell):
-            near = [cell, *takewhile(lambda other: not shows_a_figure(other), code[i + 1 : i + 4])]
+        if lanes.draws(cell):
+            near = [cell, *takewhile(lambda other: not lanes.draws(other), code[i + 1 : i + 4])]
             if not any(re.search(r"^\s*assert ", other["source"], re.M) for other in near):
                 found.append(f"{path.name}: no assert holds what is said of the figure: {cell['source'][-60:]!r}")
     return found

@@ -24,9 +24,6 @@ SWITCH = (
 )
 
 
-GUESS = re.compile(r"(Before you look|Guess first)\b")
-
-
 class Fold(nodes.Element):
     """A fold with a label, and what is in it."""
 
@@ -157,7 +154,7 @@ def join_marks(doctree):
 def fold_answers(doctree):
     """Fold what answers a question to guess: all up to the next paragraph, and that as well."""
     questions = doctree.findall(
-        lambda n: isinstance(n, nodes.paragraph) and GUESS.match(n.astext())
+        lambda n: isinstance(n, nodes.paragraph) and lanes.GUESS.match(n.astext())
     )
     for question in list(questions):
         inside = isinstance(question.parent, nodes.section)

@@ -1,7 +1,6 @@
 """The first page says what there is to read and how it is checked. Nothing of it is typed: it is counted at build."""
 
 import ast
-import json
 import re
 import subprocess
 import sys
@@ -17,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tools"))
 
 import claims  # noqa: E402
+import lanes  # noqa: E402
 import routes  # noqa: E402
 from readme import headline  # noqa: E402
 
@@ -35,19 +35,9 @@ class Chapter(NamedTuple):
 def chapter(name):
     """What is found in a page, by its name in the table of contents; without cells there is nothing to count."""
     notebook = ROOT / f"{name}.ipynb"
-    cells = (
-        json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        if notebook.is_file()
-        else []
-    )
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    return Chapter(*headline(name), len(code), sum(map(asserts, code)))
-
-
-def asserts(source):
-    """How many assertions stand in a piece of Python; magic commands are passed over."""
-    tree = ast.parse(re.sub(r"^(\s*)%.*", r"\1pass", source, flags=re.M))
-    return sum(isinstance(node, ast.Assert) for node in ast.walk(tree))
+    cells = lanes.cells(notebook) if notebook.is_file() else []
+    code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    return Chapter(*headline(name), len(code), sum(map(lanes.claims, code)))
 
 
 def tests(files):
