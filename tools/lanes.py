@@ -14,7 +14,7 @@ GUESS = re.compile(r"\W*(Before you look|Guess first)\b")  # so a question begin
 LANES = {DEEPER: "deeper", "Exercises": "exercises", "Summary": "summary"}
 SHORT = 12  # so many lines of source stay open in the idea lane
 SUMS = {"product", "softmax_terms"}  # they write out every term
-DISPLAYS = {"matrix", "beside"} | SUMS
+DISPLAYS = {"matrix", "beside", "table"} | SUMS
 SETTINGS = {"set_printoptions", "set_num_threads", "manual_seed", "default_rng", "use_deterministic_algorithms"}
 
 UNTOUCHED = {"remove-cell", "hide-cell", "raises-exception"}
@@ -102,7 +102,7 @@ def kind(cell, later=frozenset()):
             isinstance(s, ast.Import | ast.ImportFrom) or _called(s) in DISPLAYS | SETTINGS | {"show"} for s in before
         ):
             quiet = all(isinstance(s, ast.Assign | ast.Import | ast.ImportFrom | ast.For) for s in before)
-            return "call" if quiet and called.startswith("draw.") else ""
+            return "call" if quiet and (called.startswith("draw.") or called == "table") else ""
         if called == "show":
             return "source"
         return "call" if called in DISPLAYS or called.startswith("draw.") else ""

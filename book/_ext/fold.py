@@ -119,7 +119,9 @@ def fold_cells(doctree, path):
         if node.get("hide_mode") == "output":  # folded as a whole now
             node[-1:] = node.children[-1].children
         place, parent = node.parent.index(node), node.parent
-        parent[place] = fold(kind, label(kind, cell), node, failed=failed)
+        mark = fold(kind, label(kind, cell), node, failed=failed)
+        mark["claims"] = lanes.claims(cell["source"])
+        parent[place] = mark
 
 
 def is_cell(node):
@@ -136,7 +138,7 @@ def join_marks(doctree):
             continue
         children, parent[:] = list(parent), []
         for serves, run in itertools.groupby(children, lambda n: beside(n)):
-            run = list(run)
+            run = together(list(run))
             before = parent[-1] if len(parent) else None
             if serves is None:
                 parent += run
@@ -149,6 +151,21 @@ def join_marks(doctree):
                 before += run
             else:
                 parent += nodes.container("", *run, classes=["marks"])
+
+
+def together(run):
+    """Marks in a row, with one for all claims that follow each other, unless one has failed."""
+    out = []
+    for mark in run:
+        if out and all(
+            "checked" in n["classes"] and not n["failed"] for n in (out[-1], mark)
+        ):
+            out[-1] += mark.children
+            out[-1]["claims"] += mark["claims"]
+            out[-1]["label"] = f"✓ checked: {counted(out[-1]['claims'], 'claim')}"
+        else:
+            out.append(mark)
+    return out
 
 
 def fold_answers(doctree):

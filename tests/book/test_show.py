@@ -15,7 +15,7 @@ import tested_transformer
 from tested_transformer.book import exercises
 from tested_transformer.book.draw.attention import weights as styled_function
 from tested_transformer.book.example import W_Q, WORDS, X
-from tested_transformer.book.show import Shown, _plain, beside, matrix, product, show, softmax_terms
+from tested_transformer.book.show import Shown, _plain, beside, matrix, product, show, softmax_terms, table
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.linear import linear
 from tested_transformer.byhand.softmax import softmax
@@ -447,3 +447,26 @@ def test_matrices_beside_each_other_are_those_alone_in_one_row():
     inner = [one.latex.strip("$\n") for one in (first, second)]
     assert both.latex == "$$\n" + " \\qquad ".join(inner) + "\n$$"
     assert both.text == f"{first.text}\n\n{second.text}"
+
+
+def test_a_table_has_numbers_to_the_right_words_to_the_left_and_marked_rows_in_bold():
+    rows = [(1, "it", 0.98765, "er"), (10, "", 1.0, "a|b*")]
+    shown = table(("n", "word", "weight", "German"), rows, decimals=3, marked=[1])
+    assert shown.text.splitlines() == [" n  word  weight  German", " 1  it     0.988  er", "10         1.000  a|b*"]
+    assert shown.markdown.splitlines() == [
+        "| n | word | weight | German |",
+        "| --: | :-- | --: | :-- |",
+        "| 1 | it | 0.988 | er |",
+        r"| **10** |  | **1.000** | **a\|b\*** |",
+    ]
+
+
+def test_each_column_of_a_table_has_as_few_decimals_as_do_no_harm():
+    assert table(("a", "b"), [(0.5, 2.0), (0.25, 3.0)]).text.splitlines()[1:] == ["0.50  2", "0.25  3"]
+
+
+def test_a_row_that_does_not_fit_the_head_of_a_table_is_refused():
+    with pytest.raises(ValueError, match=r"needs rows of 2 cells, as many as columns, not \[2, 1\]"):
+        table(("a", "b"), [(1, 2), (1,)])
+    with pytest.raises(ValueError, match=r"not \[\]"):
+        table(("a", "b"), [])

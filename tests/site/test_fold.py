@@ -74,6 +74,7 @@ PAGES = {
         code("matrix(a)", ERROR, shown("1")),
     ],
     "nothing": [BADGE + "Words."],
+    "together": ["# A page\n\nSix claims.", CLAIM, CLAIMS, SET_UP, CLAIM, code("assert 1 == 2", ERROR), CLAIM],
     "guess": [
         BADGE + "**Before you look:** which is larger?",
         code("matrix(a)", shown("a sight")),
@@ -137,6 +138,13 @@ def test_marks_that_follow_one_another_stand_on_one_line(pages):
         "✓ checked: 1 claim",
         "source: short (1 line)",
     ]
+
+
+def test_claims_that_follow_one_another_are_one_mark_unless_one_failed(pages):
+    box = pages["together"].select_one(".claimed")
+    said = ["✓ checked: 3 claims", "set-up", "✓ checked: 1 claim", "✗ failed: 1 claim", "✓ checked: 1 claim"]
+    assert marks(box) == said
+    assert [len(fold.select(".cell")) for fold in box.select("details")] == [2, 1, 1, 1, 1]
 
 
 def test_a_mark_after_anything_but_a_paragraph_stands_on_a_line_of_its_own(pages):

@@ -57,6 +57,8 @@ def chapter(tmp_path):
         ("Q = X @ W\nproduct('Q', X, W)", [OUT], ""),
         ("draw.loss.curve(x)", [OUT], "call"),
         ("rows = [1, 2]\ndraw.loss.curve(rows)", [OUT], "call"),
+        ("rows = [[1, 2]]\ntable('ab', rows)", [OUT], "call"),
+        ("rows = [[1, 2]]\nmatrix('A', rows)", [OUT], ""),
         ("matrix('X', X)", [ERROR], ""),
         ("x", [OUT], ""),
         ("%pip install x\nassert x", [], ""),

@@ -204,7 +204,7 @@
     }
 
     arrow([x, y], kind, { at, unit } = this.keys) {
-      const size = Math.hypot(x, y), [ax, ay] = [x / (size || 1), y / (size || 1)], head = 11 / unit;
+      const size = Math.hypot(x, y), [ax, ay] = [x / (size || 1), y / (size || 1)], head = (kind === "query" ? 11 : 15) / unit; // a key under the query is seen
       const back = [x - ax * head, y - ay * head], wing = 0.45 * head;
       const corners = [[x, y], [back[0] - ay * wing, back[1] + ax * wing], [back[0] + ay * wing, back[1] - ax * wing]];
       if (size < head) return [];

@@ -103,6 +103,49 @@ def matrix(
     return Shown(text, f"$$\n{latex}\n$$")
 
 
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    decimals: int | None = None,
+    marked: Sequence[int] = (),
+) -> Shown:
+    """Words and numbers in a table with a head; the marked rows, counted from 0, are set in bold.
+
+    In each column whole numbers are written whole, and all others with as many decimals (at
+    most 4 if not given).
+    """
+    if not rows or {len(row) for row in rows} != {len(columns)}:
+        sizes = [len(row) for row in rows]
+        rule = f"needs rows of {len(columns)} cells, as many as columns"
+        raise ValueError(f"a table {rule}, not {sizes}")
+    body, right = [], []
+    for column in zip(*rows, strict=True):
+        numbers = np.array([cell for cell in column if isinstance(cell, float)])
+        places = _places(numbers, decimals) if numbers.size else 0
+        body.append(
+            [f"{c:.{places}f}" if isinstance(c, float) else str(c) for c in column]
+        )
+        right.append(all(isinstance(cell, int | float) for cell in column))
+    lines = []
+    for name, column, to_the_right in zip(columns, body, right, strict=True):
+        width = max(map(len, (name, *column)))
+        sides = str.rjust if to_the_right else str.ljust
+        lines.append([sides(cell, width) for cell in (name, *column)])
+    text = "\n".join("  ".join(line).rstrip() for line in zip(*lines, strict=True))
+    cells = [[_escaped(cell) for cell in row] for row in zip(*body, strict=True)]
+    for n in marked:
+        cells[n] = [cell and f"**{cell}**" for cell in cells[n]]
+    head = [_escaped(name) for name in columns]
+    rule = ["--:" if to_the_right else ":--" for to_the_right in right]
+    markdown = "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *cells])
+    return Shown(text, markdown=markdown)
+
+
+def _escaped(text: str) -> str:
+    """Text as Markdown: special characters are shown, not obeyed."""
+    return re.sub(r"([\\`*_{}\[\]<>#|$~&])", r"\\\1", text)
+
+
 def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
     """The matrix product a b with every term: the factors, each entry as a sum of products, the result."""
     a, b = _array(a), _array(b)

@@ -285,6 +285,9 @@ def _box(
         weight="bold",
         ground=GROUND,
     )
+    below = x, y - 0.26  # where the sum is centred and rescaled
+    frame.add_patch(Circle(below, 0.1, facecolor="white", edgecolor=pic.INK, zorder=5))
+    frame.text(*below, "÷", ha="center", va="center_baseline", zorder=6)
 
 
 def _decoder(
