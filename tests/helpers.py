@@ -1,4 +1,4 @@
-"""What the tests need: random arrays and models, gradients by differences, plain searches, and how near is near enough.
+"""What the tests need: random arrays and models, plain searches, and how near is near enough.
 
 Guards of the chapters are in guards.py; how strictly signatures are taken in tests stands in typechecker.py.
 """
@@ -15,6 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from tested_transformer.byhand import transformer as byhand
+from tested_transformer.byhand.gradient import numerical_gradient
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.config import TINY, Config, SpecialIds
 from tested_transformer.model.embedding import Embedding
@@ -43,16 +44,6 @@ def tensors(*xs, dtype=torch.float64):
     return [torch.tensor(x, dtype=dtype, requires_grad=True) for x in xs]
 
 
-def central_difference(f, x, h=1e-5):
-    """The gradient of a function that gives one number, at x: one entry at a time, a little up and a little down."""
-    gradient = np.zeros_like(x)
-    for place in np.ndindex(x.shape):
-        step = np.zeros_like(x)
-        step[place] = h
-        gradient[place] = (f(x + step) - f(x - step)) / (2 * h)
-    return gradient
-
-
 def assert_near(actual, expected, relative):
     """The same shape, and no entry further off than that share of the largest entry."""
     actual, expected = (np.asarray(x.detach() if torch.is_tensor(x) else x) for x in (actual, expected))
@@ -64,7 +55,7 @@ def assert_near(actual, expected, relative):
 def assert_gradients(loss, inputs, gradients, relative=1e-6):
     """Each gradient is what central differences of `loss(*inputs)` say about its input."""
     for i, (x, gradient) in enumerate(zip(inputs, gradients, strict=True)):
-        numeric = central_difference(lambda y, i=i: loss(*inputs[:i], y, *inputs[i + 1 :]), x)
+        numeric = numerical_gradient(lambda y, i=i: loss(*inputs[:i], y, *inputs[i + 1 :]), x)
         assert_near(gradient, numeric, relative)
 
 

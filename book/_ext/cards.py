@@ -86,10 +86,10 @@ def card(name, address, static):
 
 
 class Chapters(SphinxDirective):
-    """The directive `chapters`: a card for every chapter, part by part."""
+    """The directive `chapters`: a fold for each part, with a card for each of its chapters."""
 
     def run(self):
-        """A list for each part."""
+        """The folds, one below the other."""
         builder, here = self.env.app.builder, self.env.docname
         static = "../" * here.count("/") + "_static/"
         out = []
@@ -102,13 +102,12 @@ class Chapters(SphinxDirective):
                 )
                 for page in pages
             ]
-            out += [
-                nodes.rubric("", caption, classes=["part"]),
-                nodes.raw(
-                    "", f'<ul class="cards">{"".join(cards)}</ul>', format="html"
-                ),
-            ]
-        return out
+            names = " · ".join(escape(chapter(page).title) for page in pages)
+            out.append(
+                f'<details class="deeper"><summary><h3>{escape(caption)}</h3><small>{names}</small></summary>'
+                f'<ul class="cards">{"".join(cards)}</ul></details>'
+            )
+        return [nodes.raw("", "".join(out), format="html")]
 
 
 class Routes(SphinxDirective):

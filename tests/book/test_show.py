@@ -275,8 +275,8 @@ def test_a_wide_product_is_written_entry_by_entry():
         right = r"\begin{bmatrix} 2 & 2 \\ 2 & 2 \\ 2 & 2 \\ 2 & 2 \end{bmatrix}"
         lines = [
             f"{name} &= {left} {right}",
-            f"{{{whole}}}_{{1,1}} &= {terms} = 0.5",
-            f"{{{whole}}}_{{1,2}} &= {terms} = 0.5",
+            f"{{{whole}}}_{{1}} &= {terms} = 0.5",  # one row: a place in it is enough
+            f"{{{whole}}}_{{2}} &= {terms} = 0.5",
             rf"{last} &= \begin{{bmatrix}} 0.5 & 0.5 \end{{bmatrix}}",
         ]
         inside = " \\\\[0.6em]\n".join(lines)

@@ -279,25 +279,27 @@ def before(page):
     return np.reshape(cells.evaluate_all("cells => cells.map(cell => cell.dataset.before ?? '')"), (3, 3)).tolist()
 
 
-def test_a_change_is_told_in_one_short_sentence_about_the_word_that_was_touched(page):
+def test_a_change_is_told_in_one_short_sentence_about_the_word_whose_number_is_chosen(page):
     status = page.locator("[role=status]")
     assert status.inner_text() == "“love” takes 0.26 from “I”, 0.26 from “love”, 0.47 from “AI”."
-    page.get_by_label("X, “love”, column 2").fill("0")
-    assert rested(page) == "“love” takes 0.26 → 0.33 from “I”, 0.26 → 0.33 from “love”, 0.47 → 0.33 from “AI”."
-    page.get_by_label("X, “AI”, column 1").fill("0.9")
-    assert rested(page).startswith("“AI” takes ")
-
-
-def test_a_switch_tells_of_the_word_whose_weights_change_most(page):
+    page.get_by_label("X, “I”, column 1").fill("3")  # which changes the row of "I" more
+    assert rested(page) == "“love” takes 0.26 → 0.53 from “I”, 0.26 → 0.17 from “love”, 0.47 → 0.30 from “AI”."
     page.get_by_label("divide by").uncheck()
-    assert (
-        rested(page) == "Changed most: “I” takes 0.71 → 0.87 from “I”, 0.07 → 0.02 from “love”, 0.22 → 0.12 from “AI”."
-    )
-    page.get_by_label("divide by").check()
+    assert rested(page) == "“love” takes 0.53 → 0.67 from “I”, 0.17 → 0.09 from “love”, 0.30 → 0.24 from “AI”."
+
+
+def test_where_that_word_stays_the_one_whose_weights_change_most_is_told(page):
+    page.get_by_label("X, “love”, column 2").fill("0")  # a query of zeros
+    assert rested(page) == "“love” takes 0.26 → 0.33 from “I”, 0.26 → 0.33 from “love”, 0.47 → 0.33 from “AI”."
+    page.get_by_label("X, “AI”, column 1").fill("0.5")
+    assert rested(page).startswith("Changed most: “AI” takes ")
+    page.get_by_label("W V, row 1, column 1").fill("5")
+    assert rested(page) == "No weight changes: “love” takes 0.33 from “I”, 0.33 from “love”, 0.33 from “AI”."
+
+
+def test_a_hidden_word_is_told_with_no_weight(page):
     page.get_by_label("hide later words").check()
     assert "→ 0 from “AI”" in rested(page)
-    page.get_by_label("W V, row 1, column 1").fill("5")
-    assert rested(page).startswith("No weight changes: “love” takes 0.50 from “I”")
 
 
 def test_each_weight_shows_what_it_was_before_the_last_change(page):

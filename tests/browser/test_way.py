@@ -53,6 +53,9 @@ def test_the_first_page_loads_nothing_that_sets_formulas(visit):
 @pytest.mark.parametrize(("width", "columns"), [(1280, (2, 3)), (390, (1, 1)), (320, (1, 1))])
 def test_the_cards_stand_in_columns_with_their_pictures(visit, width, columns):
     page = visit(FIRST, width=width)
+    for part in page.locator("details:has(> .cards) > summary").all():
+        assert not part.locator("xpath=../ul").is_visible()
+        part.click()
     cards = page.locator(".cards > li")
     assert cards.count() == len([name for name in routes.pages() if "/" not in name])
     lefts = {round(card.bounding_box()["x"]) for card in cards.all()}

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from helpers import assert_gradients, assert_near, central_difference, filled, normal, tensors, unchecked
+from helpers import assert_gradients, assert_near, filled, normal, tensors, unchecked
 
 from tested_transformer.book.example import (
     B_1,
@@ -29,6 +29,7 @@ from tested_transformer.book.example import (
 )  # fmt: skip
 from tested_transformer.byhand.decoder import decoder, decoder_backward, decoder_layer, decoder_layer_backward
 from tested_transformer.byhand.encoder import encoder, encoder_layer, part, whole
+from tested_transformer.byhand.gradient import numerical_gradient
 from tested_transformer.config import BASE, Config
 from tested_transformer.model.decoder import Decoder, DecoderLayer
 
@@ -330,7 +331,7 @@ def test_the_gradient_by_hand_agrees_with_differences():
         lambda x, memory: (d_y * decoder(x, memory, params, 2, *settings)[0]).sum(), [x, memory], [d_x, d_memory]
     )
     for name, value in below.items():
-        numeric = central_difference(
+        numeric = numerical_gradient(
             lambda w, name=name: (d_y * decoder_layer(x, memory, below | {name: w}, *settings)[0]).sum(), value
         )
         if name.endswith("w_k.bias"):  # moving all keys alike moves no weight

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from helpers import assert_gradients, assert_near, central_difference, filled, normal, tensors
+from helpers import assert_gradients, assert_near, filled, normal, tensors
 
 from tested_transformer.book.example import B_1, B_2, W_1, W_2, W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, X
 from tested_transformer.byhand.encoder import (
@@ -14,6 +14,7 @@ from tested_transformer.byhand.encoder import (
     part,
     whole,
 )
+from tested_transformer.byhand.gradient import numerical_gradient
 from tested_transformer.config import BASE, Config
 from tested_transformer.model.encoder import Encoder, EncoderLayer
 
@@ -220,7 +221,7 @@ def test_the_gradient_by_hand_agrees_with_differences():
     _, d_params = encoder_layer_backward(d_y, encoder_layer(x, below, *settings)[1])
     assert_gradients(lambda x: (d_y * encoder(x, params, 2, *settings)[0]).sum(), [x], [d_x])
     for name, value in below.items():
-        numeric = central_difference(
+        numeric = numerical_gradient(
             lambda w, name=name: (d_y * encoder_layer(x, below | {name: w}, *settings)[0]).sum(), value
         )
         if name.endswith("w_k.bias"):  # moving all keys alike moves no weight

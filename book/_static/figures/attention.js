@@ -103,7 +103,7 @@
       const good = Number.isFinite(value) && Math.abs(value) <= LIMIT;
       if (good) {
         field.removeAttribute("aria-invalid");
-        this.change(() => { this[field.matrix][field.i][field.c] = value; }, field.matrix === "x" ? field.i : undefined);
+        this.change(() => { this[field.matrix][field.i][field.c] = value; });
       } else {
         field.setAttribute("aria-invalid", "true");
         clearTimeout(this.waiting);
@@ -154,13 +154,13 @@
     }
 
     // What was before stays beside the weights until the next change.
-    change(act, touched) {
+    change(act) {
       const now = performance.now();
       if (!(now - this.changed < REST && this.before)) this.before = this.steps.weights;
       this.changed = now;
       act();
       this.calculate();
-      this.announce(this.status, this.sentence(touched));
+      this.announce(this.status, this.sentence());
     }
 
     calculate() {
@@ -262,17 +262,17 @@
       return [...power(c), " / (", ...sum, ")", ...result, ...(hidden ? [", since ", ...power(c), " = 0"] : [])];
     }
 
-    // What the word takes that the reader has touched, or else the word whose weights have changed most.
-    sentence(touched) {
-      const now = this.steps.weights, before = this.before ?? now;
+    // What the word takes whose number is chosen, or, if that stays, the word whose weights have changed most.
+    sentence() {
+      const now = this.steps.weights, before = this.before ?? now, chosen = this.chosen?.i ?? 1;
       const moved = now.map((row, i) => row.reduce((sum, w, j) => sum + Math.abs(w - before[i][j]), 0));
-      const most = moved.indexOf(Math.max(...moved)), stays = moved[most] < 5e-5;
-      const i = stays ? touched ?? this.chosen?.i ?? 0 : moved[touched] >= 5e-5 ? touched : most;
+      const most = moved.indexOf(Math.max(...moved)), moves = (i) => moved[i] >= 5e-5;
+      const i = moves(chosen) || !moves(most) ? chosen : most;
       const shares = now[i].map((w, j) => {
         const [old, present] = [share(before[i][j]), share(w)];
         return `${old === present ? "" : `${old} → `}${present} from ${quoted(this.words[j])}`;
       });
-      const lead = stays ? (this.before ? "No weight changes: " : "") : i === touched ? "" : "Changed most: ";
+      const lead = i !== chosen ? "Changed most: " : this.before && !moves(i) ? "No weight changes: " : "";
       return `${lead}${quoted(this.words[i])} takes ${shares.join(", ")}.`;
     }
   }

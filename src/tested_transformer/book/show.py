@@ -160,10 +160,11 @@ def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
     left_side = name.partition("=")[0].strip()
     whole = left_side if "=" in name else f"({name})"
     for i, j in np.ndindex(len(left), len(right[0])):
+        place = f"{i + 1},{j + 1}" if len(left) > 1 else f"{j + 1}"
         written = f"{_plain(sums[i][j]).replace(' · ', '·')} {_plain(last)} {_plain(result[i][j])}"
         lines.append(f"  row {i + 1}, column {j + 1}: {written}")
         entries.append(
-            rf"{{{whole}}}_{{{i + 1},{j + 1}}} &{factors} {sums[i][j]} {last} {result[i][j]}"
+            rf"{{{whole}}}_{{{place}}} &{factors} {sums[i][j]} {last} {result[i][j]}"
         )
     steps = [f"{name} &{factors} {_grid(left)} {_grid(right)}"]
     if max(sum(len(_plain(cell)) for cell in row) for row in sums) <= WIDE:

@@ -177,9 +177,9 @@ def stream(
             _box(frame, xs[row], plus, (rows[step], added[step]), box)
         place = xs[row] - 0.6, second
         arrow(frame, (xs[row], second + 0.5), (place[0], second + 0.2), pic.KEY, 9)
-    x, y = xs[row] + 0.3, levels[2] - 0.32
+    x, y = xs[row] + 0.4, levels[2] - 0.31
     _numbered(frame, (x, y), "6", "added", GROUND)
-    _over(frame, (x - 0.16, y - 0.25), "not replaced", ground=GROUND)
+    _over(frame, (x - 0.26, y - 0.26), "not replaced", ground=GROUND)
     _numbered(frame, (0.18, levels[4] + 0.96), "7", "the same again")
     _decoder(frame, xs, asked, german)
     return figure
@@ -285,9 +285,13 @@ def _box(
         weight="bold",
         ground=GROUND,
     )
-    below = x, y - 0.26  # where the sum is centred and rescaled
-    frame.add_patch(Circle(below, 0.1, facecolor="white", edgecolor=pic.INK, zorder=5))
-    frame.text(*below, "÷", ha="center", va="center_baseline", zorder=6)
+    place = x - 0.24, y - 0.38  # where the sum is centred and rescaled
+    shape = FancyBboxPatch(place, 0.48, 0.2, "round,pad=0,rounding_size=0.05")
+    shape.set(facecolor="white", edgecolor=pic.INK, linewidth=1, zorder=5)
+    frame.add_patch(shape)
+    frame.text(
+        x, y - 0.28, "norm", size=SMALL, ha="center", va="center_baseline", zorder=6
+    )
 
 
 def _decoder(
