@@ -292,7 +292,7 @@ def test_where_that_word_stays_the_one_whose_weights_change_most_is_told(page):
     page.get_by_label("X, “love”, column 2").fill("0")  # a query of zeros
     assert rested(page) == "“love” takes 0.26 → 0.33 from “I”, 0.26 → 0.33 from “love”, 0.47 → 0.33 from “AI”."
     page.get_by_label("X, “AI”, column 1").fill("0.5")
-    assert rested(page).startswith("Changed most: “AI” takes ")
+    assert rested(page).startswith("Changed most: “I” takes 0.74 → 0.83 from “I”, ")
     page.get_by_label("W V, row 1, column 1").fill("5")
     assert rested(page) == "No weight changes: “love” takes 0.33 from “I”, 0.33 from “love”, 0.33 from “AI”."
 
