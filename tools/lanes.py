@@ -164,19 +164,34 @@ def kinds(path):
 def seen_before(code, found):
     """The cells of a chapter with two lanes that write out a kind of sum which its section has written out already.
 
+    Where the idea writes out products of single rows, those of whole matrices wait, too.
+
     Args:
         code: the parts of the chapter with its code cells.
         found: what the page does with each.
 
     """
-    shown = set()
     if "deeper" not in {part.lane for part in code}:
         return
-    for lane, section, cell in code:
-        names = {_called(statement) for statement in parsed(cell["source"]).body} & SUMS
-        if names and found.get(cell["id"]) == "call" and (lane == "deeper" or (section, *names) in shown):
+    calls = [part for part in code if found.get(part.cell["id"]) == "call" and sums(part.cell)]
+    by_row = any(lane == "idea" and "product" in sums(cell) and not whole(cell) for lane, _, cell in calls)
+    shown = set()
+    for part in code:
+        lane, section, cell = part
+        names = sums(cell)
+        if part in calls and (lane == "deeper" or (section, *names) in shown or (by_row and whole(cell))):
             yield cell["id"]
         shown |= {(section, name) for name in names}
+
+
+def sums(cell):
+    """The kinds of sums that a cell writes out with every term."""
+    return {_called(statement) for statement in parsed(cell["source"]).body} & SUMS
+
+
+def whole(cell):
+    """Is this the product of a matrix of more than one row, by its output?"""
+    return any("row 2, column" in "".join(o.get("data", {}).get("text/plain", "")) for o in cell["outputs"])
 
 
 def tags(cell):

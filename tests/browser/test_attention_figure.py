@@ -198,7 +198,7 @@ def test_what_is_no_number_is_named_and_the_last_good_one_stays(page):
         field.press_sequentially(bad if bad != "1001" else "")
         assert field.get_attribute("aria-invalid") == "true"
         said = page.locator(".status").inner_text()
-        assert said == "W K, row 2, column 3: not a number from −1000 to 1000. 1 stays."
+        assert said == "W K, row 2, column 3: must be a number from −1000 to 1000. 1 stays."
         field.fill("1")
         assert field.get_attribute("aria-invalid") is None
         assert matrix(page, "weights") == before

@@ -271,7 +271,7 @@ def test_what_is_no_number_is_named_and_the_last_good_one_stays(page):
         before = column(page, "weight")
         field.fill(bad)
         assert field.get_attribute("aria-invalid") == "true"
-        said = "query, first number: not a number from −2.5 to 2.5. 0.5 stays."
+        said = "query, first number: must be a number from −2.5 to 2.5. 0.5 stays."
         assert page.locator("[role=status]").inner_text() == said
         assert np.array_equal(column(page, "weight"), before)
     field.blur()

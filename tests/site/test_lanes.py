@@ -88,6 +88,25 @@ def test_of_the_sums_that_a_section_writes_out_the_first_stays_open_and_deeper_n
 
 
 @pytest.mark.parametrize(
+    ("row", "kinds"), [("idea", ["sum", "call", "call", "sum"]), ("deeper", ["call"] * 3 + ["sum"])]
+)
+def test_where_the_idea_writes_out_single_rows_whole_products_wait(chapter, row, kinds):
+    several = {"output_type": "execute_result", "data": {"text/plain": ["a, row by row:\n", "  row 2, column 1: 1·1"]}}
+    single = OUT if row == "idea" else several
+    path = chapter(
+        markdown("## First"),
+        code("product('Q', x, w)", several, id="1"),
+        markdown("## Next"),
+        code("product('q', x[:1], w)", single, id="2"),
+        markdown("## Third"),
+        code("softmax_terms('s', x)", OUT, id="3"),
+        markdown("## Going deeper"),
+        code("product('a', x[:1], w)", OUT, id="4"),
+    )
+    assert list(lanes.kinds(path).values()) == kinds
+
+
+@pytest.mark.parametrize(
     ("after", "kind"),
     [
         ("print(y)", ""),

@@ -108,7 +108,7 @@
         field.setAttribute("aria-invalid", "true");
         clearTimeout(this.waiting);
         const kept = written(this[field.matrix][field.i][field.c], 4).replace(/\.?0+$/, "") || "0";
-        this.status.textContent = `${field.getAttribute("aria-label")}: not a number from −${LIMIT} to ${LIMIT}. ${kept} stays.`;
+        this.status.textContent = `${field.getAttribute("aria-label")}: must be a number from −${LIMIT} to ${LIMIT}. ${kept} stays.`;
       }
     }
 

@@ -90,7 +90,7 @@
       }
       field.setAttribute("aria-invalid", "true");
       clearTimeout(this.waiting);
-      this.status.textContent = `${field.getAttribute("aria-label")}: not a number from −${this.reach} to ${this.reach}. ${this.said()[c]} stays.`;
+      this.status.textContent = `${field.getAttribute("aria-label")}: must be a number from −${this.reach} to ${this.reach}. ${this.said()[c]} stays.`;
     }
 
     // The fields show the query that is in use, but for the one that is being typed into.

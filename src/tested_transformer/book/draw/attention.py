@@ -55,6 +55,8 @@ def heads(
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
         for text, weight in zip(axes.texts, np.ravel(a), strict=True):
             text.set_visible(bool(weight > least))
+            if weight > 0.995:  # not one, and no other figure says so
+                text.set(text=f"{min(weight, 0.999):.3f}", size=9)
         axes.spines[:].set(visible=True, color=pic.FAINT)
         axes.set_yticks(range(len(queries)), queries)
         axes.set_xticks(range(len(keys)), keys, rotation=90 if len(keys) > 3 else 0)
