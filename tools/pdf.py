@@ -36,9 +36,7 @@ def joined(pages, folder):
             if name:
                 element[field] = name
             name = name or element.text
-            if name not in brought and (
-                element.name == "link" or re.search("/mathjax/|window.MathJax|/figures/", name)
-            ):
+            if name not in brought and (element.name == "link" or "/figures/" in name):
                 whole.head.append(element)
                 brought.add(name)
         main.append(article(page, path, pages, folder))
@@ -84,7 +82,7 @@ def moved(url, path, pages, folder):
 
 
 def print_page(page, pdf):
-    """Let Chromium print a page when its formulas stand, with bookmarks and tags for screen readers."""
+    """Let Chromium print a page, with bookmarks and tags for screen readers."""
     sys.path.insert(0, str(browser.DRIVER))
     from playwright.sync_api import sync_playwright
 
@@ -93,7 +91,7 @@ def print_page(page, pdf):
         tab = chromium.new_page()
         tab.set_default_timeout(600_000)
         tab.goto(page.as_uri(), wait_until="load")
-        tab.evaluate("() => MathJax.startup.promise")
+        tab.evaluate("() => document.fonts.ready")
         tab.pdf(path=pdf, **PAPER, scale=0.8, print_background=True, outline=True, tagged=True,
                 display_header_footer=True, header_template="<span></span>", footer_template=FOOT)  # fmt: skip
         chromium.close()
