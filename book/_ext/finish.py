@@ -56,6 +56,19 @@ NAMES = [
     ),
 ]
 
+# What would move when the page is already seen: a late script chooses the theme, and the list of the sections comes
+# after the text.
+EARLY = [
+    (
+        r'localStorage\.getItem\("theme"\) \|\| "auto"',
+        'localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")',
+    ),
+    (
+        r'(?s)<div class="bd-content">(?=.*class="bd-sidebar-secondary)',
+        '<div class="bd-content beside">',
+    ),
+]
+
 # Pictures load when they come near, and their places are kept free.
 PICTURE = re.compile(r'<img ([^>]*style="width: (\d+)px; height: (\d+)px;")')
 
@@ -99,7 +112,7 @@ def touch_up(app, error):
             html = re.sub(pattern, "", html, flags=re.S)
         if page.name != "search.html":
             html = INDEX.sub("", html)
-        for pattern, better in NAMES:
+        for pattern, better in (*EARLY, *NAMES):
             html = re.sub(pattern, better, html)
         html = PICTURE.sub(r'<img loading="lazy" width="\2" height="\3" \1', html)
         if html != before:

@@ -29,6 +29,12 @@ GLUED = re.compile(
     r"(<math(?![^>]* display=)[^>]*>(?:(?!</math>).)*</math>)([.,:;?!)\]”’…]+)",
     re.S,
 )
+# The font is asked for before the page is laid out, so that nothing moves when it is there. A page that is read from
+# the disk may not ask like this, and would complain.
+EARLY = (
+    '<script>if (location.protocol !== "file:") document.head.append(Object.assign(document.createElement("link"), '
+    '{rel: "preload", as: "font", type: "font/woff", crossOrigin: "", href: "%s"}))</script>'
+)
 # Browsers make single letters italic by themselves, with these characters.
 ITALIC = {
     unicodedata.normalize("NFKC", char): char
@@ -109,10 +115,12 @@ def keep_apart(app, doctree, page):
             node.clear()
 
 
-def glue(app, page, template, context, doctree):
-    """Keep a mark of punctuation on the line of its formula."""
-    if "body" in context:
+def settle(app, page, template, context, doctree):
+    """Keep a mark of punctuation on the line of its formula, and ask for the font."""
+    if "<math" in context.get("body", ""):
         context["body"] = GLUED.sub(r'<span class="glued">\1\2</span>', context["body"])
+        font = context["pathto"]("_static/fonts/formulas.woff", resource=True)
+        context["metatags"] += EARLY % font
 
 
 def characters(pages):
@@ -129,13 +137,15 @@ def characters(pages):
 def small(font, letters):
     """The font of the formulas, cut down to some characters, to be saved as WOFF.
 
-    Two things differ from the whole font, which is why it has another name. How far scripts drop at a deep or high
-    letter is as in TeX, since browsers ask for it at single letters too. And what stretches has one width at all
-    heights, since Chromium keeps the width of the widest free beside each of them.
+    Three things differ from the whole font, which is why it has another name. How far scripts drop at a deep or high
+    letter is as in TeX, since browsers ask for it at single letters too. A prime is drawn for its place as a script.
+    And what stretches has one width at all heights, since Chromium keeps the width of the widest free beside each.
     """
     constants = font["MATH"].table.MathConstants
     constants.SubscriptBaselineDropMin.Value = 50
     constants.SuperscriptBaselineDropMax.Value = 386
+    for table in font["cmap"].tables:
+        table.cmap[ord("′")] = "minute.ssty"
     options = Options(
         hinting=False, layout_features=[], name_IDs=[0, 13, 14], notdef_outline=True
     )
@@ -192,5 +202,5 @@ def add_formulas(app):
     """Register the formulas with Sphinx."""
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
     app.connect("doctree-resolved", keep_apart, priority=900)
-    app.connect("html-page-context", glue)
+    app.connect("html-page-context", settle)
     app.connect("build-finished", cut_font, priority=600)

@@ -1,6 +1,5 @@
 """Every page of the built book, from a file: both themes, wide pages and phones, keyboard, no scripts."""
 
-import gzip
 import importlib.resources
 import re
 from itertools import pairwise
@@ -88,7 +87,6 @@ def test_a_page_is_sound(visit, pictures, name):
     loaded = []
     page = visit(name, loaded=loaded, reduced_motion="reduce", color_scheme="light")
     assert page.locator("html").get_attribute("data-theme") == "light", "as the reader's system has it"
-    assert sum(packed(path) for path in set(loaded)) < 750_000, "too heavy"
     assert not [path for path in loaded if "webfonts" in path.parts], "an icon is not in the small font"
     pictures(page, name, "wide, light")
     page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
@@ -116,12 +114,6 @@ def test_a_page_is_sound(visit, pictures, name):
         with_fallback = figure.evaluate("f => f.localName") in ("walk-figure", "sentence-figure")
         assert on_paper == ([False, True] if with_fallback else [True, False])
         assert not any(e.is_visible() for e in figure.locator("button, [role=switch], input[type=range]").all())
-
-
-def packed(path):
-    """The bytes that travel: text is packed by servers, pictures and fonts are packed already."""
-    data = path.read_bytes()
-    return len(data) if path.suffix in (".png", ".woff", ".woff2") else len(gzip.compress(data, 6))
 
 
 def test_formulas_and_code_can_be_read_by_everybody_in_the_same_colours(visit):

@@ -101,11 +101,18 @@ def test_the_tex_stays_to_be_copied_without_its_colours_and_out_of_the_text():
 
 def test_a_mark_of_punctuation_stays_on_the_line_of_its_formula():
     one, alone = '<math class="math">x</math>', '<math class="math" data-tex="x" display="block">x</math>'
-    context = {"body": f"{one}, {one} and ({one}). {alone}."}
-    formulas.glue(None, "page", "", context, None)
+    context = {"body": f"{one}, {one} and ({one}). {alone}.", "metatags": "", "pathto": lambda path, resource: path}
+    formulas.settle(None, "page", "", context, None)
     assert context["body"] == (
         f'<span class="glued">{one},</span> {one} and (<span class="glued">{one}).</span> {alone}.'
     )
+
+
+def test_a_page_with_formulas_asks_for_their_font_early_and_another_does_not():
+    for body, asked in (('<math class="math">x</math>', 1), ("<p>x</p>", 0)):
+        context = {"body": body, "metatags": "", "pathto": lambda path, resource: f"../{path}"}
+        formulas.settle(None, "page", "", context, None)
+        assert context["metatags"].count('href: "../_static/fonts/formulas.woff"') == asked
 
 
 def font(letters):
