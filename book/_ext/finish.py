@@ -14,6 +14,7 @@ from icons import cut_icons
 from languages import mark_languages
 from live import bring_scripts
 from sphinx.util.docutils import SphinxDirective
+from styles import cut_styles
 from symbols import colour_codes, colour_formulas
 from terms import explain_terms, link_terms
 from way import lead_on, show_way
@@ -144,5 +145,6 @@ def setup(app):
     app.connect("build-finished", touch_up)
     app.connect("build-finished", write_thumbnails)
     app.connect("build-finished", write_translator)
+    app.connect("build-finished", cut_styles, priority=590)
     app.connect("build-finished", cut_icons, priority=600)  # when the pages are done
     return {"parallel_read_safe": True, "parallel_write_safe": False}
