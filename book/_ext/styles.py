@@ -74,4 +74,5 @@ def cut_styles(app, error):
     for path in static.rglob("*.css"):
         if not (own / path.relative_to(static)).exists():
             style = path.read_text(encoding="utf-8")
-            path.write_text(cut(parsed(style), words), encoding="utf-8")
+            kept = cut(parsed(style), words)
+            path.write_text(f'@charset "utf-8";{kept}', encoding="utf-8")
