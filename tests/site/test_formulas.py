@@ -21,7 +21,7 @@ def inside(tex, display=False):
         (r"\frac{a}{2}", "<mfrac><mi>a</mi><mn>2</mn></mfrac>"),
         (r"\class{query}{Q}", '<mi class="query">Q</mi>'),
         (r"\mathrm{d}x", "<mtext>d</mtext><mi>x</mi>"),
-        (r"\mathsf T \mathbb R \mathbf x", "<mi>𝖳</mi><mi>ℝ</mi><mi>𝐱</mi>"),
+        (r"\mathsf T \mathbb R \mathbf x \mathbf B", "<mi>𝖳</mi><mi>ℝ</mi><mi>𝐱</mi><mi>𝐁</mi>"),
         (r"\hat m", '<mover accent="true"><mi>m</mi><mo stretchy="false">ˆ</mo></mover>'),
         (r"x_{i}", "<msub><mi>x</mi><mi>i</mi></msub>"),
         (r"\text{a < b}", "<mtext>a &#60; b</mtext>"),
