@@ -36,9 +36,7 @@ def joined(pages, folder):
             if name:
                 element[field] = name
             name = name or element.text
-            if name not in brought and (
-                element.name == "link" or re.search("/mathjax/|window.MathJax|/figures/", name)
-            ):
+            if name not in brought and (element.name == "link" or "/figures/" in name):
                 whole.head.append(element)
                 brought.add(name)
         main.append(article(page, path, pages, folder))
@@ -83,8 +81,14 @@ def moved(url, path, pages, folder):
     return os.path.relpath(target, folder)
 
 
+def awaited():
+    """The style of the book, its fonts being waited for, however late they come."""
+    style = (build.HTML / "_static" / "book.css").read_text(encoding="utf-8")
+    return style.replace("font-display: optional", "font-display: block")
+
+
 def print_page(page, pdf):
-    """Let Chromium print a page when its formulas stand, with bookmarks and tags for screen readers."""
+    """Let Chromium print a page, with bookmarks and tags for screen readers."""
     sys.path.insert(0, str(browser.DRIVER))
     from playwright.sync_api import sync_playwright
 
@@ -92,8 +96,9 @@ def print_page(page, pdf):
         chromium = playwright.chromium.launch(executable_path=browser.browser(), args=["--no-sandbox", "--disable-gpu"])
         tab = chromium.new_page()
         tab.set_default_timeout(600_000)
+        tab.route("**/book.css*", lambda route: route.fulfill(body=awaited(), content_type="text/css"))
         tab.goto(page.as_uri(), wait_until="load")
-        tab.evaluate("() => MathJax.startup.promise")
+        tab.evaluate("() => document.fonts.ready")
         tab.pdf(path=pdf, **PAPER, scale=0.8, print_background=True, outline=True, tagged=True,
                 display_header_footer=True, header_template="<span></span>", footer_template=FOOT)  # fmt: skip
         chromium.close()

@@ -1,6 +1,5 @@
-"""The last touches to the built pages: mathematics from our own folder, light pages, names for screen readers."""
+"""The last touches to the built pages: light pages, names for screen readers."""
 
-import importlib.metadata
 import pathlib
 import re
 
@@ -8,19 +7,19 @@ from api import Api, Commands, Short, name_chapters
 from architecture import svg
 from cards import Chapters, Routes, write_thumbnails
 from docutils import nodes
+from faces import ask_for_text, cut_faces
 from fold import add_folds
+from formulas import add_formulas
 from front import Checked, show_badge
 from icons import cut_icons
 from languages import mark_languages
 from live import bring_scripts
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.fileutil import copy_asset
+from styles import cut_styles
 from symbols import colour_codes, colour_formulas
 from terms import explain_terms, link_terms
 from way import lead_on, show_way
 from weights import write_translator
-
-MATHJAX = ("tex-chtml.js", "a11y", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
 # What the theme puts on every page and no page needs: live cells by way of another host, and a second set of icons.
 UNUSED = [
@@ -34,11 +33,6 @@ UNUSED = [
 # The index of the search is asked on the page of the search, and nowhere else.
 INDEX = re.compile(
     r'\s*<script src="[^"]*(searchtools|language_data|searchindex)\.js"></script>'
-)
-
-# What sets formulas, on a page that has none.
-MATHEMATICS = re.compile(
-    r"\s*<script[^>]*/mathjax/[^>]*></script>|\s*<script>window\.MathJax = .*?</script>"
 )
 
 # Where the name that a screen reader hears is not the text that is seen, or a role does not fit its element.
@@ -61,6 +55,19 @@ NAMES = [
     (
         r'<div id="pst-primary-sidebar" class="',
         r'<div id="pst-primary-sidebar" role="region" aria-label="Book" class="',
+    ),
+]
+
+# What would move when the page is already seen: a late script chooses the theme, and the list of the sections comes
+# after the text.
+EARLY = [
+    (
+        r'localStorage\.getItem\("theme"\) \|\| "auto"',
+        'localStorage.getItem("theme") || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")',
+    ),
+    (
+        r'(?s)<div class="bd-content">(?=.*class="bd-sidebar-secondary)',
+        '<div class="bd-content beside">',
     ),
 ]
 
@@ -97,21 +104,6 @@ def lead_to_first_page(app, error):
         pathlib.Path(app.outdir, "index.html").write_text(html, encoding="utf-8")
 
 
-def copy_mathjax(app, error):
-    """Copy of MathJax what a page can ask for, from the installed package, so that no page asks another host."""
-    if error or app.builder.format != "html":
-        return
-    package = importlib.metadata.distribution("sphinx-mathjax-offline")
-    source = pathlib.Path(package.locate_file("sphinx-mathjax-offline/static/mathjax"))
-    for part in MATHJAX:
-        target = pathlib.Path(app.outdir, "_static", "mathjax", part)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        copy_asset(
-            str(source / part),
-            str(target if (source / part).is_dir() else target.parent),
-        )
-
-
 def touch_up(app, error):
     """Take out what no page needs and put right what a screen reader would stumble over."""
     if error or app.builder.format != "html":
@@ -122,9 +114,7 @@ def touch_up(app, error):
             html = re.sub(pattern, "", html, flags=re.S)
         if page.name != "search.html":
             html = INDEX.sub("", html)
-        if 'class="math' not in html:
-            html = MATHEMATICS.sub("", html)
-        for pattern, better in NAMES:
+        for pattern, better in (*EARLY, *NAMES):
             html = re.sub(pattern, better, html)
         html = PICTURE.sub(r'<img loading="lazy" width="\2" height="\3" \1', html)
         if html != before:
@@ -141,7 +131,7 @@ def setup(app):
     app.add_directive("routes", Routes)
     app.add_directive("short", Short)
     add_folds(app)
-    app.config.mathjax_path = "mathjax/tex-chtml.js"
+    add_formulas(app)
     app.connect("doctree-resolved", colour_formulas)
     app.connect("doctree-resolved", link_terms)
     app.connect("doctree-resolved", name_chapters)
@@ -153,9 +143,13 @@ def setup(app):
     app.connect("html-page-context", lead_on)
     app.connect("html-page-context", mark_languages)
     app.connect("build-finished", lead_to_first_page, priority=100)
-    app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", touch_up)
     app.connect("build-finished", write_thumbnails)
     app.connect("build-finished", write_translator)
+    app.connect("html-page-context", ask_for_text)
+    app.connect("build-finished", cut_faces, priority=590)
     app.connect("build-finished", cut_icons, priority=600)  # when the pages are done
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect(
+        "build-finished", cut_styles, priority=610
+    )  # and its characters are written out
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -61,11 +61,7 @@ def cut_icons(app, error):
     if error or app.builder.format != "html":
         return
     static = pathlib.Path(app.outdir, "_static")
-    scripts = [
-        path
-        for path in static.rglob("*.js")
-        if "mathjax" not in path.parts and path.stem != "fontawesome"
-    ]
+    scripts = [path for path in static.rglob("*.js") if path.stem != "fontawesome"]
     texts = [
         path.read_text(encoding="utf-8")
         for path in (*pathlib.Path(app.outdir).rglob("*.html"), *scripts)

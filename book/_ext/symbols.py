@@ -48,8 +48,7 @@ def colour_formulas(app, doctree, page):
         for node in doctree.findall(
             lambda n: isinstance(n, nodes.math | nodes.math_block)
         ):
-            latex = colour_formula(node.astext())
-            node[:] = [nodes.Text(latex)]
+            node["coloured"] = colour_formula(node.astext())
 
 
 def colour_codes(app, page, template, context, doctree):

@@ -5,7 +5,7 @@ const reach = () => {
   const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth + 1);
   boxes.forEach((box, n) => (scrolls[n] ? box.setAttribute("tabindex", 0) : box.removeAttribute("tabindex")));
 };
-window.addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(reach));
+window.addEventListener("load", reach);
 // The text also gets narrower when the menu comes in beside it, which is no resizing of the window.
 window.addEventListener("DOMContentLoaded", () => {
   const watch = new ResizeObserver(reach);
@@ -42,6 +42,26 @@ window.addEventListener("DOMContentLoaded", () => {
     term.addEventListener("mouseleave", leave);
     term.addEventListener("blur", leave);
   }
+});
+
+// A formula is copied as its TeX, a part of it as the whole.
+document.addEventListener("copy", (event) => {
+  const range = document.getSelection().rangeCount ? document.getSelection().getRangeAt(0).cloneRange() : new Range();
+  const around = (node) => (node.closest ? node : node.parentElement).closest("math");
+  if (around(range.startContainer)) range.setStartBefore(around(range.startContainer));
+  if (around(range.endContainer)) range.setEndAfter(around(range.endContainer));
+  const copied = document.createElement("div");
+  copied.append(range.cloneContents());
+  const formulas = copied.querySelectorAll("math");
+  if (!formulas.length) return;
+  event.clipboardData.setData("text/html", copied.innerHTML);
+  for (const formula of formulas) {
+    const marks = formula.hasAttribute("display") ? "$$" : "$";
+    formula.replaceWith(marks + formula.dataset.tex + marks);
+  }
+  for (const block of copied.querySelectorAll("p, li, tr, pre, div, h1, h2, h3, h4")) block.append("\n");
+  event.clipboardData.setData("text/plain", copied.textContent.trim());
+  event.preventDefault();
 });
 
 // One switch opens all folds of a page, and those of the next one. Solutions stay shut.

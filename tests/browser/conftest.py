@@ -58,13 +58,11 @@ def visit(request, browser, complaints):
     """Opens a page of the built book, or any other file."""
     contexts = []
 
-    def visited(path, width=1280, height=900, mathematics=False, loaded=None, **settings):
+    def visited(path, width=1280, height=900, loaded=None, **settings):
         context = browser.new_context(viewport={"width": width, "height": height}, **settings)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(float(os.environ.get("PATIENCE", 60_000)))
-        if not mathematics:  # the formulas of a chapter take seconds to set, and no figure needs them
-            page.route("**/tex-chtml.js*", lambda route: route.fulfill(body="", content_type="text/javascript"))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))

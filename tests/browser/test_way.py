@@ -43,13 +43,6 @@ def test_the_end_of_the_story_says_so(visit):
         assert "The story ends here" in page.locator(where).inner_text()
 
 
-def test_the_first_page_loads_nothing_that_sets_formulas(visit):
-    loaded = []
-    visit(FIRST, mathematics=True, loaded=loaded)
-    assert loaded
-    assert not [path for path in loaded if "mathjax" in path.parts]
-
-
 @pytest.mark.parametrize(("width", "columns"), [(1280, (2, 3)), (390, (1, 1)), (320, (1, 1))])
 def test_the_cards_stand_in_columns_with_their_pictures(visit, width, columns):
     page = visit(FIRST, width=width)

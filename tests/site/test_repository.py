@@ -563,7 +563,7 @@ def test_other_versions_are_tried_by_two_workflows():
 def test_a_job_that_installs_the_package_by_its_extras_has_what_the_tests_import(path):
     tests = [p for p in (ROOT / "tests").rglob("*.py") if "browser" not in p.parts]
     helpers = [*(ROOT / "tools").glob("*.py"), *(ROOT / "book" / "_ext").glob("*.py"), ROOT / "conftest.py"]
-    helpers = [p for p in helpers if p.stem not in ("mutants", "pdf")]  # what they need, make brings
+    helpers = [p for p in helpers if p.stem not in ("mutants", "pdf", "rest")]  # what they need, make brings
     for extras in extras_installed(path):
         assert lacking(imported(*tests, *helpers), brought(*asked(*extras))) == set()
 

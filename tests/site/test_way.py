@@ -3,7 +3,6 @@
 import re
 from types import SimpleNamespace
 
-import finish
 import front
 import pytest
 import routes
@@ -170,14 +169,3 @@ def test_the_links_below_a_page_are_those_of_its_route(app):
     other = {"next": "the theme's"}
     way.lead_on(app, "search", "search.html", other, None)
     assert other == {"next": "the theme's"}
-
-
-SCRIPTS = '<script>window.MathJax = {"a": 1}</script><script defer src="../_static/mathjax/tex-chtml.js?v=2"></script>'
-
-
-@pytest.mark.parametrize(("body", "kept"), [("<p>x</p>", False), ('<span class="math notranslate">x</span>', True)])
-def test_a_page_loads_what_sets_formulas_only_if_it_has_one(tmp_path, body, kept):
-    path = tmp_path / "page.html"
-    path.write_text(SCRIPTS + body, encoding="utf-8")
-    finish.touch_up(SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path), None)
-    assert path.read_text(encoding="utf-8") == SCRIPTS * kept + body

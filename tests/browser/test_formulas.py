@@ -1,0 +1,127 @@
+"""Formulas and the speed of pages: what is there at once, stays where it is, and is the whole of what was written."""
+
+import html
+import json
+import pickle
+import re
+from collections import Counter
+
+import build
+import pytest
+import rest
+from bs4 import BeautifulSoup
+from docutils import nodes
+
+NAMES = [path.relative_to(build.HTML).as_posix() for path in build.pages()]
+FORMULA = re.compile(r'<math class="math" data-tex="([^"]*)"')
+LINKS = [
+    f"{name}#{place}"
+    for name in NAMES
+    for place in re.findall(r'<section[^>]* id="([^"]+)"', (build.HTML / name).read_text(encoding="utf-8"))
+]
+FIFTY = LINKS[:: len(LINKS) // 50][:50]
+OFF = """() => {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const seen = place.closest("details.deeper")?.querySelector("summary") ?? place;
+  const room = document.documentElement.scrollHeight - innerHeight - scrollY;
+  const top = seen.getBoundingClientRect().top;
+  return top > 0 && room < 2 ? 0 : top - parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
+}"""
+SPILT = """() => [...document.querySelectorAll('article math')].filter(m => {
+  const {width, height} = m.getBoundingClientRect();
+  return m.checkVisibility() && !(width > 3 && height > 5 && height < 1500);
+}).map(m => m.dataset.tex)"""
+
+
+@pytest.fixture(scope="module")
+def address():
+    return rest.serve(build.HTML)
+
+
+def written(name):
+    """The TeX of all formulas of a page as its notebook has them, however often."""
+    path = build.ROOT / "_build" / ".doctrees" / name.replace(".html", ".doctree")
+    doctree = pickle.loads(path.read_bytes())
+    return Counter(
+        " ".join(node.astext().split())
+        for node in doctree.findall(lambda n: isinstance(n, nodes.math | nodes.math_block))
+    )
+
+
+def test_every_formula_that_was_written_is_on_its_page_once():
+    number = 0
+    for name in NAMES:
+        page = (build.HTML / name).read_text(encoding="utf-8").partition("<article")[2]
+        assert Counter(map(html.unescape, FORMULA.findall(page))) == written(name), name
+        number += sum(written(name).values())
+    assert number > 1500
+
+
+def test_no_tex_is_left_to_be_read():
+    for name in NAMES:
+        page = BeautifulSoup((build.HTML / name).read_text(encoding="utf-8"), "lxml")
+        for element in page.select("pre, code, script, style, .traceback"):
+            element.decompose()
+        assert re.findall(r"\\[a-zA-Z(\[{]+|\$\$", page.get_text()) == [], name
+
+
+def test_the_search_takes_no_tex_for_words():
+    index = (build.HTML / "searchindex.js").read_text(encoding="utf-8")
+    terms = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))["terms"]
+    assert len(terms["softmax"]) > 10
+    assert [terms.get(word, []) for word in ("frac", "qquad", "bmatrix")] == [[], [], []]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_light_and_its_formulas_stand_without_scripts(visit, name):
+    loaded = []
+    page = visit(name, loaded=loaded)
+    assert sum(map(rest.packed, set(loaded))) < 400_000
+    assert not [path for path in loaded if "mathjax" in path.parts]
+    assert page.evaluate("document.querySelectorAll('*').length") < 15_000
+    page = visit(name, java_script_enabled=False)
+    assert page.evaluate(SPILT) == []
+
+
+def test_fifty_links_lead_where_they_should(browser, address):
+    assert len(FIFTY) == 50
+    far = {}
+    for link in FIFTY:
+        page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+        page.goto(f"{address}/{link}", wait_until="load")
+        page.evaluate(rest.REST)
+        if abs(page.evaluate(OFF)) > 40:
+            far[link] = page.evaluate(OFF)
+        page.close()
+    assert far == {}
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 800)])
+def test_what_is_seen_stays_where_it_is(browser, address, width, height):
+    moved = {}
+    for name in NAMES:
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.goto(f"{address}/{name}", wait_until="load")
+        if (shift := page.evaluate(rest.SHIFT)) >= 0.05:
+            moved[name] = shift
+        page.close()
+    assert moved == {}
+
+
+def test_a_formula_is_copied_as_its_tex(visit):
+    page = visit("book/heads.html", permissions=["clipboard-read", "clipboard-write"])
+    copied = page.evaluate("""() => {
+      const around = document.querySelector("article p:has(math)"), data = new DataTransfer();
+      getSelection().selectAllChildren(around);
+      document.dispatchEvent(new ClipboardEvent("copy", {clipboardData: data}));
+      const part = document.querySelector("article div.math math mi");
+      const one = new DataTransfer();
+      getSelection().selectAllChildren(part);
+      document.dispatchEvent(new ClipboardEvent("copy", {clipboardData: one}));
+      return [around.querySelector("math").dataset.tex, data.getData("text/plain"), data.getData("text/html"),
+              part.closest("math").dataset.tex, one.getData("text/plain")];
+    }""")
+    tex, text, rich, whole, alone = copied
+    assert f"${tex}$" in text
+    assert "<math" in rich
+    assert alone == f"$${whole}$$"
