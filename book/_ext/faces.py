@@ -8,7 +8,7 @@ from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
 FACES = {"regular": "Regular", "italic": "It", "semibold": "Semibold"}
-FIRST = ("regular", "semibold")  # what the first screen of every page shows
+FIRST = ("regular", "italic", "semibold")  # what the first screen of every page shows
 
 # Fonts are asked for before a page is laid out, so that nothing moves when they are there. A page that is read from the
 # disk may not ask like this, and would complain.

@@ -23,4 +23,4 @@ def test_each_face_is_named_in_the_style_and_some_are_asked_for_early():
     assert set(re.findall(r"url\(fonts/(\w+)\.woff\)", style)) == {*faces.FACES, "formulas"}
     context = {"pathto": lambda path, resource: f"../{path}"}
     faces.ask_for_text(None, "page", "", context, None)
-    assert re.findall(r"fonts/(\w+)\.woff", context["metatags"]) == ["regular", "semibold"]
+    assert re.findall(r"fonts/(\w+)\.woff", context["metatags"]) == ["regular", "italic", "semibold"]
