@@ -23,7 +23,7 @@ def rows(
     count, width = vectors.shape
     if len(tokens) != count:
         raise ValueError(f"{len(tokens)} tokens for {count} rows")
-    line, left, right, bottom = 0.25, 1.3, 4.1, 1.0
+    line, left, right, bottom = 0.23, 1.3, 4.1, 1.0
     top = bottom + line * count
     figure, frame = blank(4.2, top + 0.42)
     _sheet(frame, vectors, (left, right, bottom, top))
