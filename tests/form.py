@@ -130,6 +130,16 @@ def unheld_guess(path):
             yield f"{path.name}: no sight, or no assert, in the three cells after the guess {text[:60]!r}"
 
 
+# The list of letters
+
+LIST = re.compile(r"^### Letters$.*?(?=^##|\Z)", re.M | re.S)
+
+
+def without_list(path, text):
+    """Text of a page; in Notation without the list of letters, which has letters and words of later chapters."""
+    return LIST.sub("", text) if path.stem == "notation" else text
+
+
 # The words
 
 PYTHON = set(dir(builtins)).union(*map(dir, (bytes, dict, float, int, list, set, str, tuple)))
@@ -180,7 +190,8 @@ def early_terms(path, page=guards.BOOK / "glossary.md"):
     if path.stem == FRONT:
         return
     parts = [part for part in lanes.parts(path) if part.section and part.cell["cell_type"] == "markdown"]
-    text = "\n\n".join(guards.LINK.sub("", guards.without_code(part.cell["source"])) for part in parts)
+    text = without_list(path, "\n\n".join(part.cell["source"] for part in parts))
+    text = guards.LINK.sub("", guards.without_code(text))
     for name, home in sorted(homes(page), key=lambda term: -len(term[0])):
         term = terms.Term(name, "", "", frozenset())
         found = terms.occurrence(term, text)
@@ -214,7 +225,7 @@ EVERYWHERE = "everywhere"
 
 def formulas(path):
     """Everything between dollars in sentences and captions, and the formulas that cells display."""
-    texts = [*guards.prose(path), *guards.outputs(path, "text/latex")]
+    texts = [*(without_list(path, text) for text in guards.prose(path)), *guards.outputs(path, "text/latex")]
     return [inner for text in texts for two in re.findall(r"\$\$(.+?)\$\$|\$([^$]+)\$", text, re.S) for inner in two]
 
 

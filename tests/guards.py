@@ -220,7 +220,7 @@ def exercises_that_lack(path):
     """What every chapter that teaches has in the end: a few exercises with their minutes, of three kinds at least."""
     text = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown")
     section = re.search(r"^## Exercises$(.*?)(?=^## |\Z)", text, re.M | re.S)
-    found = re.findall(r"^\*\*(\d)\. ([^*]+)\*\* \(\d+ minutes\)\.", section[1] if section else "", re.M)
+    found = re.findall(r"^\*\*(\d)\. ([^*]+)\*\*(?: ★{1,3})? \(\d+ minutes\)\.", section[1] if section else "", re.M)
     if [int(number) for number, _ in found] != list(range(1, len(found) + 1)) or not 3 <= len(found) <= 5:
         yield f"{len(found)} exercises with a number and minutes"
     yield from sorted({"Predict", "Implement", "Break it"} - {kind.partition(",")[0] for _, kind in found})

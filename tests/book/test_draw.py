@@ -108,6 +108,11 @@ FIGURES |= {
     "three": lambda: draw.thread.three([CHAIR, MUSIC]),
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
 }
+SENTENCE = normal(4, 16)
+FIGURES |= {
+    "rows": lambda: draw.notation.rows(["I", " need", " it", "<eos>"], SENTENCE, 2),
+    "batch": lambda: draw.notation.batch({"chair": SENTENCE, "lamp": 2 * SENTENCE, "hat": -SENTENCE}),
+}
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 
@@ -576,3 +581,44 @@ def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_
     assert svg.endswith("</svg>")
     assert re.findall(">([^<>\n]+)</text>", svg)[:3] == ["I", "need", "the"]
     assert not re.search("://|<style|<metadata|<script|<image|<use", svg)
+
+
+def test_the_rows_of_a_sentence_stand_beside_their_tokens_and_the_lit_one_is_written_out():
+    figure = FIGURES["rows"]()
+    frame, zoom = figure.axes
+    assert np.array_equal(frame.get_images()[0].get_array(), SENTENCE)
+    left, right, bottom, top = frame.get_images()[0].get_extent()
+    line = (top - bottom) / 4
+    words = {text.get_text(): text for text in frame.texts if text.get_position()[1] > bottom}
+    assert list(words) == ["I", "need", "it", "<eos>", "16 numbers", "4 tokens"]
+    for row, word in enumerate(("I", "need", "it", "<eos>")):
+        assert top - line * (row + 1) < words[word].get_position()[1] < top - line * row
+        assert (words[word].get_color() == QUERY) == (word == "it")
+    (lit,) = (patch for patch in frame.patches if patch.get_edgecolor()[:3] == to_rgb(QUERY))
+    assert np.allclose((lit.get_x(), lit.get_y()), (left, top - 3 * line))
+    assert np.allclose((lit.get_width(), lit.get_height()), (right - left, line))
+    assert texts(zoom) == [[f"{x:.2f}" for x in SENTENCE[2, :5]]]
+    below = [text.get_text() for text in frame.texts if text.get_position()[1] < bottom]
+    assert below == ["it", "…", "its first 5 numbers"]
+    ends = sorted(tuple(np.round(line.get_xydata()[0], 6)) for line in frame.lines)
+    low = top - 3 * line
+    assert np.allclose(ends, [(left, low), (left + (right - left) * 5 / 16, low)])
+    with pytest.raises(ValueError, match="3 tokens for 4 rows"):
+        draw.notation.rows(["a", "b", "c"], SENTENCE, 0)
+
+
+def test_a_batch_is_sheets_behind_each_other_with_the_first_in_front():
+    (frame,) = FIGURES["batch"]().axes
+    sheets = sorted(frame.get_images(), key=lambda sheet: -sheet.get_zorder())
+    for sheet, times in zip(sheets, (1, 2, -1), strict=True):
+        assert np.array_equal(sheet.get_array(), times * SENTENCE)
+    corners = [sheet.get_extent()[::2] for sheet in sheets]
+    assert corners == sorted(corners), "each farther right and up"
+    words = {text.get_text(): text.get_position() for text in frame.texts}
+    assert set(words) == {"chair", "lamp", "hat", "D = 16 numbers", "T = 4 tokens", "B = 3"}
+    for name, sheet in zip(("chair", "lamp", "hat"), sheets, strict=True):
+        left, _, _, top = sheet.get_extent()
+        assert left - 0.1 < words[name][0] < left
+        assert top - 0.1 < words[name][1] < top
+    with pytest.raises(ValueError, match=r"one shape, not of \[\(2, 3\), \(4, 3\)\]"):
+        draw.notation.batch({"a": normal(4, 3), "b": normal(2, 3)})

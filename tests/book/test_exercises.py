@@ -90,6 +90,48 @@ def test_words_and_ragged_lists_are_not_arrays_of_numbers():
         assert "no, it is not an array of numbers" in repr(verdict(lambda x, answer=answer: answer))
 
 
+def test_a_tuple_in_place_of_the_output_is_named():
+    for answer in ((np.zeros((2, 2)), np.zeros((2, 2))), (np.zeros((2, 3)), np.zeros(2)), (1.0, 2.0, 3.0)):
+        report = verdict(lambda x, answer=answer: answer, [(np.zeros((2, 2)),)], {"is small": lambda y, x: y < 9})
+        said = f"no, you returned a tuple of {len(answer)}; return the output alone"
+        assert report == Report(False, ("it runs: yes", f"equals the book's function: {said}"))
+
+
+def test_a_tuple_is_an_answer_where_it_has_the_numbers_or_where_the_book_returns_one():
+    assert verdict(lambda x: (2.0, 4.0, 8.0), CASES[:1]).solved
+    assert verdict(lambda x: (x, 2 * x), reference=lambda x: (x, 2 * x)).solved
+    report = verdict(lambda x: (x, x, x), CASES[:1], reference=lambda x: (x, 2 * x))
+    assert "its shape is (3, 3) and should be (2, 3)" in repr(report)
+
+
+def test_a_missing_keepdims_becomes_a_hint():
+    assert repr(verdict(lambda x: x / x.sum(axis=-1), [(np.ones((2, 3, 4)),)])) == (
+        "it runs: no, ValueError: operands could not be broadcast together with shapes (2,3,4) (2,3)"
+        "; if a sum, mean or max gave the (2, 3), keepdims=True keeps its axis"
+    )
+
+
+def test_the_hint_names_an_axis_that_is_lost_in_the_middle_and_a_vector():
+    assert "gave the (2, 4), keepdims" in repr(verdict(lambda x: x - x.mean(axis=1), [(np.ones((2, 3, 4)),)]))
+    assert "gave the (2,), keepdims" in repr(verdict(lambda x: x.max(axis=1) - x, [(np.ones((2, 3)),)]))
+
+
+@pytest.mark.parametrize("other", [(4, 3), (5,), (3, 2)])
+def test_other_shapes_that_do_not_fit_get_no_hint(other):
+    report = verdict(lambda x: x + np.ones(other), [(np.ones((2, 3)),)])
+    assert report.lines[0].startswith("it runs: no, ValueError: operands could not be broadcast")
+    assert "keepdims" not in repr(report)
+    report = verdict(lambda x: np.where(x > 0, x, np.ones((2, 4))), [(np.ones((2, 3, 4)),)])
+    assert report.lines[0].endswith("shapes (2,3,4) (2,3,4) (2,4)")
+
+
+def test_two_shapes_in_an_error_of_another_kind_get_no_hint():
+    def refuses(x):
+        raise ValueError("the shapes are (2,3) and (2,)")
+
+    assert verdict(refuses).lines == ("it runs: no, ValueError: the shapes are (2,3) and (2,)",)
+
+
 def test_one_missing_answer_among_others_is_a_wrong_one():
     report = verdict(lambda x: 2 * x if x.ndim == 1 else None)
     assert not report.solved

@@ -282,6 +282,29 @@ def test_letters_are_found_in_what_cells_display_and_in_captions_too(write):
     assert letters(write, code("draw()", PNG, mystnb={"figure": {"caption": "The $Z$."}}))[0] == ["Z"]
 
 
+@pytest.mark.parametrize(("name", "found"), [("notation.ipynb", ["K"]), ("heads.ipynb", ["K", "Z"])])
+def test_the_list_itself_may_have_letters_of_other_chapters(write, name, found):
+    words = markdown("## Going deeper", "### Letters", "", "| $Z$ | a thing |", "### More", "", "$K$ and $Q$")
+    table = LETTERS | {"source": LETTERS["source"].replace("## Letters", "### Letters")}
+    table["source"] += "\n| $Q$ | a thing | [Notation](notation.ipynb) |"
+    tracing.sections.cache_clear()
+    page = write(markdown("## Going deeper"), table, name="list.ipynb")
+    assert [fault.split()[1] for fault in form.letters_without_a_meaning(write(words, name=name), page)] == found
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("notation", ["mixture"]), ("attention", ["mixture of mixtures", "mixture"])]
+)
+def test_the_list_itself_may_name_things_of_other_chapters(write, tmp_path, name, found):
+    (tmp_path / "glossary.md").write_text(GLOSSARY, encoding="utf-8")
+    path = write(
+        markdown("## Going deeper", "### Letters", "", "A mixture of mixtures.", "### More", "", "A mixture."),
+        name=f"{name}.ipynb",
+    )
+    faults = form.early_terms(path, tmp_path / "glossary.md")
+    assert [fault.split(": ")[1].partition(" is explained later")[0] for fault in faults] == found
+
+
 def test_a_letter_has_its_meaning_in_its_chapters_only(write):
     assert letters(write, markdown("$k$"), name="masks.ipynb")[0] == []
     assert letters(write, markdown("$k Q$"), name="encoder.ipynb")[0] == ["Q", "k"]

@@ -390,6 +390,15 @@ def test_an_exercise_that_is_missing_is_found(write, titles, calls, lacking):
     assert list(guards.exercises_that_lack(path)) == lacking
 
 
+@pytest.mark.parametrize(("stars", "found"), [(" ★", 3), (" ★★★", 3), (" ★★★★", 0), ("★", 0)])
+def test_an_exercise_says_with_up_to_three_stars_how_hard_it_is(write, stars, found):
+    titles = ("1. Predict", "2. Implement", "3. Break it")
+    body = "\n\n".join(f"**{title}**{stars} (5 minutes). Do it." for title in titles)
+    path = write(markdown("## Exercises", "", body, "", "## Summary"), code("check(f)\ncheck_test(g)"))
+    lacking = list(guards.exercises_that_lack(path))
+    assert lacking[:1] == ([] if found else ["0 exercises with a number and minutes"])
+
+
 PNG = displayed(image_png="AAAA\n")
 INTERACTIVE = displayed(text_html="<walk-figure>x</walk-figure>")
 CLAIM = code("assert a")

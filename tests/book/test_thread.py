@@ -382,3 +382,23 @@ def test_a_head_is_taken_away_in_two_ways(translator):
     assert found == {"chair": ("er", "sie", "er"), "lamp": ("sie", "sie", "er"), "picture": ("es", "sie", "sie")}
     of_all = {(a.frame, a.thing): a.without for a in thread.answers(translator)[2]}
     assert [off for _, off, _ in found.values()] == [thread.pronoun(of_all[0, thing]) for thing in found]
+
+
+def test_the_shapes_of_the_way_have_one_size_for_each_letter(translator):
+    c, found = translator.model.config, thread.shapes(translator)
+    sizes = {}
+    for name, axes, shape in found:
+        assert len(axes.split()) == len(shape), name
+        for letter, size in zip(axes.split(), shape, strict=True):
+            assert sizes.setdefault(letter, size) == size, (name, letter)
+    german = max(len(translator.tokens.encode(sentence.german)) for sentence in thread.THREAD)
+    assert sizes == {
+        "B": 3, "S": 10, "T": german + 1, "D": c.d_model, "H": c.n_heads, "Tq": 10, "Tk": 10, "Dk": c.d_k,
+        "F": c.d_ff, "V": c.vocab_size,
+    }  # fmt: skip
+    assert len({size for letter, size in sizes.items() if letter not in ("Tq", "Tk")}) == 8, "sizes that tell apart"
+
+
+def test_shapes_are_those_of_the_sentences_that_are_asked_for(translator):
+    two = [thread.love("window"), thread.FRAMES[3].say("lamp")]
+    assert thread.shapes(translator, two)[0][2] == (2, len(translator.encode(two[1].english, 1)))

@@ -1,5 +1,6 @@
 """Checkers for the chapters' exercises: they run your function and say which property fails, and where."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ def check(
 ) -> Report:
     """Hold your function against the book's on every case, after the laws that its result must keep.
 
-    A law is a sentence and a test `law(result, *case) -> bool`. A function that returns None is not written yet.
+    A law is a sentence and a test `law(result, *case) -> bool`. A function that returns None is not written yet. Two
+    common slips are named: a tuple where one array is wanted, and a missing `keepdims`.
     """
     results, cases = [], list(cases)
     if not cases:
@@ -37,13 +39,17 @@ def check(
         try:
             results.append(candidate(*mine))
         except Exception as error:  # whatever it raises is told, not thrown
-            return Report(False, (f"it runs: no, {type(error).__name__}: {error}",))
+            said = f"{type(error).__name__}: {error}".strip()
+            return Report(False, (f"it runs: no, {said}{_hint(error)}",))
     if all(result is None for result in results):
         return Report(False, ("not written yet: the function returns None",))
-    lines = ["it runs: yes"]
+    lines, expected = ["it runs: yes"], [reference(*case) for case in cases]
+    for got, want in zip(results, expected, strict=True):
+        if isinstance(got, tuple) and _several(got, want):
+            slip = f"no, you returned a tuple of {len(got)}; return the output alone"
+            return Report(False, (*lines, f"equals the book's function: {slip}"))
     for law, holds in (laws or {}).items():
         lines.append(f"{law}: {_verdict(_holds(holds, results, cases))}")
-    expected = [reference(*case) for case in cases]
     lines.append(f"equals the book's function: {_compared(results, expected)}")
     return Report(all(line.endswith(": yes") for line in lines), tuple(lines))
 
@@ -86,6 +92,28 @@ def _holds(
         )
     except Exception:
         return False
+
+
+def _several(got: tuple[Any, ...], want: Any) -> bool:
+    """Is this tuple more than the numbers of one output, written down as a tuple?"""
+    if isinstance(want, tuple):
+        return False
+    try:
+        return _numbers(got).shape != _numbers(want).shape
+    except (TypeError, ValueError):
+        return True
+
+
+def _hint(error: Exception) -> str:
+    """What to do where NumPy cannot broadcast because one array has lost an axis of the other."""
+    shapes = re.findall(r"\(([\d,]*)\)", str(error))
+    if "broadcast" not in str(error) or len(shapes) != 2:
+        return ""
+    sizes = [tuple(map(int, re.findall(r"\d+", shape))) for shape in shapes]
+    short, long = sorted(sizes, key=len)
+    if short not in [long[:i] + long[i + 1 :] for i in range(len(long))]:
+        return ""
+    return f"; if a sum, mean or max gave the {short}, keepdims=True keeps its axis"
 
 
 def _compared(results: list[Any], expected: list[Any]) -> str:

@@ -6,7 +6,7 @@ is done with the thing and what is said of it ("need", "old") are a pair that th
 "love" and what is loved.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -417,3 +417,28 @@ def _next(translator: Translator, sentence: Sentence, memory: Tensor) -> str:
         model.decode(target, memory, _ids(translator, sentence.english))
     )
     return translator.name(int(logits[0, -1].argmax())).strip()
+
+
+@torch.no_grad()
+def shapes(
+    translator: Translator, sentences: Sequence[Sentence] = THREAD
+) -> list[tuple[str, str, tuple[int, ...]]]:
+    """What the model makes of some sentences on the way from ids to logits: its name, its axes, its shape."""
+    model, c = translator.model, translator.model.config
+    read = [translator.encode(sentence.english, 1) for sentence in sentences]
+    write = [[c.bos_id, *translator.tokens.encode(s.german)] for s in sentences]
+    source, target = (torch.from_numpy(pad(ids, c.pad_id)) for ids in (read, write))
+    x, layer = model.positions(model.embedding(source)), model.encoder.layers[0]
+    heads, memory = layer.self_attention, model.encode(source)
+    out = model.decode(target, memory, source)
+    steps = (
+        ("ids of the tokens read", "B S", source),
+        ("their vectors", "B S D", x),
+        ("queries, in all heads", "B H Tq Dk", heads.queries(x)),
+        ("weights, in all heads", "B H Tq Tk", heads(x, x, x, need_weights=True)[1]),
+        ("inside the feed-forward network", "B S F", layer.feed_forward.w_1(x)),
+        ("rows that leave the encoder", "B S D", memory),
+        ("rows that leave the decoder", "B T D", out),
+        ("a number for each possible next token", "B T V", model.embedding.logits(out)),
+    )
+    return [(name, axes, tuple(tensor.shape)) for name, axes, tensor in steps]

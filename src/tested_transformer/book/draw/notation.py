@@ -1,0 +1,106 @@
+"""A sentence as a matrix, and several sentences as a batch."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow, blank
+
+FULL = 3
+"""Numbers of this size and above have the full colour."""
+
+
+@pic.styled
+def rows(
+    tokens: Sequence[str], vectors: ArrayLike, row: int, first: int = 5
+) -> pic.Picture:
+    """A sentence as a matrix (T, D): a row for each token, one of them lit, with its first numbers written below."""
+    vectors = np.asarray(vectors)
+    count, width = vectors.shape
+    if len(tokens) != count:
+        raise ValueError(f"{len(tokens)} tokens for {count} rows")
+    line, left, right, bottom = 0.23, 1.3, 4.1, 1.0
+    top = bottom + line * count
+    figure, frame = blank(4.2, top + 0.42)
+    _sheet(frame, vectors, (left, right, bottom, top))
+    for place, token in enumerate(tokens):
+        lit = place == row
+        look = {"color": pic.QUERY, "weight": "bold"} if lit else {}
+        y = top - line * (place + 0.5)
+        frame.text(left - 0.08, y, token.strip(), ha="right", va="center", **look)
+    _axis(frame, (left, top + 0.1), (right, top + 0.1), f"{width} numbers")
+    _axis(frame, (0.36, top), (0.36, bottom), f"{count} tokens")
+    low = top - line * (row + 1)
+    look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2, "zorder": 3}
+    frame.add_patch(Rectangle((left, low), right - left, line, **look))
+    box = (left, left + 0.5 * first, 0.35, 0.65)
+    share = (right - left) * first / width
+    look = {"color": pic.QUERY, "linewidth": 1, "zorder": 4}
+    for start, end in ((left, box[0]), (left + share, box[1])):
+        frame.plot([start, end], [low, box[3]], **look)
+    place = box[0], box[2], box[1] - box[0], box[3] - box[2]
+    zoom = figure.add_axes(np.divide(place, (*figure.get_size_inches(),) * 2))
+    pic.tiles(zoom, vectors[row : row + 1, :first], pic.SIGNED, (-FULL, FULL), 2)
+    zoom.set(aspect="auto", xticks=[], yticks=[])
+    look = {"va": "center", "color": pic.QUERY, "weight": "bold"}
+    frame.text(left - 0.08, 0.5, tokens[row].strip(), ha="right", **look)
+    frame.text(box[1] + 0.06, 0.5, "…", va="center")
+    frame.text(left, 0.1, f"its first {first} numbers")
+    return figure
+
+
+@pic.styled
+def batch(sentences: Mapping[str, ArrayLike]) -> pic.Picture:
+    """Several sentences behind each other, each a matrix (T, D) under its name: together (B, T, D)."""
+    shapes = {np.shape(vectors) for vectors in sentences.values()}
+    if len(shapes) != 1:
+        raise ValueError(f"a batch has sentences of one shape, not of {sorted(shapes)}")
+    (count, width) = shapes.pop()
+    step, left, bottom, size = 0.32, 0.95, 0.42, (2.2, 1.5)
+    back = step * (len(sentences) - 1)
+    figure, frame = blank(4.2, bottom + size[1] + back + 0.2)
+    for place, (name, vectors) in reversed(list(enumerate(sentences.items()))):
+        x, y = left + step * place, bottom + step * place
+        extent = (x, x + size[0], y, y + size[1])
+        _sheet(frame, vectors, extent, 2 * (len(sentences) - place))
+        text = x - 0.07, y + size[1] - 0.02
+        frame.text(*text, name, ha="right", va="top")
+    x, y = left + size[0] + 0.08, bottom - 0.03
+    _axis(frame, (left, bottom - 0.1), (x - 0.08, bottom - 0.1), f"D = {width} numbers")
+    _axis(frame, (0.42, bottom + size[1] - 0.3), (0.42, bottom), f"T = {count} tokens")
+    _axis(frame, (x, y), (x + back, y + back), f"B = {len(sentences)}")
+    return figure
+
+
+def _sheet(
+    frame: Axes,
+    vectors: ArrayLike,
+    extent: tuple[float, float, float, float],
+    level: int = 1,
+) -> None:
+    """A matrix as tiles too small for numbers, with an edge."""
+    x0, x1, y0, y1 = extent
+    look = {"vmin": -FULL, "vmax": FULL, "interpolation": "nearest", "aspect": "auto"}
+    frame.imshow(vectors, cmap=pic.SIGNED, extent=extent, zorder=level, **look)
+    look = {"fill": False, "edgecolor": pic.INK, "linewidth": 1, "zorder": level + 0.5}
+    frame.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **look))
+
+
+def _axis(
+    frame: Axes, start: tuple[float, float], end: tuple[float, float], name: str
+) -> None:
+    """An arrow along an axis with its name beside it."""
+    arrow(frame, start, end, size=10)
+    (x0, y0), (x1, y1) = start, end
+    middle = (x0 + x1) / 2, (y0 + y1) / 2
+    if y0 == y1:
+        above = y0 > 1
+        frame.text(middle[0], y0 + (0.07 if above else -0.24), name, ha="center")
+    elif x0 == x1:
+        frame.text(x0 - 0.15, middle[1], name, rotation=90, ha="center", va="center")
+    else:
+        frame.text(middle[0] + 0.12, middle[1] - 0.12, name, va="center")
