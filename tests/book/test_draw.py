@@ -13,7 +13,7 @@ import pytest
 from helpers import normal
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
-from matplotlib.patches import FancyArrowPatch, PathPatch
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, PathPatch, Rectangle
 
 from tested_transformer.book import draw
 from tested_transformer.book.draw import flow
@@ -112,6 +112,12 @@ SENTENCE = normal(4, 16)
 FIGURES |= {
     "rows": lambda: draw.notation.rows(["I", " need", " it", "<eos>"], SENTENCE, 2),
     "batch": lambda: draw.notation.batch({"chair": SENTENCE, "lamp": 2 * SENTENCE, "hat": -SENTENCE}),
+ROWS = [(("I", " see", word), (4, 5, i), [[0.5, -1], [1, 0], [i / 10, 0]]) for word, i in ((" it", 6), (" them", 7))]
+IN_THE_PLANE = np.array([[4.0, 0], [4, 2], [0, 0], [1, 4], [0, 4]])
+SOME = {"m": ["man", "chair"], "f": ["lamp"], "n": ["book", "egg"]}
+FIGURES |= {
+    "rows": lambda: draw.thread.rows(ROWS, 0, 2, [COLOURS["m"], COLOURS["f"]]),
+    "nouns": lambda: draw.embedding.nouns(IN_THE_PLANE, "mmfnn", SOME, ("m", "f")),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -572,6 +578,40 @@ def test_a_river_is_as_wide_as_the_row_is_long_and_what_is_added_as_wide_as_that
     assert [w for w in said if w in "12345678"].count("4") == 2, "once in each layer"
     assert {"1", "2", "3", "4", "5", "6", "7", "8"} <= set(said)
     assert said[-2:] == ["Ich", "liebe"]
+
+
+def test_each_token_stands_above_its_id_and_its_row_and_the_same_row_has_one_frame():
+    (axes,) = drawn("rows")[0].axes
+    assert words_of(axes) == ["I", "see", "it", "4", "5", "6", "I", "see", "them", "4", "5", "7"]
+    for colour, words in ((COLOURS["m"], ["it", "6"]), (COLOURS["f"], ["them", "7"])):
+        assert words_of(axes, colour) == words
+    tiles = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    faces = np.reshape([patch.get_facecolor()[:3] for patch in tiles], (2, 3, 2, 3))
+    assert np.allclose(faces[:, 0], [SIGNED(0.75)[:3], SIGNED(0.0)[:3]])
+    assert np.allclose(faces[:, 2, 0], [SIGNED(0.8)[:3], SIGNED(0.85)[:3]])
+    frames = {f.get_edgecolor()[:3]: f.get_window_extent() for f in axes.patches if isinstance(f, FancyBboxPatch)}
+    assert set(frames) == {to_rgb(colour) for colour in (INK, COLOURS["m"], COLOURS["f"])}
+    tall = frames[to_rgb(INK)]
+    inside = [tile.get_window_extent() for tile in tiles]
+    assert [tall.x0 < t.x0 < t.x1 < tall.x1 for t in inside] == [True, True, False, False, False, False] * 2
+    assert all(tall.y0 < t.y0 < t.y1 < tall.y1 for t in inside)
+    for colour, own in ((COLOURS["m"], inside[4:6]), (COLOURS["f"], inside[10:12])):
+        frame = frames[to_rgb(colour)]
+        assert all(frame.x0 < t.x0 < t.x1 < frame.x1 and frame.y0 < t.y0 < t.y1 < frame.y1 for t in own)
+
+
+def test_nouns_have_the_colour_of_their_gender_and_an_arrow_leads_from_mean_to_mean():
+    (axes,) = drawn("nouns")[0].axes
+    scale = 3.1 / 4
+    for points, gender in zip(axes.collections, "mfn", strict=True):
+        own = IN_THE_PLANE[[g == gender for g in "mmfnn"]]
+        assert np.allclose(points.get_offsets(), (0.35, 1.15) + scale * own)
+        assert to_rgb(points.get_facecolor()[0]) == to_rgb(COLOURS[gender])
+        article = {"m": "der", "f": "die", "n": "das"}[gender]
+        assert words_of(axes, COLOURS[gender]) == [article, ", ".join(SOME[gender])]
+    (way,) = (patch for patch in axes.patches if isinstance(patch, FancyArrowPatch))
+    assert np.allclose(way._posA_posB, [(0.35 + 3.1, 1.15 + scale), (0.35, 1.15)])
+    assert words_of(axes, INK) == ["die − der"]
 
 
 def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_page():

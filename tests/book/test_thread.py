@@ -2,8 +2,10 @@
 
 import contextlib
 import json
+import re
 from dataclasses import replace
 
+import numpy as np
 import phrasebook_model
 import pytest
 import torch
@@ -402,3 +404,43 @@ def test_the_shapes_of_the_way_have_one_size_for_each_letter(translator):
 def test_shapes_are_those_of_the_sentences_that_are_asked_for(translator):
     two = [thread.love("window"), thread.FRAMES[3].say("lamp")]
     assert thread.shapes(translator, two)[0][2] == (2, len(translator.encode(two[1].english, 1)))
+def test_the_rows_of_nouns_are_those_of_the_table_where_their_token_reads_them(translator):
+    nouns, rows = thread.noun_rows(translator)
+    assert len(nouns) == len(rows) == 59
+    for noun, row in zip(nouns, rows, strict=True):
+        place, vectors = thread._place(translator, f"I need the {noun.english}.", noun.english), []
+        hook = translator.model.embedding.register_forward_hook(
+            lambda _, read, out, vectors=vectors: vectors.append(out)
+        )
+        translator.look(f"I need the {noun.english}.", "")
+        hook.remove()
+        assert np.allclose(vectors[0][0, place] / np.sqrt(128), row)
+
+
+def test_an_arrow_is_added_to_the_rows_of_the_things_alone_and_only_for_once(translator):
+    nouns, rows = thread.noun_rows(translator)
+    names, chair, table = [noun.english for noun in nouns], thread.THREAD[0], translator.model.embedding.weight.clone()
+    lamp, picture, at = (rows[names.index(thing)] for thing in ("lamp", "picture", "chair"))
+    assert thread.moved(translator, ["chair"], lamp - at) == [thread.THREAD[1].german]
+    assert thread.moved(translator, ["chair", "chair"], picture - at) == [thread.THREAD[2].german] * 2
+    assert thread.moved(translator, ["chair", "lamp"], 0 * at) == [chair.german, thread.THREAD[1].german]
+    assert translator.translate([chair.english]) == [chair.german]
+    assert translator.model.embedding.weight.equal(table)
+
+
+def test_the_mean_of_a_gender_moves_a_noun_that_is_no_part_of_it(translator):
+    nouns, rows = thread.noun_rows(translator)
+    for place, noun in enumerate(nouns):
+        if noun.english in ("chair", "lamp", "picture"):
+            others = [n for n in range(len(nouns)) if n != place]
+            mean = {g: rows[[n for n in others if nouns[n].gender == g]].mean(axis=0) for g in "mfn"}
+            for gender, pronoun in {"m": "er", "f": "sie", "n": "es"}.items():
+                (written,) = thread.moved(translator, [noun.english], mean[gender] - mean[noun.gender])
+                assert thread.pronoun(written) == pronoun
+
+
+def test_an_arrow_for_what_is_no_thing_or_of_another_width_is_refused(translator):
+    with pytest.raises(ValueError, match=re.escape("thing ('teapot') is none that the phrasebook")):
+        thread.moved(translator, ["teapot"], np.zeros(128))
+    with pytest.raises(ValueError, match=re.escape("arrow must have shape (128,), not (3,)")):
+        thread.moved(translator, ["chair"], np.zeros(3))

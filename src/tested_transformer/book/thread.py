@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from tested_transformer.decoding.attention_weights import attention_weights
@@ -442,3 +443,32 @@ def shapes(
         ("a number for each possible next token", "B T V", model.embedding.logits(out)),
     )
     return [(name, axes, tuple(tensor.shape)) for name, axes, tensor in steps]
+def noun_rows(translator: Translator) -> tuple[list[Noun], np.ndarray]:
+    """The nouns whose English is one token, and the row of each in the model's table."""
+    ids = {translator.name(i): i for i in range(translator.model.config.vocab_size)}
+    nouns = [noun for noun in NOUNS if f" {noun.english}" in ids]
+    rows = translator.model.embedding.weight.detach()
+    return nouns, rows[[ids[f" {noun.english}"] for noun in nouns]].numpy()
+
+
+def moved(translator: Translator, things: Sequence[str], arrow: ArrayLike) -> list[str]:
+    """What the model writes about these things in the first frame, if an arrow is added to their rows.
+
+    It is added where a row is read. The table stays as it is.
+    """
+    texts = [FRAMES[0].say(thing).english for thing in things]
+    places = [_place(translator, *both) for both in zip(texts, things, strict=True)]
+    ids = [_ids(translator, text)[0, n] for text, n in zip(texts, places, strict=True)]
+    named, width = torch.stack(ids), translator.model.config.d_model
+    if np.shape(arrow) != (width,):
+        raise ValueError(f"arrow must have shape ({width},), not {np.shape(arrow)}")
+    step = width**0.5 * torch.as_tensor(arrow)  # the model reads rows times √d_model
+
+    def add(_: object, read: tuple[Tensor], rows: Tensor) -> Tensor:
+        return rows + torch.isin(read[0], named)[..., None] * step
+
+    hook = translator.model.embedding.register_forward_hook(add)
+    try:
+        return translator.translate(texts, at_once=len(texts))
+    finally:
+        hook.remove()

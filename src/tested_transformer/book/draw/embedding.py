@@ -1,5 +1,6 @@
 """Pictures of the embedding table and of its vectors."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -7,6 +8,8 @@ from matplotlib.patches import ConnectionPatch
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow, blank
+from tested_transformer.book.draw.thread import COLOURS, GENDERS
 
 DASHES = ("-", "--", ":")
 """So that curves and arrows can be told apart without colours."""
@@ -106,4 +109,41 @@ def moving(steps: ArrayLike, within: ArrayLike, between: ArrayLike) -> pic.Pictu
     axes.set_ylabel("mean cosine similarity")
     axes.set_ylim(-1, 1)
     axes.legend(loc="upper left")
+    return figure
+
+
+MARKS = {"m": "o", "f": "s", "n": "^"}
+
+
+@pic.styled
+def nouns(
+    points: ArrayLike,
+    genders: Sequence[str],
+    named: Mapping[str, Sequence[str]],
+    way: tuple[str, str],
+) -> pic.Picture:
+    """Nouns in a plane, with the mark and the colour of their German gender.
+
+    Below the points of each gender stand its article and the words that are named. An
+    arrow leads from the mean of one gender to that of the other.
+    """
+    points, genders = np.asarray(points), np.array(list(genders))
+    points = (0.35, 1.15) + 3.1 * (points - points.min(axis=0)) / np.ptp(
+        points, 0
+    ).max()
+    figure, frame = blank(4.2, points[:, 1].max() + 0.1)
+    for gender, article in GENDERS.items():
+        own = points[genders == gender]
+        look = {"color": COLOURS[gender], "s": 36, "alpha": 0.75, "linewidth": 0}
+        frame.scatter(*own.T, marker=MARKS[gender], **look)
+        look = {"color": COLOURS[gender], "ha": "center", "va": "top"}
+        x, y = np.clip(own[:, 0].mean(), 0.72, 3.5), own[:, 1].min() - 0.1
+        frame.text(x, y, article, weight="bold", size=13, **look)
+        names = textwrap.fill(", ".join(named[gender]), 15)
+        frame.text(x, y - 0.22, names, linespacing=1.15, **look)
+    start, end = (points[genders == gender].mean(axis=0) for gender in way)
+    arrow(frame, tuple(start), tuple(end))
+    below = (start + end) / 2 + (0.12, -0.3)
+    name = f"{GENDERS[way[1]]} − {GENDERS[way[0]]}"
+    frame.text(*below, name, ha="center", weight="bold")
     return figure

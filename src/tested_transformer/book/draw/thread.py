@@ -314,3 +314,73 @@ def _decoder(
     at = 0.24 + _width(begun, "normal") * (LARGE - 1) / LARGE
     frame.text(at, 0.15, word, size=LARGE - 1, **look)
     arrow(frame, (at + 0.08, 0.5), (at + 0.08, 0.3), pic.QUERY)
+
+
+TILE = 0.24, 0.11
+"""Width and height of a number of a row, in inches."""
+
+
+@pic.styled
+def rows(
+    sentences: Sequence[tuple[Sequence[str], Sequence[int], ArrayLike]],
+    same: int,
+    other: int,
+    colours: Sequence[str],
+) -> pic.Picture:
+    """Sentences below each other: tokens, their ids, and below each the first numbers of its row.
+
+    The token at `same` has one frame through all sentences, the one at `other` a frame
+    in the colour of each sentence.
+    """
+    words = [[token.strip() for token in tokens] for tokens, _, _ in sentences]
+    numbers = np.shape(sentences[0][2])[1]
+    most = max(np.abs(vectors).max() for _, _, vectors in sentences)
+    height = TILE[1] * numbers + 0.7  # of a sentence
+    figure, frame = blank(4.2, height * len(sentences))
+    xs, widths = _columns(words, [ids for _, ids, _ in sentences])
+    for n, (_, ids, vectors) in enumerate(sentences):
+        top = height * (len(sentences) - n) - 0.27
+        for place, x in enumerate(xs):
+            colour = colours[n] if place == other else pic.INK
+            weight = "bold" if place in (same, other) else "normal"
+            look = {"ha": "center", "color": colour}
+            frame.text(x, top, words[n][place], size=LARGE - 1, weight=weight, **look)
+            frame.text(x, top - 0.2, str(ids[place]), size=SMALL, **look)
+            for m, number in enumerate(vectors[place]):
+                face = pic.SIGNED(0.5 + number / (2 * most))
+                corner = x - TILE[0] / 2, top - 0.38 - TILE[1] * m
+                tile(frame, (*corner, *TILE), face, linewidth=0.6)
+        bottom = top - 0.38 - TILE[1] * (numbers - 1) - 0.06
+        _framed(frame, xs[other], widths[other], (bottom, top + 0.19), colours[n])
+    ends = bottom, height * len(sentences) - 0.03
+    _framed(frame, xs[same], widths[same], ends, pic.INK)
+    return figure
+
+
+def _columns(
+    words: Sequence[Sequence[str]], ids: Sequence[Sequence[int]]
+) -> tuple[list[float], list[float]]:
+    """The middle and the width of each column, as wide as the widest thing in it."""
+    widths = [
+        max(
+            TILE[0],
+            *(_width(str(text), "bold") * (LARGE - 1) / LARGE for text in column),
+        )
+        for column in zip(*words, *ids, strict=True)
+    ]
+    gap, x, xs = (4.08 - sum(widths)) / len(widths), 0.06, []
+    for width in widths:
+        xs.append(x + (gap + width) / 2)
+        x += gap + width
+    return xs, widths
+
+
+def _framed(
+    frame: Axes, x: float, width: float, ends: tuple[float, float], colour: str
+) -> None:
+    """A frame around a column of this width, between two heights."""
+    bottom, top = ends
+    place, size = (x - width / 2 - 0.03, bottom), (width + 0.06, top - bottom)
+    shape = FancyBboxPatch(place, *size, "round,pad=0,rounding_size=0.05")
+    shape.set(fill=False, edgecolor=colour, linewidth=1.6, zorder=5)
+    frame.add_patch(shape)
