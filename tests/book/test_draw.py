@@ -110,8 +110,9 @@ FIGURES |= {
 }
 SENTENCE = normal(4, 16)
 FIGURES |= {
-    "rows": lambda: draw.notation.rows(["I", " need", " it", "<eos>"], SENTENCE, 2),
+    "sentence": lambda: draw.notation.rows(["I", " need", " it", "<eos>"], SENTENCE, 2),
     "batch": lambda: draw.notation.batch({"chair": SENTENCE, "lamp": 2 * SENTENCE, "hat": -SENTENCE}),
+}
 ROWS = [(("I", " see", word), (4, 5, i), [[0.5, -1], [1, 0], [i / 10, 0]]) for word, i in ((" it", 6), (" them", 7))]
 IN_THE_PLANE = np.array([[4.0, 0], [4, 2], [0, 0], [1, 4], [0, 4]])
 SOME = {"m": ["man", "chair"], "f": ["lamp"], "n": ["book", "egg"]}
@@ -624,7 +625,7 @@ def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_
 
 
 def test_the_rows_of_a_sentence_stand_beside_their_tokens_and_the_lit_one_is_written_out():
-    figure = FIGURES["rows"]()
+    figure = FIGURES["sentence"]()
     frame, zoom = figure.axes
     assert np.array_equal(frame.get_images()[0].get_array(), SENTENCE)
     left, right, bottom, top = frame.get_images()[0].get_extent()

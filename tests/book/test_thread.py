@@ -404,6 +404,8 @@ def test_the_shapes_of_the_way_have_one_size_for_each_letter(translator):
 def test_shapes_are_those_of_the_sentences_that_are_asked_for(translator):
     two = [thread.love("window"), thread.FRAMES[3].say("lamp")]
     assert thread.shapes(translator, two)[0][2] == (2, len(translator.encode(two[1].english, 1)))
+
+
 def test_the_rows_of_nouns_are_those_of_the_table_where_their_token_reads_them(translator):
     nouns, rows = thread.noun_rows(translator)
     assert len(nouns) == len(rows) == 59

@@ -443,6 +443,8 @@ def shapes(
         ("a number for each possible next token", "B T V", model.embedding.logits(out)),
     )
     return [(name, axes, tuple(tensor.shape)) for name, axes, tensor in steps]
+
+
 def noun_rows(translator: Translator) -> tuple[list[Noun], np.ndarray]:
     """The nouns whose English is one token, and the row of each in the model's table."""
     ids = {translator.name(i): i for i in range(translator.model.config.vocab_size)}
