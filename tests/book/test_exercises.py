@@ -48,6 +48,41 @@ def test_a_wrong_shape_is_told_with_both_shapes():
     assert "its shape is (2,) and should be (1, 2)" in repr(verdict(lambda x: 2 * x.ravel()))
 
 
+@pytest.mark.parametrize(
+    "more", [lambda y: y, lambda y: y.sum(axis=-1), lambda y: None], ids=["alike", "other", "none"]
+)
+def test_a_tuple_where_one_output_is_asked_for_is_told_as_one(more):
+    report = verdict(lambda x: (2 * x, more(x)))
+    assert not report.solved
+    assert report.lines[-1].endswith("book's function: no, you returned a tuple of 2; return the output alone")
+
+
+def test_a_tuple_that_is_the_answer_is_one():
+    assert verdict(lambda x: tuple((2 * x).tolist())).solved
+    assert verdict(lambda x: (x, x), reference=lambda x: (x, x)).solved
+    assert "its shape is (3, 3) and" in repr(verdict(lambda x: (x, x, x), reference=lambda x: (x, x)))
+    assert "4.0000, not 8.0000" in repr(verdict(lambda x: tuple(2 * np.sqrt(x)), [(np.array([1.0, 4.0]),)]))
+
+
+KEEPDIMS = "; a sum, mean or maximum keeps the axis that it goes along with keepdims=True"
+
+
+@pytest.mark.parametrize("size", [(2, 3), (4, 2, 3)])
+def test_a_sum_that_has_lost_its_axis_is_told_of_keepdims(size):
+    cases = [(np.ones(size),)]
+    told = repr(verdict(lambda x: x / x.sum(axis=-1), cases))
+    assert told.startswith("it runs: no, ValueError: operands could not be broadcast together")
+    assert told.endswith(KEEPDIMS)
+    assert verdict(lambda x: 2 * x * x.sum(-1, keepdims=True) / x.sum(-1, keepdims=True), cases).solved
+
+
+@pytest.mark.parametrize("other", [np.ones(4), np.ones((2, 4)), np.ones((3, 2))])
+def test_other_shapes_that_do_not_fit_are_told_without_that_hint(other):
+    told = repr(verdict(lambda x: x + other, [(np.ones((2, 3)),)]))
+    assert "could not be broadcast" in told
+    assert "keepdims" not in told
+
+
 def test_wrong_values_are_told_with_their_share_and_the_first_place():
     report = verdict(lambda x: np.where(x == 4, 7, 2 * x))
     assert not report.solved

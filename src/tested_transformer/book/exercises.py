@@ -1,5 +1,6 @@
 """Checkers for the chapters' exercises: they run your function and say which property fails, and where."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -37,7 +38,8 @@ def check(
         try:
             results.append(candidate(*mine))
         except Exception as error:  # whatever it raises is told, not thrown
-            return Report(False, (f"it runs: no, {type(error).__name__}: {error}",))
+            told = f"it runs: no, {type(error).__name__}: {error}"
+            return Report(False, (told + _hint(error),))
     if all(result is None for result in results):
         return Report(False, ("not written yet: the function returns None",))
     lines = ["it runs: yes"]
@@ -72,6 +74,21 @@ def check_test(
     return Report(accepts == rejects == "yes", lines)
 
 
+def _hint(error: Exception) -> str:
+    """What helps where NumPy cannot combine an array with its own sums, because their axis is gone."""
+    shapes = (
+        re.findall(r"\(([\d,]*)\)", str(error)) if "broadcast" in str(error) else []
+    )
+    if len(shapes) != 2:
+        return ""
+    short, long = sorted(([*filter(None, s.split(","))] for s in shapes), key=len)
+    if all(short != long[:axis] + long[axis + 1 :] for axis in range(len(long))):
+        return ""
+    return (
+        "; a sum, mean or maximum keeps the axis that it goes along with keepdims=True"
+    )
+
+
 def _verdict(holds: bool) -> str:
     return "yes" if holds else "no"
 
@@ -90,12 +107,20 @@ def _holds(
 
 def _compared(results: list[Any], expected: list[Any]) -> str:
     """Yes, or what share of the values is right in the first case that differs, and the first wrong place."""
-    for got, want in zip(results, expected, strict=True):
+    for answer, reference in zip(results, expected, strict=True):
+        several = isinstance(answer, tuple) and not isinstance(reference, tuple)
+        alone = (
+            f"no, you returned a tuple of {len(answer)}; return the output alone"
+            if several
+            else ""
+        )
         try:
-            got = _numbers(got)
+            got = _numbers(answer)
         except (TypeError, ValueError):
-            return "no, it is not an array of numbers"
-        want = _numbers(want)
+            return alone or "no, it is not an array of numbers"
+        want = _numbers(reference)
+        if got.shape != want.shape and alone:
+            return alone
         if got.shape != want.shape:
             return f"no, its shape is {got.shape} and should be {want.shape}"
         right = np.isclose(got, want, rtol=1e-9, atol=1e-12)
