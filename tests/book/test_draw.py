@@ -102,10 +102,13 @@ def answer(thing, weights, german, without, frame=0):
 
 CHAIR = answer("chair", [0.01, 0.02, 0, 0.9, 0, 0.03, 0.04, 0], *2 * ["Ich brauche den Stuhl, weil er alt ist."])
 MUSIC = answer("music", [0, 0, 0.2504, 0.7496, 0, 0, 0], *2 * ["Ich brauche Musik, weil sie alt ist."])
+CARPET = [("I", 44), (" car", 1092), ("p", 83), ("et", 313), (" old", 491), (".", 17)]
 WAY = ([2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.5, 0.25, 0.125, 1.5, 2.5])
 TAKEN = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]], [0.25, 0.75, 0]
 FIGURES |= {
     "three": lambda: draw.thread.three([CHAIR, MUSIC]),
+    "tokens": lambda: draw.tokens.read([("It reads", CARPET), ("It writes", CARPET[:2])]),
+    "merges": lambda: draw.tokens.merges([["a", "b", "c"], ["ab", "c"]], ["bytes", "merge 1"]),
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
@@ -567,6 +570,21 @@ def test_a_river_is_as_wide_as_the_row_is_long_and_what_is_added_as_wide_as_that
     assert [w for w in said if w in "12345678"].count("4") == 2, "once in each layer"
     assert {"1", "2", "3", "4", "5", "6", "7", "8"} <= set(said)
     assert said[-2:] == ["Ich", "liebe"]
+
+
+def test_tokens_of_one_word_touch_and_are_filled_and_words_stand_apart():
+    (axes,) = FIGURES["tokens"]().axes
+    names, *_ = ([text.get_text() for text in axes.texts],)
+    assert names[0] == "It reads"
+    assert names[1:13] == [part for text, i in CARPET for part in (text.strip(), str(i))]
+    tiles = axes.patches[:6]
+    gaps = [b.get_x() - a.get_x() - a.get_width() for a, b in itertools.pairwise(tiles)]
+    assert np.allclose(gaps, [draw.tokens.GAP, 0, 0, draw.tokens.GAP, 0])
+    plain, part = (to_rgb(pic.WEIGHTS(x)) for x in (0.08, 0.4))
+    assert [tile.get_facecolor()[:3] for tile in tiles] == [plain, part, part, part, plain, plain]
+    below = axes.texts[1].get_position(), axes.texts[2].get_position()
+    assert below[0][0] == below[1][0]
+    assert below[0][1] > below[1][1]
 
 
 def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_page():

@@ -382,3 +382,16 @@ def test_a_head_is_taken_away_in_two_ways(translator):
     assert found == {"chair": ("er", "sie", "er"), "lamp": ("sie", "sie", "er"), "picture": ("es", "sie", "sie")}
     of_all = {(a.frame, a.thing): a.without for a in thread.answers(translator)[2]}
     assert [off for _, off, _ in found.values()] == [thread.pronoun(of_all[0, thing]) for thing in found]
+
+
+def test_the_pieces_of_a_text_are_its_tokens_with_their_ids(translator):
+    found = thread.pieces(translator, "I need the carpet.")
+    assert [text for text, _ in found] == ["I", " need", " the", " car", "p", "et", "."]
+    assert [i for _, i in found] == translator.tokens.encode("I need the carpet.")
+    assert thread.pieces(translator, "") == []
+
+
+def test_a_word_that_the_model_has_not_read_is_taken_for_its_first_piece(translator):
+    assert thread.needed(translator, "chair") == "den Stuhl"
+    assert thread.needed(translator, "carpet") == thread.needed(translator, "car") == "das Auto"
+    assert thread.needed(translator, "chairpet") == "den Stuhl"

@@ -417,3 +417,15 @@ def _next(translator: Translator, sentence: Sentence, memory: Tensor) -> str:
         model.decode(target, memory, _ids(translator, sentence.english))
     )
     return translator.name(int(logits[0, -1].argmax())).strip()
+
+
+def pieces(translator: Translator, text: str) -> list[tuple[str, int]]:
+    """The tokens of a text as the translator reads them, each with its id."""
+    return [(translator.name(i), i) for i in translator.tokens.encode(text)]
+
+
+def needed(translator: Translator, thing: str) -> str:
+    """What is needed in the German of "I need the THING because it is old.", whatever word THING is."""
+    english = THREAD[0].english.replace("chair", thing)
+    (german,) = translator.translate([english])
+    return german.removeprefix("Ich brauche ").partition(",")[0]
