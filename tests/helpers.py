@@ -262,7 +262,7 @@ def walk(runs, tokens=TOKENS):
     return transformer.walk(runs, source, target, tokens, WANTED, ("en", "de"))
 
 
-def bench(texts=("I love AI", "I loved a glove", "she loves tea", "AAAA and 🙂 too")):
+def bench(texts=("I love AI", "I love AI", "I loved a glove", "she loves tea", "AAAA and 🙂 too")):
     """Byte-pair encoding on these texts, to be played merge by merge; its merges are found by counting all pairs."""
     from tested_transformer.book.draw import tokens  # it loads matplotlib
 

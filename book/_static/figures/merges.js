@@ -45,7 +45,7 @@
       this.pairs = make("tbody");
       this.made = make("p");
       const part = (title, ...children) => make("div", { class: "part" }, make("p", { class: "name" }, title), ...children);
-      const head = ["pair", "times", ""].map((word) => make("th", { scope: "col" }, word));
+      const head = [make("th", { scope: "col" }, "pair"), make("th", { scope: "col" }, "times"), make("td", { style: "width: 44%" })];
       live.append(
         make("div", { class: "controls" }, this.back, this.next, this.play), this.status,
         part("The text, cut at the spaces", this.text),
