@@ -5,6 +5,7 @@ Guards of the chapters are in guards.py; how strictly signatures are taken in te
 
 import contextlib
 import math
+from collections import Counter
 
 import jaxtyping
 import numpy as np
@@ -20,6 +21,8 @@ from tested_transformer.byhand.softmax import softmax
 from tested_transformer.config import TINY, Config, SpecialIds
 from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.text.merges import PairCounts
+from tested_transformer.text.tokens import split
 
 # Arrays and gradients
 
@@ -257,3 +260,16 @@ def walk(runs, tokens=TOKENS):
 
     source, target = ([tokens[i] for i in ids] for ids in (SOURCE, TARGET))
     return transformer.walk(runs, source, target, tokens, WANTED, ("en", "de"))
+
+
+def bench(texts=("I love AI", "I love AI", "I loved a glove", "she loves tea", "AAAA and 🙂 too")):
+    """Byte-pair encoding on these texts, to be played merge by merge; its merges are found by counting all pairs."""
+    from tested_transformer.book.draw import tokens  # it loads matplotlib
+
+    pieces = Counter(piece.replace(" ", "␣") for text in texts for piece in split(text))
+    pairs, learned = PairCounts({tuple(piece): n for piece, n in pieces.items()}), {}
+    while best := [(n, pair) for pair, n in pairs.counts.most_common(1) if n]:
+        ((n, pair),) = best
+        learned[pair] = n
+        pairs.merge(pair, "".join(pair))
+    return tokens.bench(pieces, learned, tokens.merges([["a", "b"], ["ab"]], ["", ""]))

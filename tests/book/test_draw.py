@@ -102,10 +102,13 @@ def answer(thing, weights, german, without, frame=0):
 
 CHAIR = answer("chair", [0.01, 0.02, 0, 0.9, 0, 0.03, 0.04, 0], *2 * ["Ich brauche den Stuhl, weil er alt ist."])
 MUSIC = answer("music", [0, 0, 0.2504, 0.7496, 0, 0, 0], *2 * ["Ich brauche Musik, weil sie alt ist."])
+CARPET = [("I", 44), (" car", 1092), ("p", 83), ("et", 313), (" old", 491), (".", 17)]
 WAY = ([2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.5, 0.25, 0.125, 1.5, 2.5])
 TAKEN = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]], [0.25, 0.75, 0]
 FIGURES |= {
     "three": lambda: draw.thread.three([CHAIR, MUSIC]),
+    "tokens": lambda: draw.tokens.read([("It reads", CARPET), ("It writes", CARPET[:2])]),
+    "merges": lambda: draw.tokens.merges([["a", "b", "c"], ["ab", "c"]], ["bytes", "merge 1"]),
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
 }
 SENTENCE = normal(4, 16)
@@ -613,6 +616,21 @@ def test_nouns_have_the_colour_of_their_gender_and_an_arrow_leads_from_mean_to_m
     (way,) = (patch for patch in axes.patches if isinstance(patch, FancyArrowPatch))
     assert np.allclose(way._posA_posB, [(0.35 + 3.1, 1.15 + scale), (0.35, 1.15)])
     assert words_of(axes, INK) == ["die − der"]
+
+
+def test_tokens_of_one_word_touch_and_are_filled_and_words_stand_apart():
+    (axes,) = FIGURES["tokens"]().axes
+    names, *_ = ([text.get_text() for text in axes.texts],)
+    assert names[0] == "It reads"
+    assert names[1:13] == [part for text, i in CARPET for part in (text.strip(), str(i))]
+    tiles = axes.patches[:6]
+    gaps = [b.get_x() - a.get_x() - a.get_width() for a, b in itertools.pairwise(tiles)]
+    assert np.allclose(gaps, [draw.tokens.GAP, 0, 0, draw.tokens.GAP, 0])
+    plain, part = (to_rgb(pic.WEIGHTS(x)) for x in (0.08, 0.4))
+    assert [tile.get_facecolor()[:3] for tile in tiles] == [plain, part, part, part, plain, plain]
+    below = axes.texts[1].get_position(), axes.texts[2].get_position()
+    assert below[0][0] == below[1][0]
+    assert below[0][1] > below[1][1]
 
 
 def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_page():

@@ -446,3 +446,16 @@ def test_an_arrow_for_what_is_no_thing_or_of_another_width_is_refused(translator
         thread.moved(translator, ["teapot"], np.zeros(128))
     with pytest.raises(ValueError, match=re.escape("arrow must have shape (128,), not (3,)")):
         thread.moved(translator, ["chair"], np.zeros(3))
+
+
+def test_the_pieces_of_a_text_are_its_tokens_with_their_ids(translator):
+    found = thread.pieces(translator, "I need the carpet.")
+    assert [text for text, _ in found] == ["I", " need", " the", " car", "p", "et", "."]
+    assert [i for _, i in found] == translator.tokens.encode("I need the carpet.")
+    assert thread.pieces(translator, "") == []
+
+
+def test_a_word_that_the_model_has_not_read_is_taken_for_its_first_piece(translator):
+    assert thread.needed(translator, "chair") == "den Stuhl"
+    assert thread.needed(translator, "carpet") == thread.needed(translator, "car") == "das Auto"
+    assert thread.needed(translator, "chairpet") == "den Stuhl"

@@ -12,6 +12,7 @@ PAGES = {
     "beam": "book/decode.html",
     "geometry": "book/attention.html",
     "heads": "book/looking.html",
+    "merges": "book/tokens.html",
     "positions": "book/positions.html",
     "walk": "book/transformer.html",
 }
@@ -20,6 +21,7 @@ IN_THE_TABLE = {
     "beam": "greedy",
     "geometry": "love",
     "heads": "<eos>",
+    "merges": "␣ + l",
     "positions": "pair 0",
     "walk": "where",
 }

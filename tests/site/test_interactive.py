@@ -181,6 +181,20 @@ def test_the_sentence_has_what_the_model_writes_and_its_picture_before_the_table
     assert "<svg" not in by_hand()._repr_html_(), "elsewhere the tables are enough"
 
 
+def test_the_bench_has_the_pieces_as_letters_and_its_first_merges_as_a_table():
+    learned = {("t", "e"): 3, ("te", "a"): 2, **{(str(n), "x"): 1 for n in range(8)}}
+    html = draw.tokens.bench({"tea": 2, "␣ten": 1}, learned, draw.tokens.merges([["a"]], [""]))._repr_html_()
+    found = data(html)
+    assert found["pieces"] == [["t", "e", "a"], ["␣", "t", "e", "n"]]
+    assert found["times"] == [2, 1]
+    assert found["merges"] == [list(pair) for pair in learned]
+    head, *rows = cells(html, "The first merges")
+    assert head == ["merge", "pair", "times", "token"]
+    assert rows[:2] == [["1", "t + e", "3", "te"], ["2", "te + a", "2", "tea"]]
+    assert len(rows) == 8
+    assert "<svg" in html
+
+
 def stored(name):
     """The data of the interactive figure of a chapter."""
     (html,) = guards.outputs(BOOK / f"{name}.ipynb", "text/html")

@@ -474,3 +474,15 @@ def moved(translator: Translator, things: Sequence[str], arrow: ArrayLike) -> li
         return translator.translate(texts, at_once=len(texts))
     finally:
         hook.remove()
+
+
+def pieces(translator: Translator, text: str) -> list[tuple[str, int]]:
+    """The tokens of a text as the translator reads them, each with its id."""
+    return [(translator.name(i), i) for i in translator.tokens.encode(text)]
+
+
+def needed(translator: Translator, thing: str) -> str:
+    """What is needed in the German of "I need the THING because it is old.", whatever word THING is."""
+    english = THREAD[0].english.replace("chair", thing)
+    (german,) = translator.translate([english])
+    return german.removeprefix("Ich brauche ").partition(",")[0]

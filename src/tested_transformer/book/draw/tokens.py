@@ -7,7 +7,59 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import tile
+from tested_transformer.book.draw.flow import blank, tile
+from tested_transformer.book.draw.interactive import Interactive
+
+LETTER, SPACE, GAP = 0.093, 0.08, 0.09
+"""Inches: a character, what surrounds the text of a tile, and what parts two words."""
+
+
+@pic.styled
+def read(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> pic.Picture:
+    """Sentences as tiles, a tile for each token with its id below, under what they are.
+
+    A token that goes on with a word touches the one before it, and both are filled.
+    """
+    figure, frame = blank(pic.PHONE, 0.95 * len(lines) + 0.05)
+    top = 0.95 * len(lines) + 0.02
+    for name, tokens in lines:
+        frame.text(0.05, top - 0.2, name)
+        goes_on = [text[:1].isalpha() for text, _ in tokens[1:]]
+        x = 0.05
+        for (text, i), joins, joined in zip(
+            tokens, [False, *goes_on], [*goes_on, False], strict=True
+        ):
+            x += 0 if joins or not text[:1].isspace() else GAP
+            width = SPACE + LETTER * max(len(text.strip()), len(str(i)))
+            face = pic.WEIGHTS(0.4 if joins or joined else 0.08)
+            tile(frame, (x, top - 0.58, width, 0.29), face, text.strip())
+            frame.text(x + width / 2, top - 0.76, i, ha="center", color="#5b6570")
+            x += width
+        top -= 0.95
+    return figure
+
+
+def bench(
+    pieces: Mapping[str, int],
+    learned: Mapping[tuple[str, str], int],
+    plain: pic.Picture,
+) -> Interactive:
+    """Byte-pair encoding at work on a small text, one merge at a time.
+
+    `pieces` are the pieces of the text with the times that they occur, `learned` the
+    merges with the times that the pair occurred; `plain` stands on paper.
+    """
+    rows = [
+        (str(n), f"{a} + {b}", str(times), a + b)
+        for n, ((a, b), times) in enumerate(list(learned.items())[:8], start=1)
+    ]
+    data = {
+        "pieces": [list(piece) for piece in pieces],
+        "times": list(pieces.values()),
+        "merges": [list(pair) for pair in learned],
+    }
+    first = {"The first merges": (("merge", "pair", "times", "token"), rows)}
+    return Interactive("merges", data, {}, plain, words=first, pictured=True)
 
 
 @pic.styled
