@@ -107,6 +107,8 @@ TAKEN = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]], [0.25, 0.75, 0]
 FIGURES |= {
     "three": lambda: draw.thread.three([CHAIR, MUSIC]),
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
+    "fetched": lambda: draw.heads.fetched(LONG, 5, {"head 1": np.eye(6)[3], "head 2": np.eye(6)[4] * 0.75}),
+    "row of": lambda: draw.heads.row_of(np.linspace(0, 1, 24).reshape(2, 2, 6), LONG, marked=(1, 0)),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
