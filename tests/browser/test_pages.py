@@ -1,10 +1,13 @@
 """Every page of the built book, from a file: both themes, wide pages and phones, keyboard, no scripts."""
 
 import importlib.resources
+import io
 import re
 from itertools import pairwise
 
 import build
+import matplotlib.image
+import numpy as np
 import pytest
 
 NAMES = [*(path.relative_to(build.HTML).as_posix() for path in build.pages()), "genindex.html"]
@@ -242,6 +245,23 @@ def test_on_paper_the_folds_stand_open_and_the_ground_is_white(visit):
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count() == shut > 0
     assert page.locator("html").get_attribute("data-theme") == "dark"
+
+
+def test_a_formula_that_is_cut_off_has_a_shade_at_that_edge(visit):
+    page = visit(HEADS, width=390, mathematics=True)
+    page.wait_for_function("document.querySelectorAll('.bd-article div.math').length > 5")
+    page.evaluate("""for (const e of document.querySelectorAll('.bd-article div.math'))
+        if (e.scrollWidth > e.clientWidth + 60 && e.clientHeight) e.classList.add('cut')""")
+    formula = page.locator(".cut").first
+
+    def edges():
+        """Is there a shade, at the left edge and at the right one?"""
+        pixels = matplotlib.image.imread(io.BytesIO(formula.screenshot()))[..., :3].mean(axis=2)
+        return [np.median(column) < 0.9 for column in (pixels[:, 1], pixels[:, -2])]
+
+    assert edges() == [False, True]
+    formula.evaluate("e => e.scrollLeft = e.scrollWidth")
+    assert edges() == [True, False]
 
 
 def test_headings_come_in_order(visit):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgba
 
 from tested_transformer.book import draw
-from tested_transformer.book.draw.picture import SERIES
+from tested_transformer.book.draw.picture import PHONE, SERIES, WEIGHTS
 from tested_transformer.book.example import W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, WORDS, X
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.heads import join_heads, multi_head_attention, multi_head_attention_backward, split_heads
@@ -596,6 +596,50 @@ def test_the_cut_shows_every_number_in_its_place_in_the_colour_of_its_word():
             assert tuple(box.get_center()) == text.get_position()
 
 
+TOKENS = ("I", " need", " the", " chair", " because", " it")
+
+
+def test_what_two_heads_fetch_is_drawn_on_either_side_of_the_sentence():
+    heads = {"head 1": [0, 0.1, 0, 0.75, 0.05, 0.1], "head 2": [0.99996, 0, 0, 0, 0.00004, 0]}
+    (axes,) = draw.heads.fetched(TOKENS, 5, heads).axes
+    assert [text.get_text() for text in axes.texts if ":" in text.get_text()] == ["head 1: 0.750", "head 2: 0.999"]
+    places = {text.get_text(): text.get_position() for text in axes.texts}
+    assert [word for word in sorted(places, key=lambda word: places[word][0]) if ":" not in word] == [
+        token.strip() for token in TOKENS
+    ]
+    widths = [line.get_linewidth() / 5 for line in axes.lines]
+    assert np.allclose(widths, [*heads["head 1"][:5], *heads["head 2"][:5]]), "all but the token itself"
+    for number, line in enumerate(axes.lines):
+        (x, y), token = line.get_data(), TOKENS[number % 5].strip()
+        assert np.isclose(x[0], places[token][0])
+        assert np.isclose(x[-1], places["it"][0])
+        assert np.all(y > 0) if number < 5 else np.all(y < 0)
+    bold = {text.get_text(): text.get_color() for text in axes.texts if text.get_weight() == "bold"}
+    assert bold.keys() == {"chair", "I", "it"}
+    named = {text.get_text(): text.get_color() for text in axes.texts if ":" in text.get_text()}
+    assert [bold["chair"], bold["I"]] == list(named.values())
+    with pytest.raises(ValueError, match=r"heads \(one\) must be two"):
+        draw.heads.fetched(TOKENS, 5, {"one": np.ones(6)})
+
+
+def test_a_row_has_a_line_in_each_head_of_each_layer_and_one_is_framed():
+    weights = np.linspace(0, 1, 36).reshape(2, 3, 6)
+    figure = draw.heads.row_of(weights, TOKENS, marked=(1, 2))
+    for layer, axes in enumerate(figure.axes):
+        assert np.array_equal(axes.get_images()[0].get_array(), weights[layer])
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["head 1", "head 2", "head 3"]
+        for text, weight in zip(axes.texts, weights[layer].flat, strict=True):
+            assert text.get_visible() == (weight > 0.05)
+    assert tiles(figure.axes[1])[-1] == "0.999"
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list(TOKENS)
+    assert not figure.axes[0].patches
+    (frame,) = figure.axes[1].patches
+    assert (*frame.get_xy(), frame.get_width(), frame.get_height()) == (-0.5, 1.5, 6, 1)
+    assert [text.get_text() for text in figure.texts] == ["layer 1", "layer 2"]
+    with pytest.raises(ValueError, match="6 weights in a line for 5 tokens"):
+        draw.heads.row_of(weights, TOKENS[:5], marked=(1, 2))
+
+
 def test_the_weights_of_heads_stand_under_their_names():
     panels = {"head 1": np.eye(3), "head 2": np.full((3, 3), 1 / 3)}
     one, two = draw.heads.weights(panels, WORDS).axes
@@ -603,7 +647,7 @@ def test_the_weights_of_heads_stand_under_their_names():
     assert tiles(two) == ["0.3333"] * 9
     three = draw.heads.weights(panels | {"average": np.full((3, 3), 1 / 3)}, WORDS)
     assert tiles(three.axes[2]) == ["0.33"] * 9
-    assert three.get_figwidth() <= 7.2
+    assert three.get_figwidth() <= PHONE
 
 
 def test_what_is_lost_is_drawn_for_each_word_and_for_both():
@@ -631,6 +675,12 @@ def test_the_path_shows_every_step_of_both_heads():
         expected |= {f"${name}_{h}$": head[name] for name in "QKV"} | {f"weights of head {h}": head["weights"]}
     assert drawn.keys() == expected.keys()
     assert all(np.array_equal(drawn[title], expected[title]) for title in expected)
+    for axes in figure.axes:  # one colour scale for weights, and a tint for each role
+        image = axes.get_images()[0]
+        weights = axes.get_title(loc="center").startswith("weights")
+        assert (image.get_cmap() is WEIGHTS) == weights
+        assert image.get_clim() == (0, 1)
+        assert len(np.unique(image.cmap(np.linspace(0, 1, 9)), axis=0)) == (9 if weights else 1)
     arrows = [artist for artist in figure.artists if hasattr(artist, "get_arrowstyle")]
     assert len(arrows) == 15  # six from X, two into each head's weights, two out of each head, one to the output
     assert all(a._posA_posB[0][1] > a._posA_posB[1][1] for a in arrows), "every arrow points down"

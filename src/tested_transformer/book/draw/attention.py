@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import ArrayLike
 
@@ -130,7 +129,7 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         left, bottom = 0.115 + 0.305 * (across - 1), 0.835 - 0.2 * level
         boxes[name] = axes = figure.add_axes((left, bottom, 0.27, 0.125))
         colour, x = colours.get(name, pic.INK), np.asarray(steps[name])
-        cmap = pic.WEIGHTS if name == "weights" else _tint(colour)
+        cmap = pic.WEIGHTS if name == "weights" else pic.tint(colour)
         pic.tiles(axes, x, cmap, (0, 1), decimals=2)
         if name not in "XQKV":  # with decimals all, or none
             for text, value in zip(axes.texts, x.flat, strict=True):
@@ -152,12 +151,6 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         colour = colours.get(start, pic.FAINT)
         link(boxes[start], boxes[end], colour, gap=0.008, size=14, width=1.6)
     return figure
-
-
-def _tint(colour: str) -> LinearSegmentedColormap:
-    """One light tint of a colour, whatever the number."""
-    light = 0.86 + 0.14 * np.array(to_rgb(colour))
-    return LinearSegmentedColormap.from_list("tint", [light, light])
 
 
 @pic.styled

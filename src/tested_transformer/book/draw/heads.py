@@ -1,13 +1,98 @@
-"""Pictures of multi-head attention: what one head cannot do, the cut, and the whole path."""
+"""Pictures of multi-head attention: what heads look at, what one cannot do, the cut, and the whole path."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import link, tile
+from tested_transformer.book.draw.flow import blank, link, tile
+
+COLOURS = pic.SERIES[4:]
+"""Heads side by side: none of the colours of queries, keys, values and outputs."""
+
+
+@pic.styled
+def fetched(
+    tokens: Sequence[str], row: int, heads: Mapping[str, ArrayLike]
+) -> pic.Picture:
+    """What one token takes from the others in two heads: arcs as wide as the weights, above and below the sentence.
+
+    Only the largest weight of a head is written, with the name of the head.
+    """
+    if len(heads) != 2:
+        raise ValueError(f"heads ({', '.join(heads)}) must be two: above and below")
+    figure, frame = blank(4.2, 1.75)
+    ends = np.cumsum([len(token) for token in tokens])
+    middles = ends - np.array([len(token.strip()) for token in tokens]) / 2
+    frame.set(xlim=(-0.8, ends[-1] + 0.8), ylim=(-1, 1))
+    turn = np.linspace(0, np.pi, 40)
+    three = zip((1, -1), COLOURS, heads.items(), strict=True)
+    for side, colour, (name, weights) in three:
+        most = int(np.argmax(weights))
+        for x, weight in zip(middles, weights, strict=True):
+            half = (middles[row] - x) / 2
+            arc = x + half * (1 - np.cos(turn)), side * (0.17 + 0.45 * np.sin(turn))
+            if half:
+                look = {"color": colour, "linewidth": 5 * weight}
+                frame.plot(*arc, solid_capstyle="butt", **look)
+        text = f"{name}: {min(weights[most], 0.999):.3f}"
+        place = (middles[row] + middles[most]) / 2, side * 0.8
+        frame.text(*place, text, color=colour, ha="center", va="center_baseline")
+        ink = {"color": colour, "weight": "bold"}
+        frame.text(middles[most], 0, tokens[most].strip(), **ink | MIDDLE)
+    taken = {int(np.argmax(weights)) for weights in heads.values()}
+    for place, (token, x) in enumerate(zip(tokens, middles, strict=True)):
+        if place not in taken:
+            weight = "bold" if place == row else "normal"
+            frame.text(x, 0, token.strip(), weight=weight, **MIDDLE)
+    return figure
+
+
+MIDDLE = {"ha": "center", "va": "center_baseline", "size": 12}
+
+
+@pic.styled
+def row_of(
+    weights: ArrayLike, tokens: Sequence[str], marked: tuple[int, int]
+) -> pic.Picture:
+    """What one token takes from each token, a line for each head: weights (L, H, tokens), layers below each other.
+
+    The line of the marked layer and head, counted from 0, is framed. Small weights are not written.
+    """
+    weights, side, left = np.asarray(weights), 0.45, 0.66
+    layers, n_heads, n = weights.shape
+    if n != len(tokens):
+        raise ValueError(f"{n} weights in a line for {len(tokens)} tokens")
+    width, tall = left + side * n + 0.05, side * n_heads
+    height = 0.75 + layers * (tall + 0.32)
+    figure, top = pic.Picture(figsize=(width, height)), height - 0.75
+    for layer, of_layer in enumerate(weights):
+        place = left, top - 0.27 - tall, side * n, tall
+        axes = figure.add_axes(np.divide(place, (width, height) * 2))
+        pic.tiles(axes, of_layer, pic.WEIGHTS, (0, 1), decimals=2)
+        for text, weight in zip(axes.texts, of_layer.flat, strict=True):
+            text.set_visible(bool(weight > LEAST))
+            if weight > 0.995:  # not one, and no other figure says so
+                text.set(text=f"{min(weight, 0.999):.3f}", size=11)
+        axes.spines[:].set(visible=True, color=pic.FAINT)
+        axes.set_yticks(range(n_heads), [f"head {h + 1}" for h in range(n_heads)])
+        axes.set_xticks(range(n), [] if layer else tokens, rotation=90)
+        axes.xaxis.tick_top()
+        figure.text(0.02, (top - 0.16) / height, f"layer {layer + 1}", weight="bold")
+        if layer == marked[0]:
+            look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2.5}
+            frame = Rectangle((-0.5, marked[1] - 0.5), n, 1, zorder=3, clip_on=False)
+            frame.set(**look)
+            axes.add_patch(frame)
+        top -= tall + 0.32
+    return figure
+
+
+LEAST = 0.05
+"""Smaller weights are not written."""
 
 
 @pic.styled
@@ -16,7 +101,7 @@ def lost(share: ArrayLike, left: ArrayLike, right: ArrayLike) -> pic.Picture:
 
     A mark at zero stands for two heads.
     """
-    figure, ((axes,),) = pic.picture(6.2, 3.4)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     left, right = np.asarray(left), np.asarray(right)
     axes.plot(share, left, color=pic.QUERY, linestyle="--", label="of the left word")
     axes.plot(share, right, color=pic.KEY, linestyle=":", label="of the right word")
@@ -34,7 +119,7 @@ def lost(share: ArrayLike, left: ArrayLike, right: ArrayLike) -> pic.Picture:
 def weights(panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     """The weights of several heads side by side, a title below each."""
     n = len(words)
-    width = min(7.2, 0.5 + len(panels) * (0.2 + 0.7 * n))
+    width = min(pic.PHONE, 0.5 + len(panels) * (0.2 + 0.7 * n))
     figure, (row,) = pic.picture(width, 1.0 + 0.62 * n, columns=len(panels))
     for axes, (title, a) in zip(row, panels.items(), strict=True):
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4 if len(panels) < 3 else 2)
@@ -56,7 +141,9 @@ def cut(
     """
     whole, n = np.asarray(whole), len(words)
     heads = len(next(iter(panels.values())))
-    figure, grid = pic.picture(5.6, 1.55 * (1 + len(panels)), 1 + len(panels), heads)
+    figure, grid = pic.picture(
+        pic.PHONE, 1.45 * (1 + len(panels)), 1 + len(panels), heads
+    )
     top = grid[0, 0].get_gridspec()
     for axes in grid[0]:
         axes.remove()
@@ -88,8 +175,11 @@ def path(
     out: ArrayLike,
     words: Sequence[str],
 ) -> pic.Picture:
-    """From X through two heads, each with Q, K, V, weights and out, to the output."""
-    figure = pic.Picture(figsize=(5.6, 8.2))
+    """From X through two heads, each with Q, K, V, weights and out, to the output.
+
+    The tint of a matrix is its role. Only weights are darker where they are larger.
+    """
+    figure = pic.Picture(figsize=(pic.PHONE, 8.2))
     look = {"gap": 0.006, "size": 13, "width": 1.5}
     start = _box(figure, (0.36, 0.875, 0.28), x, "$X$", pic.INK, words)
     end = _box(figure, (0.36, 0.03, 0.28), out, "joined $\\cdot\\ W^O$", pic.OUT, words)
@@ -123,9 +213,8 @@ def _box(
     """A matrix as tiles at (left, bottom, width) of the figure."""
     left, bottom, width = place
     axes = figure.add_axes((left, bottom, width, 0.095))
-    most = max(1, 1.25 * np.abs(x).max())
-    low, cmap = (-most, pic.SIGNED) if np.min(x) < 0 else (0, pic.WEIGHTS)
-    pic.tiles(axes, x, cmap, (low, most), decimals=2)
+    cmap = pic.WEIGHTS if title.startswith("weights") else pic.tint(colour)
+    pic.tiles(axes, x, cmap, (0, 1), decimals=2)
     axes.set_aspect("auto")
     axes.set_title(title, color=colour, loc="center", pad=4)
     axes.set_xticks([])
