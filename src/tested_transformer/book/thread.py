@@ -6,7 +6,7 @@ is done with the thing and what is said of it ("need", "old") are a pair that th
 "love" and what is loved.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -417,3 +417,40 @@ def _next(translator: Translator, sentence: Sentence, memory: Tensor) -> str:
         model.decode(target, memory, _ids(translator, sentence.english))
     )
     return translator.name(int(logits[0, -1].argmax())).strip()
+
+
+@torch.no_grad()
+def placed(
+    translator: Translator,
+    english: str,
+    order: Sequence[int] | None = None,
+    places: Sequence[int] | None = None,
+    positions: bool = True,
+) -> tuple[str, str]:
+    """The tokens of a sentence in this order as text, and what the model writes for them.
+
+    order numbers the tokens as they are read, places says whose position each of them gets
+    in the encoder: without them, every token stands in its own place. The mark of the end
+    stays last. Without positions the encoder adds none at all. What is written ends at the
+    latest with twice as many tokens as were read.
+    """
+    model, (ids,) = translator.model, _ids(translator, english)
+    n = len(ids) - 1
+    order, places = (list(range(n) if p is None else p) for p in (order, places))
+    if sorted(order) != list(range(n)):
+        raise ValueError(f"order ({order}) must number the {n} tokens of {english!r}")
+    if len(places) != n:
+        raise ValueError(f"places ({places}) must be {n}, one for each token")
+    source = ids[[*order, n]][None]
+    x = model.embedding(source)
+    if positions:
+        x = x + model.positions.table[[*places, n]]
+    memory, written = model.encoder(x), [model.config.bos_id]
+    while written[-1] != model.config.eos_id and len(written) < 2 * n:
+        states = model.decode(torch.tensor([written]), memory, source)
+        written.append(int(model.embedding.logits(states)[0, -1].argmax()))
+    text = "".join(f" {translator.name(int(i)).strip()}" for i in source[0, :-1])
+    german = translator.tokens.decode(
+        [i for i in written[1:] if i != model.config.eos_id]
+    )
+    return text.replace(" .", ".").strip(), german.strip()
