@@ -109,7 +109,7 @@ FIGURES |= {
     "three": lambda: draw.thread.three([CHAIR, MUSIC]),
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
 }
-READ = [("I am old.", "Ich bin alt."), ("Am I old.", "Bin ich alt.")]
+READ = [("I am old.", "Ich bin alt."), ("Am bold I old.", "Bin ich alt.")]
 FIGURES |= {
     "orders": lambda: draw.positions.orders(READ, "Ich alten.", ("old", "alt")),
     "clocks": lambda: draw.positions.clocks(sinusoids(3, 8)[:, :6], WORDS),
