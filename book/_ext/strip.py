@@ -43,6 +43,7 @@ ELSEWHERE = {
     "recurrence": ("before the machine", set()),
     "vectors": ("before the machine", set()),
     "transformer": ("all of it", WHOLE),
+    "order": ("inside attention", {"positions", "attention", "heads"}),
     "translation": ("all of it, trained", WHOLE),
     "looking": ("inside, trained", {"attention", "heads"}),
     "bert": ("the encoder alone", ENCODER),

@@ -36,6 +36,7 @@ from tested_transformer.book.draw.thread import COLOURS
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
 from tested_transformer.book.thread import FRAMES, Answer
 from tested_transformer.byhand.attention import attention
+from tested_transformer.byhand.positions import sinusoids
 
 Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 A_OUT, A = attention(Q, K, V)
@@ -124,6 +125,12 @@ SOME = {"m": ["man", "chair"], "f": ["lamp"], "n": ["book", "egg"]}
 FIGURES |= {
     "rows": lambda: draw.thread.rows(ROWS, 0, 2, [COLOURS["m"], COLOURS["f"]]),
     "nouns": lambda: draw.embedding.nouns(IN_THE_PLANE, "mmfnn", SOME, ("m", "f")),
+}
+READ = [("I am old.", "Ich bin alt."), ("Am bold I old.", "Bin ich alt.")]
+FIGURES |= {
+    "orders": lambda: draw.positions.orders(READ, "Ich alten.", ("old", "alt")),
+    "clocks": lambda: draw.positions.clocks(sinusoids(3, 8)[:, :6], WORDS),
+    "sums": lambda: draw.positions.sums({"a": np.eye(3), "b": -2 * np.eye(3)}, WORDS, limit=2),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -683,3 +690,38 @@ def test_a_batch_is_sheets_behind_each_other_with_the_first_in_front():
         assert top - 0.1 < words[name][1] < top
     with pytest.raises(ValueError, match=r"one shape, not of \[\(2, 3\), \(4, 3\)\]"):
         draw.notation.batch({"a": normal(4, 3), "b": normal(2, 3)})
+
+
+def test_orders_have_their_german_below_them_and_the_word_that_moves_is_marked():
+    (axes,) = drawn("orders")[0].axes
+    lines = {}
+    for text in axes.texts:
+        lines.setdefault(text.get_position()[1], []).append(text.get_text())
+    told = [" ".join(words) for _, words in sorted(lines.items(), reverse=True)]
+    assert told == [*itertools.chain(*READ), "without positions, from both:", "Ich alten."]
+    marked = [text.get_text() for text in axes.texts if text.get_weight() == "bold"]
+    assert marked == ["old.", "alt.", "old.", "alt.", "alten."]
+
+
+def test_a_clock_for_each_pair_of_each_row_has_its_sine_across_and_its_cosine_up():
+    (axes,) = drawn("clocks")[0].axes
+    hands = [line.get_xydata() for line in axes.lines if len(line.get_xdata()) == 2]
+    ends = np.array([(end - start) / 0.21 for start, end in hands])
+    assert np.allclose(ends, sinusoids(3, 8)[:, :6].reshape(-1, 2))
+    starts = np.array([start for start, _ in hands]).reshape(3, 3, 2)
+    assert np.all(np.diff(starts[..., 0], axis=1) > 0), "pairs from left to right"
+    assert np.all(np.diff(starts[..., 1], axis=0) < 0), "positions from top to bottom"
+    words = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    for position, word in enumerate(WORDS):
+        assert words[word] == words[str(position)] == starts[position, 0, 1]
+
+
+def test_sums_are_tables_in_the_same_colours_with_a_name_for_each_row():
+    *panels, bar = drawn("sums")[0].axes
+    for axes, (name, table) in zip(panels, {"a": np.eye(3), "b": -2 * np.eye(3)}.items(), strict=True):
+        (image,) = axes.get_images()
+        assert axes.get_title(loc="left") == name
+        assert np.array_equal(image.get_array(), table)
+        assert image.get_clim() == (-2, 2)
+        assert labels(axes.get_yticklabels()) == list(WORDS)
+    assert labels(bar.get_xticklabels()) == ["\N{MINUS SIGN}2", "0", "2"]

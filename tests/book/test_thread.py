@@ -286,6 +286,41 @@ def test_the_way_of_a_row_is_that_of_the_model(translator):
     assert rows[-1] == pytest.approx(float(memory[0, it].norm()))
 
 
+LOVE = "The woman loves the man."
+TURNED = [0, 4, 2, 3, 1, 5]
+
+
+def test_in_their_own_order_and_places_tokens_are_translated_as_ever(translator):
+    for english, german in (sentence[:2] for sentence in thread.THREAD):
+        assert thread.placed(translator, english) == (english, german)
+    assert thread.placed(translator, LOVE)[1] == translator.translate([LOVE])[0]
+
+
+def test_another_order_is_another_sentence(translator):
+    other = "The man loves the woman."
+    assert thread.placed(translator, LOVE, order=TURNED) == (other, translator.translate([other])[0])
+
+
+def test_exchanged_places_do_what_exchanged_words_do(translator):
+    english, german = thread.placed(translator, LOVE, places=TURNED)
+    assert english == LOVE
+    assert german == thread.placed(translator, LOVE, order=TURNED)[1] == "Der Mann liebt die Frau."
+
+
+def test_without_positions_every_order_gives_the_same(translator):
+    orders = [None, [8, 7, 6, 5, 4, 3, 2, 1, 0], [0, 1, 2, 7, 3, 4, 5, 6, 8]]
+    found = [thread.placed(translator, thread.THREAD[0].english, order, positions=False) for order in orders]
+    assert len({german for _, german in found}) == 1
+    assert len({english for english, _ in found}) == 3
+
+
+def test_an_order_that_leaves_a_token_out_and_too_few_places_are_refused(translator):
+    with pytest.raises(ValueError, match=r"order \(\[0, 1, 1, 3, 4, 5\]\) must number the 6 tokens of 'The woman"):
+        thread.placed(translator, LOVE, order=[0, 1, 1, 3, 4, 5])
+    with pytest.raises(ValueError, match=r"places \(\[0, 1\]\) must be 6, one for each token"):
+        thread.placed(translator, LOVE, places=[0, 1])
+
+
 # What was measured of the three seeds
 
 RUN_OF_PACKAGE = Run.load(PHRASEBOOK / "run.json")

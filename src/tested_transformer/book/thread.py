@@ -486,3 +486,39 @@ def needed(translator: Translator, thing: str) -> str:
     english = THREAD[0].english.replace("chair", thing)
     (german,) = translator.translate([english])
     return german.removeprefix("Ich brauche ").partition(",")[0]
+
+
+def placed(
+    translator: Translator,
+    english: str,
+    order: Sequence[int] | None = None,
+    places: Sequence[int] | None = None,
+    positions: bool = True,
+) -> tuple[str, str]:
+    """The tokens of a sentence in this order as text, and what the model writes for them.
+
+    order numbers the tokens as they are read, places says whose position each of them gets
+    in the encoder: without them, every token stands in its own place. The mark of the end
+    stays last. Without positions the encoder adds none at all. What is written ends at the
+    latest with twice as many tokens as were read.
+    """
+    model, (ids,) = translator.model, _ids(translator, english)
+    n = len(ids) - 1
+    order, places = (list(range(n) if p is None else p) for p in (order, places))
+    if sorted(order) != list(range(n)):
+        raise ValueError(f"order ({order}) must number the {n} tokens of {english!r}")
+    if len(places) != n:
+        raise ValueError(f"places ({places}) must be {n}, one for each token")
+    source = ids[[*order, n]][None]
+    x = model.embedding(source)
+    if positions:
+        x = x + model.positions.table[[*places, n]]
+    memory, written = model.encoder(x), [model.config.bos_id]
+    while written[-1] != model.config.eos_id and len(written) < 2 * n:
+        states = model.decode(torch.tensor([written]), memory, source)
+        written.append(int(model.embedding.logits(states)[0, -1].argmax()))
+    text = "".join(f" {translator.name(int(i)).strip()}" for i in source[0, :-1])
+    german = translator.tokens.decode(
+        [i for i in written[1:] if i != model.config.eos_id]
+    )
+    return text.replace(" .", ".").strip(), german.strip()

@@ -3,11 +3,99 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import arrow
+from tested_transformer.book.draw.flow import arrow, blank
 from tested_transformer.book.draw.interactive import Interactive
+
+MARK = pic.SERIES[4]
+"""What moves: no role of attention."""
+
+
+@pic.styled
+def orders(
+    read: Sequence[tuple[str, str]], without: str, marked: tuple[str, str]
+) -> pic.Picture:
+    """Orders of the same words with what is written for each, and what is written for all without positions.
+
+    read are pairs of English and German. The word that moves is marked in English, its translation in German.
+    """
+    figure, frame = blank(4.2, 0.95 * len(read) + 1.0)
+    y = 0.95 * len(read) + 0.75
+    for english, german in read:
+        _sentence(frame, (0.1, y), english, marked[0])
+        arrow(frame, (0.2, y - 0.1), (0.2, y - 0.33), pic.INK, 10)
+        _sentence(frame, (0.35, y - 0.4), german, marked[1])
+        y -= 0.95
+    frame.plot([0.1, 4.1], [y + 0.27, y + 0.27], color=pic.FAINT, linewidth=1)
+    frame.text(0.1, y, "without positions, from both:", size=12, style="italic")
+    arrow(frame, (0.2, y - 0.1), (0.2, y - 0.33), pic.INK, 10)
+    _sentence(frame, (0.35, y - 0.4), without, marked[1])
+    return figure
+
+
+def _sentence(frame: Axes, place: tuple[float, float], text: str, marked: str) -> None:
+    """A sentence in one line; words that begin with the marked letters are bold, in a colour."""
+    x, y = place
+    for word in text.split():
+        mine = word.startswith(marked)
+        weight = "bold" if mine else "normal"
+        look = {"weight": weight, "color": MARK if mine else pic.INK, "size": 12}
+        frame.text(x, y, word, **look)
+        path = TextPath((0, 0), word, size=12, prop={"weight": weight})
+        x += path.get_extents().x1 / 72 + 0.07
+
+
+@pic.styled
+def clocks(table: ArrayLike, words: Sequence[str]) -> pic.Picture:
+    """For each word a row of clocks, one for each pair of its row of the table: the hand shows sine and cosine."""
+    hands = np.reshape(table, (len(words), -1, 2))
+    figure, frame = blank(4.2, 0.52 * len(words) + 0.35)
+    top = 0.52 * len(words)
+    circle = np.linspace(0, 2 * np.pi, 100)
+    for position, (word, row) in enumerate(zip(words, hands, strict=True)):
+        y = top - 0.52 * position - 0.24
+        look = {"size": 12, "va": "center_baseline"}
+        frame.text(0.32, y, str(position), ha="right", color=MARK, **look)
+        frame.text(0.45, y, word, **look)
+        for pair, (sine, cosine) in enumerate(row):
+            x = 1.72 + 2.1 / (len(row) - 1) * pair
+            ring = {"color": pic.FAINT, "linewidth": 1}
+            frame.plot(x + 0.21 * np.sin(circle), y + 0.21 * np.cos(circle), **ring)
+            end = x + 0.21 * sine, y + 0.21 * cosine
+            frame.plot([x, end[0]], [y, end[1]], color=MARK, linewidth=2.5)
+            frame.plot(*end, "o", color=MARK, markersize=4)
+    for pair in range(hands.shape[1]):
+        x = 1.72 + 2.1 / (hands.shape[1] - 1) * pair
+        frame.text(x, top + 0.1, f"pair {pair}", ha="center", size=11)
+    return figure
+
+
+@pic.styled
+def sums(
+    parts: Mapping[str, ArrayLike], words: Sequence[str], limit: float
+) -> pic.Picture:
+    """Tables with a row for each word below each other, in the same colours from -limit to limit."""
+    n = len(parts)
+    figure, panels = pic.picture(4.2, 0.5 + n * (0.3 + 0.19 * len(words)), rows=n)
+    for axes, (name, table) in zip(panels[:, 0], parts.items(), strict=True):
+        image = axes.imshow(
+            table, cmap=pic.SIGNED, vmin=-limit, vmax=limit, aspect="auto",
+            interpolation="nearest",
+        )  # fmt: skip
+        axes.set_title(name)
+        axes.set_yticks(range(len(words)), words)
+        axes.tick_params(length=0)
+        axes.set_xticks([])
+        axes.spines[:].set_visible(False)
+    ticks = [-limit, 0, limit]
+    figure.colorbar(
+        image, ax=panels, ticks=ticks, location="bottom", aspect=40, pad=0.02
+    )
+    return figure
 
 
 @pic.styled
