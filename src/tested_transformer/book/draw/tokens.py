@@ -50,15 +50,14 @@ def bench(
     merges with the times that the pair occurred; `plain` stands on paper.
     """
     rows = [
-        (str(n), f"{a} + {b}", str(times), a + b)
-        for n, ((a, b), times) in enumerate(list(learned.items())[:8], start=1)
+        (f"{a} + {b}", str(times), a + b) for (a, b), times in list(learned.items())[:8]
     ]
     data = {
         "pieces": [list(piece) for piece in pieces],
         "times": list(pieces.values()),
         "merges": [list(pair) for pair in learned],
     }
-    first = {"The first merges": (("merge", "pair", "times", "token"), rows)}
+    first = {"The first merges": (("pair", "times", "token"), rows)}
     return Interactive("merges", data, {}, plain, words=first, pictured=True)
 
 
