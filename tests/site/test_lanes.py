@@ -209,3 +209,19 @@ def test_time_is_words_and_open_lines_and_what_is_looked_at(chapter):
         code("x", OUT, id="gone", tags=["hide-cell"]),
     )
     assert lanes.seconds(lanes.parts(path), lanes.kinds(path)) == pytest.approx(102 * 60 / 200 + 2 * 2 + 5 + 20 + 4 * 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("One two, don't.", 3),
+        ("Before:\n\n$$\nx = y z\n$$ (name)\n\nthree words after", 4),
+        ("$$\na\n$$\n\nbetween\n\n$$\nb\n$$\n\nand after", 3),
+        ("A formula $x + y$ is one.", 5),
+        ("Code `f(x)` is none, nor {term}`this`.", 4),
+        ("A [link](page.ipynb#some-place) has its words.", 5),
+        (":::{note}\nInside it.\n:::\n\nAfter it.", 4),
+    ],
+)
+def test_words_are_counted_before_and_after_what_is_none(text, number):
+    assert lanes.words(text) == number
