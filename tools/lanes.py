@@ -234,7 +234,9 @@ def is_open(cell, kind, lane):
 
 def words(text):
     """How many words a piece of Markdown has; a formula is one, code is none."""
-    text = re.sub(r"^ *(`{3,}|:{3,}).*?$|^\$\$(.|\n)*?^\$\$[^\n]*$|\]\([^)]*\)|<!--.*?-->", " ", text, flags=re.M | re.S)
+    text = re.sub(
+        r"^ *(`{3,}|:{3,}).*?$|^\$\$(.|\n)*?^\$\$[^\n]*$|\]\([^)]*\)|<!--.*?-->", " ", text, flags=re.M | re.S
+    )
     return len(re.findall(r"\$[^$]+\$|[^\W_][\w'’-]*", re.sub(r"(\{[\w:-]+\})?`[^`\n]*`", " ", text)))
 
 

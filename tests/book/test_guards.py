@@ -236,6 +236,8 @@ WORDS = markdown("word " * 400)
 def test_a_chapter_of_short_cells_and_enough_words_is_readable(write):
     assert guards.hard_to_read(write(WORDS, *(code("x\n" * 4) for _ in range(9)), code("x\n" * 12))) == []
     assert guards.hard_to_read(write(WORDS)) == []
+    solution = code("x\n" * 4, tags=["hide-cell"])
+    assert guards.hard_to_read(write(markdown("word " * 32), code("x\n" * 4), solution)) == [], "it is folded"
 
 
 def test_code_wider_than_the_page_is_found(write):
