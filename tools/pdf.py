@@ -59,7 +59,8 @@ def article(page, path, pages, folder):
     for fold in text.find_all("details"):
         fold.name, summary = "div", fold.summary
         if "deeper" in fold.get("class", ()):
-            fold["id"] = summary.find_next_sibling("section").attrs.pop("id")
+            if section := fold.find("section", recursive=False):  # the cards of the first page are a list
+                fold["id"] = section.attrs.pop("id")
             summary.small.decompose()
             summary.unwrap()
         elif "solution" in summary.text:

@@ -96,3 +96,10 @@ def test_a_deeper_section_stands_open_under_its_heading(join):
     place = text.find(id="one--more")
     assert [e.name for e in place.find_all(True)] == ["h3", "section", "p"], "a link leads to the heading"
     assert text.a["href"] == "#one--more"
+
+
+def test_a_fold_of_cards_is_its_heading_and_their_list(join):
+    fold = '<details class="deeper"><summary><h3>Part</h3><small>One</small></summary><ul><li>One</li></ul></details>'
+    text = join(one=fold).section
+    assert [e.name for e in text.h3.parent.find_all(True)] == ["h3", "ul", "li"]
+    assert text.find(["details", "summary", "small"]) is None
