@@ -8,7 +8,6 @@ from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
 FACES = {"regular": "Regular", "italic": "It", "semibold": "Semibold"}
-FIRST = ("regular", "italic", "semibold")  # what the first screen of every page shows
 
 # Fonts are asked for before a page is laid out, so that nothing moves when they are there. A page that is read from the
 # disk may not ask like this, and would complain.
@@ -28,7 +27,7 @@ def ask_early(context, *names):
 
 def ask_for_text(app, page, template, context, doctree):
     """Have the fonts of the text fetched."""
-    ask_early(context, *FIRST)
+    ask_early(context, *FACES)
 
 
 def small(font, letters):
