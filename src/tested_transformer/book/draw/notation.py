@@ -132,7 +132,9 @@ def broadcast(
                 look = {"linestyle": "--"} if copied else {"edgecolor": pic.INK}
                 face = "#dfe7ee" if k == 1 and not copied else "white"
                 place = left + cell * j, top - line * (i + 1), cell, line
-                tile(frame, place, face, f"{number:g}", zorder=1 if copied else 2, **look)
+                tile(
+                    frame, place, face, f"{number:g}", zorder=1 if copied else 2, **look
+                )
             if k:
                 sign = left - space / 2, top - line * high / 2
                 frame.text(*sign, "+="[k - 1], ha="center", va="center")
