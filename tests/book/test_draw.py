@@ -135,6 +135,8 @@ READ = [("I am old.", "Ich bin alt."), ("Am bold I old.", "Bin ich alt.")]
 FIGURES |= {
     "orders": lambda: draw.positions.orders(READ, "Ich alten.", ("old", "alt")),
     "clocks": lambda: draw.positions.clocks(sinusoids(3, 8)[:, :6], WORDS),
+    "by place": lambda: draw.positions.shares([[0.2, 0.7], [0.55, 0.45]], framed=True),
+    "parts": lambda: draw.positions.parts({name: n * np.eye(2) for n, name in enumerate("abcd")}, ["I", "love"]),
     "sums": lambda: draw.positions.sums({"a": np.eye(3), "b": -2 * np.eye(3)}, WORDS, limit=2),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
@@ -725,6 +727,27 @@ def test_a_step_has_its_slope_at_the_point_before_and_names_what_comes_after():
     assert named["after the step"] == (0.5, 3)
     assert named["too long a step"] == (2, 5)
     assert "slope \N{MINUS SIGN}2" in named
+
+
+def test_weights_between_places_have_a_scale_to_their_largest_and_a_frame_around_that_of_each_row():
+    axes, bar = FIGURES["by place"]().axes
+    assert np.isclose(axes.get_images()[0].get_clim(), (0, 0.7)).all()
+    assert np.isclose(bar.get_ylim(), (0, 0.7)).all()
+    frames = [(patch.get_x(), patch.get_y()) for patch in axes.patches]
+    assert frames == [(0.5, -0.5), (-0.5, 0.5)]
+    plain = draw.positions.shares([[0.2, 0.8], [0.95, 0.05]])
+    assert not plain.axes[0].patches
+    assert plain.axes[0].get_images()[0].get_clim() == (0, 1)
+
+
+def test_parts_of_scores_share_one_scale_with_white_at_zero():
+    panels = FIGURES["parts"]().axes
+    assert [axes.get_title() for axes in panels] == ["a", "b", "c", "d"]
+    for n, axes in enumerate(panels):
+        (image,) = axes.get_images()
+        assert np.array_equal(image.get_array(), n * np.eye(2))
+        assert image.get_clim() == (-3, 3)
+        assert [tick.get_text() for tick in axes.get_yticklabels()] == ["I", "love"]
 
 
 def test_orders_have_their_german_below_them_and_the_word_that_moves_is_marked():
