@@ -747,7 +747,8 @@ def test_parts_of_scores_share_one_scale_with_white_at_zero():
         (image,) = axes.get_images()
         assert np.array_equal(image.get_array(), n * np.eye(2))
         assert image.get_clim() == (-3, 3)
-        assert [tick.get_text() for tick in axes.get_yticklabels()] == ["I", "love"]
+        labels = [tick.get_text() for tick in axes.get_yticklabels()]
+        assert labels == (["I", "love"] if n % 2 == 0 else [])
 
 
 def test_orders_have_their_german_below_them_and_the_word_that_moves_is_marked():
