@@ -129,7 +129,7 @@ IN_THE_PLANE = np.array([[4.0, 0], [4, 2], [0, 0], [1, 4], [0, 4]])
 SOME = {"m": ["man", "chair"], "f": ["lamp"], "n": ["book", "egg"]}
 FIGURES |= {
     "rows": lambda: draw.thread.rows(ROWS, 0, 2, [COLOURS["m"], COLOURS["f"]]),
-    "nouns": lambda: draw.embedding.nouns(IN_THE_PLANE, "mmfnn", SOME, ("m", "f")),
+    "nouns": lambda: draw.embedding.nouns(IN_THE_PLANE, "mmfnn", SOME, (1, [0.0, 2.0], "chair")),
 }
 READ = [("I am old.", "Ich bin alt."), ("Am bold I old.", "Bin ich alt.")]
 FIGURES |= {
@@ -620,18 +620,20 @@ def test_each_token_stands_above_its_id_and_its_row_and_the_same_row_has_one_fra
         assert all(frame.x0 < t.x0 < t.x1 < frame.x1 and frame.y0 < t.y0 < t.y1 < frame.y1 for t in own)
 
 
-def test_nouns_have_the_colour_of_their_gender_and_an_arrow_leads_from_mean_to_mean():
+def test_nouns_have_the_colour_of_their_gender_and_an_arrow_leads_from_one_to_where_it_is_moved():
     (axes,) = drawn("nouns")[0].axes
     scale = 3.1 / 4
-    for points, gender in zip(axes.collections, "mfn", strict=True):
+    *groups, rings = axes.collections
+    for points, gender in zip(groups, "mfn", strict=True):
         own = IN_THE_PLANE[[g == gender for g in "mmfnn"]]
         assert np.allclose(points.get_offsets(), (0.35, 1.15) + scale * own)
         assert to_rgb(points.get_facecolor()[0]) == to_rgb(COLOURS[gender])
         article = {"m": "der", "f": "die", "n": "das"}[gender]
         assert words_of(axes, COLOURS[gender]) == [article, ", ".join(SOME[gender])]
     (way,) = (patch for patch in axes.patches if isinstance(patch, FancyArrowPatch))
-    assert np.allclose(way._posA_posB, [(0.35 + 3.1, 1.15 + scale), (0.35, 1.15)])
-    assert words_of(axes, INK) == ["die − der"]
+    assert np.allclose(way._posA_posB, [(0.35 + 3.1, 1.15 + 2 * scale), (0.35, 1.15 + 2 * scale)])
+    assert np.allclose(rings.get_offsets(), way._posA_posB)
+    assert words_of(axes, INK) == ["chair"]
 
 
 def test_tokens_of_one_word_touch_and_are_filled_and_words_stand_apart():
