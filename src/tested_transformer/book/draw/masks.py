@@ -151,7 +151,9 @@ def reach(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
     Each panel is scaled to its largest number; exact zeros are written.
     """
     columns = len(next(iter(panels.values())))
-    figure, grid = pic.picture(pic.PHONE, 0.4 + 2.7 * len(panels), len(panels), columns)
+    figure, grid = pic.picture(
+        pic.PHONE, 0.4 + 2.95 * len(panels), len(panels), columns
+    )
     for row, (mask, measured) in zip(grid, panels.items(), strict=True):
         for axes, (how, size) in zip(row, measured.items(), strict=True):
             size = np.asarray(size)
