@@ -259,7 +259,7 @@ def walk(runs, tokens=TOKENS):
     from tested_transformer.book.draw import transformer  # it loads matplotlib
 
     source, target = ([tokens[i] for i in ids] for ids in (SOURCE, TARGET))
-    return transformer.walk(runs, source, target, tokens, WANTED, ("en", "de"))
+    return transformer.walk(transformer.Runs(runs, source, target, tokens, WANTED), languages=("en", "de"))
 
 
 def bench(texts=("I love AI", "I love AI", "I loved a glove", "she loves tea", "AAAA and 🙂 too")):

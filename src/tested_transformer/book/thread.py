@@ -445,6 +445,19 @@ def shapes(
     return [(name, axes, tuple(tensor.shape)) for name, axes, tensor in steps]
 
 
+def begun(translator: Translator, thing: str) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of the first frame about a thing: all of the English, and the German up to the word for "it"."""
+    sentence, bos = FRAMES[0].say(thing), translator.model.config.bos_id
+    german = sentence.german.rpartition(f" {pronoun(sentence.german)} ")[0]
+    written = [bos, *translator.tokens.encode(german)]
+    return np.array([translator.encode(sentence.english, 1)]), np.array([written])
+
+
+def learned(translator: Translator) -> dict[str, np.ndarray]:
+    """The numbers that the model has learned, by name, as `byhand` takes them."""
+    return {name: w.numpy() for name, w in translator.model.state_dict().items()}
+
+
 def noun_rows(translator: Translator) -> tuple[list[Noun], np.ndarray]:
     """The nouns whose English is one token, and the row of each in the model's table."""
     ids = {translator.name(i): i for i in range(translator.model.config.vocab_size)}
