@@ -447,10 +447,23 @@ def shapes(
 
 def begun(translator: Translator, thing: str) -> tuple[np.ndarray, np.ndarray]:
     """The ids of the first frame about a thing: all of the English, and the German up to the word for "it"."""
-    sentence, bos = FRAMES[0].say(thing), translator.model.config.bos_id
+    sentence = FRAMES[0].say(thing)
     german = sentence.german.rpartition(f" {pronoun(sentence.german)} ")[0]
-    written = [bos, *translator.tokens.encode(german)]
-    return np.array([translator.encode(sentence.english, 1)]), np.array([written])
+    return asked(translator, sentence._replace(german=german))[:2]
+
+
+def asked(
+    translator: Translator, sentence: Sentence
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The ids of a sentence and of its German as far as it is written at each place, and what should come next."""
+    c, german = translator.model.config, translator.tokens.encode(sentence.german)
+    ids = (
+        translator.encode(sentence.english, 1),
+        [c.bos_id, *german],
+        [*german, c.eos_id],
+    )
+    source, target, wanted = (np.array([row]) for row in ids)
+    return source, target, wanted
 
 
 def learned(translator: Translator) -> dict[str, np.ndarray]:

@@ -25,6 +25,40 @@ KINDS = {
 }
 """Colours of the kinds of boxes."""
 
+STOPS = tuple(
+    {
+        "embedding": f"{side}.scaled",
+        "+ positions": f"{side}.sum",
+        **{title: f"{side}.layers.0.{box}.out" for title, box in boxes.items()},
+        **rest,
+    }
+    for side, boxes, rest in (
+        (
+            "encoder",
+            {
+                "self-attention": "self_attention",
+                "add & norm": "addnorm_1",
+                "feed-forward": "feed_forward",
+                "memory": "addnorm_2",
+            },
+            {},
+        ),
+        (
+            "decoder",
+            {
+                "masked attention": "self_attention",
+                "add & norm 1": "addnorm_1",
+                "cross-attention": "cross_attention",
+                "add & norm 2": "addnorm_2",
+                "feed-forward": "feed_forward",
+                "add & norm 3": "addnorm_3",
+            },
+            {"logits": "logits"},
+        ),
+    )
+)
+"""The stops of the journey: title -> name of the tensor, of the source and of the target."""
+
 WIDTHS = ("D", "F", "d_k", "d_v", "H·d_v")
 WIDEST, COLUMNS, LIKELIEST = 12, 6, 10
 """So wide a table of the walk is shown whole, else so many of its columns; and so many tokens of a vocabulary."""
@@ -45,15 +79,21 @@ PARTS = {
 @pic.styled
 def machine(
     words: Sequence[Sequence[str]],
-    sizes: Mapping[str, Sequence[int]],
-    layers: int,
-    likeliest: Mapping[str, float],
+    run: Mapping[str, ArrayLike],
+    vocabulary: Sequence[str],
 ) -> pic.Picture:
-    """The whole model from top to bottom with its sizes, and the largest logits that it ends with.
+    """The whole model from top to bottom with the sizes of a run, and the largest logits that it ends with.
 
-    words are those that it reads, in lines, and those that it has written. sizes has the
-    shapes of "table", "source", "target" and "logits".
+    words are those that it reads, in lines, and those that it has written. The run has
+    the names of `byhand.transformer.tensors`.
     """
+    source, target, logits = (
+        np.asarray(run[name]) for name in ("encoder.sum", "decoder.sum", "logits")
+    )
+    sizes = {"source": source.shape, "target": target.shape, "logits": logits.shape}
+    sizes["table"] = logits.shape[1], target.shape[1]
+    largest, layers = np.argsort(-logits[-1], kind="stable")[:3], _layers(run)
+    likeliest = {vocabulary[i].strip(): logits[-1, i] for i in largest}
     figure, frame = blank(5.1, 6.35)
     middles = [x + width / 2 for x, width in (LEFT, RIGHT)]
     by = {name: " × ".join(map(str, size)) for name, size in sizes.items()}
@@ -119,9 +159,9 @@ def _frame(
     edge, cross, low = (x if left else x + width), 0.0, top
     for n, part in enumerate(parts):
         low = top - n * (HIGH + 0.17) - HIGH
-        kind = "norms" if part == "add & norm" else part
-        colour = next(KINDS[name] for name in KINDS if name in kind)
-        tile(frame, (x, low, width, HIGH), colour, part, "white", edgecolor="white")
+        colour = next((KINDS[name] for name in KINDS if name in part), "white")
+        ink, rim = ("white",) * 2 if colour != "white" else (pic.INK, pic.INK)
+        tile(frame, (x, low, width, HIGH), colour, part, ink, edgecolor=rim)
         cross = low + HIGH / 2 if part.startswith("cross") else cross
         if n:
             middle = x + width / 2
@@ -165,15 +205,16 @@ def looks(
 
 @pic.styled
 def journey(
-    source: Mapping[str, ArrayLike],
-    target: Mapping[str, ArrayLike],
-    across: str,
-    words: Sequence[Sequence[str]],
+    run: Mapping[str, ArrayLike], words: Sequence[Sequence[str]]
 ) -> pic.Picture:
-    """Tensors (length, width) on their way through the model, from top to bottom.
+    """The tensors of a run of one layer on their way, from top to bottom.
 
-    The last of the source's column enters the target's at the stop named `across`.
+    The run has the names of `byhand.transformer.tensors`.
     """
+    source, target = (
+        {title: run[name] for title, name in stops.items()} for stops in STOPS
+    )
+    across = "cross-attention"
     figure = pic.Picture(figsize=(5.1, STEP * len(target) + 0.1))
     columns = [
         [_stop(figure, *stop, x, level) for level, stop in enumerate(stops.items())]
