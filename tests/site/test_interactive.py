@@ -273,6 +273,15 @@ def test_the_map_has_every_tensor_of_every_run_once(layers):
                 assert all(a == b or (b == "0" and abs(number) < 1e-10) for a, b, number in flat)
 
 
+def test_the_stages_of_a_run_have_its_shapes():
+    assert words.stages(walked(layers=2)) == {
+        "source": "3 × 6", "memory": "3 × 6", "target": "4 × 6", "cross-attention": "2 × 4 × 3",
+        "decoder's rows": "4 × 6", "logits": "4 × 10",
+    }  # fmt: skip
+    assert words.stages(walked_wide())["cross-attention"] == "2 × 3 × 2"
+    assert [words.n_layers(run) for run in (walked(), walked_wide())] == [1, 2]
+
+
 def test_of_a_wide_table_the_first_columns_are_shown_and_of_a_vocabulary_the_most_probable():
     run, names = walked_wide(), [f"t{i}" for i in range(40)]
     first, second = walk_of_two().data["models"]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
 from tested_transformer.book.draw.interactive import Interactive, written
-from tested_transformer.book.walk import AXES, CHAPTERS, Step, Table, steps
+from tested_transformer.book.walk import AXES, CHAPTERS, Step, Table, n_layers, steps
 
 STEP, TILE = 1.05, (0.2, 0.16)
 """Inches from one stop to the next, and of one number."""
@@ -92,7 +92,7 @@ def machine(
     )
     sizes = {"source": source.shape, "target": target.shape, "logits": logits.shape}
     sizes["table"] = logits.shape[1], target.shape[1]
-    largest, layers = np.argsort(-logits[-1], kind="stable")[:3], _layers(run)
+    largest, layers = np.argsort(-logits[-1], kind="stable")[:3], n_layers(run)
     likeliest = {vocabulary[i].strip(): logits[-1, i] for i in largest}
     figure, frame = blank(5.1, 6.35)
     middles = [x + width / 2 for x, width in (LEFT, RIGHT)]
@@ -340,14 +340,14 @@ def walk(*models: Runs, languages: tuple[str, str] | None = None) -> Interactive
     """
     first = models[0]
     run = next(iter(first.runs.values()))
-    path = list(steps(_layers(run)))
+    path = list(steps(n_layers(run)))
     data = {
         "languages": dict(zip("ST", languages or (), strict=False)),
         "axes": AXES,
         "models": [_model(model) for model in models],
     }
     rows = [
-        (str(n), *_named(step, _layers(run)), shapes, (CHAPTERS[page], f"{page}.ipynb{at}"))
+        (str(n), *_named(step, n_layers(run)), shapes, (CHAPTERS[page], f"{page}.ipynb{at}"))
         for n, step in enumerate(path, start=1)
         for shapes in ["; ".join(_shape(table, run) for table in step.tables)]
         for page, at in [_place(step)]
@@ -357,11 +357,6 @@ def walk(*models: Runs, languages: tuple[str, str] | None = None) -> Interactive
     title = "Probability of the next token, after each token of the target"
     tables = {title: (first.vocabulary, first.target, chances)}
     return Interactive("walk", data, tables, decimals=2, words=words)
-
-
-def _layers(run: Mapping[str, ArrayLike]) -> int:
-    encoder = [name for name in run if name.startswith("encoder.")]
-    return sum(name.endswith("addnorm_1.out") for name in encoder)
 
 
 def _model(model: Runs) -> dict:
@@ -381,7 +376,7 @@ def _model(model: Runs) -> dict:
         "wanted": [tokens.index(i) for i in model.wanted],
         "best": [[tokens.index(i) for i in row] for row in best],
         "runs": list(model.runs),
-        "steps": [_step(step, runs, tokens) for step in steps(_layers(runs[0]))],
+        "steps": [_step(step, runs, tokens) for step in steps(n_layers(runs[0]))],
     }
 
 
