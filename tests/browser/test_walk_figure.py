@@ -255,7 +255,7 @@ def test_another_model_has_its_own_boxes_words_and_numbers(show):
             x = run[name][0] if run[name].ndim == 3 else run[name]
             if name in ("logits", "probabilities"):
                 x = run[name][:, [int(word[1:]) for word in table["rows"]]].T
-                assert table["shape"].endswith("(T, V) = (3, 40), the 10 most probable")
+                assert table["shape"].endswith("(T, V) = (3, 40), the 10 likeliest")
             elif x.ndim == 2 and x.shape[1] > 12:
                 x = x[:, :6]
                 assert table["shape"].endswith(", the first 6")

@@ -298,7 +298,7 @@ def test_of_a_wide_table_the_first_columns_are_shown_and_of_a_vocabulary_the_mos
         x, (texts,) = run[table["name"]], table["values"]
         assert tuple(table["shape"]) == x.shape, "the shape is that of the whole"
         if table["axes"][-1] == "V":
-            assert table["shown"] == "the 10 most probable"
+            assert table["shown"] == "the 10 likeliest"
             assert np.shape(texts) == (3, 10)
         elif x.shape[-1] in (16, 32) and table["axes"][-1] != "S":
             assert table["shown"] == "the first 6"

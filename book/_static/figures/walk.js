@@ -166,7 +166,7 @@
       const said = this.say(step), letters = [...new Set(step.tables.flatMap((table) => table.axes))].filter((letter) => this.axes[letter]);
       const hadFocus = this.what.contains(document.activeElement);
       this.what.replaceChildren(
-        make("p", { class: "title" }, make("span", {}, capital(step.side)), make("strong", {}, step.box, step.part ? [": ", ...symbols(step.part)] : [])),
+        make("p", { class: "title" }, make("span", {}, capital(step.side), step.layer !== null && this.layers > 1 ? `, layer ${step.layer + 1}` : ""), make("strong", {}, step.box, step.part ? [": ", ...symbols(step.part)] : [])),
         make("p", { class: "about" }, symbols(step.about)),
         ...(step.tables.some(({ axes }) => axes[0] === "H") ? [this.heads(step)] : []),
         make("div", { class: "matrices" }, step.tables.map((table) => this.table(table))),

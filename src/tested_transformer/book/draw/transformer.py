@@ -403,7 +403,7 @@ def _step(step: Step, runs: Sequence[Mapping[str, ArrayLike]], tokens: list) -> 
         values = [np.asarray(run[table.name]) for run in runs]
         shape, shown = values[0].shape, ""
         if table.axes[-1] == "V" and shape[-1] > len(tokens):
-            shown = f"the {len(tokens)} most probable"
+            shown = f"the {len(tokens)} likeliest"
             values = [x[..., tokens] for x in values]
         elif table.axes[-1] in WIDTHS and shape[-1] > WIDEST:
             shown = f"the first {COLUMNS}"
