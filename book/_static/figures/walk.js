@@ -40,8 +40,8 @@
       this.follow = make("div", { class: "follow" });
       this.what = make("div", { class: "what" });
       this.panel = make("div", { class: "panel" }, moves, this.follow, this.what);
-      live.append(make("div", { class: "controls" }, this.states()), make("div", { class: "walk" }, this.map, this.panel), this.heard);
       this.assemble(this.models[0]);
+      live.append(make("div", { class: "controls" }, this.states()), make("div", { class: "walk" }, this.map, this.panel), this.heard);
       this.show(true);
       const resized = new ResizeObserver(() => { this.trace(); this.reach(); });
       for (const element of [this.map, this.panel]) resized.observe(element);
@@ -50,22 +50,16 @@
     // All runs of all models, one of which is looked at.
     states() {
       const all = this.models.flatMap((model) => model.runs.map((name, run) => ({ model, name, run })));
-      if (all.length < 2) return [];
-      return make("fieldset", { class: "tokens states" }, make("legend", {}, "Model"), all.map(({ model, name, run }, n) => {
-        const input = make("input", { type: "radio", name: `model-${this.number}`, value: n, checked: n === 0 });
-        input.addEventListener("change", () => {
-          this.run = run;
-          if (model !== this.model) this.assemble(model);
-          this.show();
-        });
-        return make("label", { class: "chip" }, input, make("span", {}, name));
-      }));
+      return all.length < 2 ? [] : this.chips("Model", all.map(({ name }) => name), 0, (n) => {
+        this.run = all[n].run;
+        if (all[n].model !== this.model) this.assemble(all[n].model);
+      });
     }
 
     // The map and the tokens of a model. The place stays: the same box, in a layer that is as near to the end.
     assemble(model) {
       const name = this.model && this.steps[this.at].tables[0].name, layers = this.layers;
-      Object.assign(this, { model, words: model.words, wanted: model.wanted, best: model.best, steps: model.steps });
+      Object.assign(this, { ...model, model });
       this.layers = Math.max(...this.steps.map(({ layer }) => layer)) + 1;
       if (name) {
         const there = name.replace(/(?<=layers\.)\d+/, (layer) => Math.max(0, Number(layer) + this.layers - layers));
@@ -76,7 +70,7 @@
       this.head = Math.min(this.head, heads - 1);
       this.boxes = this.steps.map((step, n) => this.button(step, n));
       this.map.replaceChildren(...Object.keys(SIDES).map((side) => this.column(side)), this.lines);
-      this.tokens = ["S", "T"].map((letter) => this.chooser(letter));
+      this.tokens = [["S", "Source"], ["T", "Target"]].map(([letter, legend]) => this.chips(legend, this.words[letter], this.followed[letter], (i) => { this.followed[letter] = i; }));
       this.follow.replaceChildren(...this.tokens);
       if (name) this.trace();
     }
@@ -114,14 +108,13 @@
       return column;
     }
 
-    chooser(letter) {
-      const name = `follow-${letter}-${this.number}`;
-      const chips = this.words[letter].map((word, i) => {
-        const input = make("input", { type: "radio", name, value: i, checked: i === this.followed[letter] });
-        input.addEventListener("change", () => { this.followed[letter] = i; this.show(); });
+    // A row of words, one of which is chosen.
+    chips(legend, words, chosen, choose) {
+      return make("fieldset", { class: "tokens" }, make("legend", {}, legend), words.map((word, i) => {
+        const input = make("input", { type: "radio", name: `${legend}-${this.number}`, value: i, checked: i === chosen });
+        input.addEventListener("change", () => { choose(i); this.show(); });
         return make("label", { class: "chip" }, input, make("span", { lang: this.language(word) }, word, make("i", { class: "share" })));
-      });
-      return make("fieldset", { class: "tokens" }, make("legend", {}, letter === "S" ? "Source" : "Target"), chips);
+      }));
     }
 
     // The language of a word: that of the sentence it is in. The vocabulary has words of both.
@@ -192,12 +185,7 @@
 
     heads(step) {
       const count = step.tables.find(({ axes }) => axes[0] === "H").shape[0];
-      const name = `head-${this.number}`;
-      return make("fieldset", { class: "tokens heads" }, make("legend", {}, "Head"), [...Array(count).keys()].map((h) => {
-        const input = make("input", { type: "radio", name, value: h, checked: h === this.head });
-        input.addEventListener("change", () => { this.head = h; this.show(); });
-        return make("label", { class: "chip" }, input, make("span", {}, String(h + 1)));
-      }));
+      return this.chips("Head", [...Array(count).keys()].map((h) => String(h + 1)), this.head, (h) => { this.head = h; });
     }
 
     values({ values, axes }) {
