@@ -10,7 +10,7 @@ import matplotlib
 import matplotlib.image
 import numpy as np
 import pytest
-from helpers import normal
+from helpers import TOKENS, normal, walked
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, PathPatch, Rectangle
@@ -63,10 +63,6 @@ FIGURES = {
     "film": lambda: draw.attention.film({f"{n} steps": A for n in range(6)}, range(6), WORDS, row=1),
 }
 OF_ATTENTION = tuple(FIGURES)
-SOURCE = {name: normal(3, 6) for name in ("embedding", "self-attention", "memory")}
-TARGET = {name: normal(4, 6) for name in ("embedding", "masked attention", "cross-attention")} | {
-    "logits": normal(4, 10)
-}
 SENTENCES = WORDS, ("<bos>", "ich", "liebe", "KI")
 PARTS = {
     "shared": {"table": 3_000_000},
@@ -75,7 +71,9 @@ PARTS = {
 }
 USES = {"as source": [1.0, 0.0], "as target": [0.5, 0.25], "at the output": [0.1, 0.2]}
 FIGURES |= {
-    "journey": lambda: draw.transformer.journey(SOURCE, TARGET, "cross-attention", SENTENCES),
+    "journey": lambda: draw.transformer.journey(walked(), SENTENCES),
+    "machine": lambda: draw.transformer.machine([["I see", "it."], ["<bos> Ich"]], walked(layers=2), TOKENS),
+    "looks": lambda: draw.transformer.looks({"a": (np.eye(2, 3), ("ich", "KI"), WORDS), "b": (A, WORDS, WORDS)}),
     "areas": lambda: draw.transformer.areas(PARTS),
     "uses": lambda: draw.transformer.uses(USES, WORDS[:2]),
     "guesses": lambda: draw.transformer.guesses([[12.3, 87.7], [50, 50], [1, 99]], WORDS, ("yes", "no")),
@@ -439,23 +437,49 @@ def test_no_window_and_no_global_state_is_left_behind():
     assert dict(matplotlib.rcParams) == before
 
 
-def test_the_journey_shows_each_tensor_with_its_shape_in_order_from_the_bottom_up():
-    figure = FIGURES["journey"]()
-    stops = [*SOURCE.items(), *TARGET.items()]
-    assert len(figure.axes) == len(stops)
+def test_the_journey_shows_each_tensor_with_its_shape_in_order_from_top_to_bottom():
+    figure, run = FIGURES["journey"](), walked()
+    stops = [(title, run[name]) for column in draw.transformer.STOPS for title, name in column.items()]
+    assert len(figure.axes) == len(stops) == 15
     for axes, (name, x) in zip(figure.axes, stops, strict=True):
         rows, columns = x.shape
         assert axes.get_title(loc="left") == f"{name}  {rows} × {columns}"
         assert np.array_equal(axes.get_images()[0].get_array(), x)
         low, high = axes.get_images()[0].get_clim()
         assert -low == high == np.abs(x).max()
-    heights = [axes.get_position().y0 for axes in figure.axes]
-    assert heights[:3] == sorted(heights[:3])
-    assert heights[3:] == sorted(heights[3:])
-    assert [labels(figure.axes[i].get_yticklabels()) for i in (0, 3)] == [list(words) for words in SENTENCES]
+    heights = [-axes.get_position().y1 for axes in figure.axes]
+    assert heights[:6] == sorted(heights[:6])
+    assert heights[6:] == sorted(heights[6:])
+    assert [labels(figure.axes[i].get_yticklabels()) for i in (0, 6)] == [list(words) for words in SENTENCES]
     ends = [tuple(a._posA_posB[1]) for a in figure.artists if a.get_edgecolor()[:3] == to_rgb(KEY)]
-    goal = figure.axes[3 + list(TARGET).index("cross-attention")].get_position()
+    goal = figure.axes[6 + list(draw.transformer.STOPS[1]).index("cross-attention")].get_position()
     assert np.allclose(ends[-1], (goal.x0, (goal.y0 + goal.y1) / 2))
+
+
+def test_the_machine_has_every_box_in_its_order_and_the_sizes_of_the_run():
+    (axes,) = FIGURES["machine"]().axes
+    found = {text.get_text(): text.get_position() for text in axes.texts}
+    assert {"I see", "it.", "<bos> Ich", "memory 3 × 6", "4 × 10 logits", "rows of the table E, 10 × 6"} < found.keys()
+    assert sum(text.get_text() == "2 such layers" for text in axes.texts) == 2
+    names = ("self-attention", "add & norm", "masked self-attention", "cross-attention", "feed-forward")
+    boxes = sorted((t.get_position() for t in axes.texts if t.get_text() in names), key=lambda place: -place[1])
+    left, right = ([place for place in boxes if place[0] // 2.5 == side] for side in (0, 1))
+    assert (len(left), len(right)) == (4, 6)
+    order = ["masked self-attention", "cross-attention", "compared with all of E", "4 × 10 logits"]
+    heights = [found[text][1] for text in order]
+    assert heights == sorted(heights, reverse=True), "the data flow downward"
+    logits = walked(layers=2)["logits"][-1]
+    best = np.argsort(-logits)[:3]
+    assert [text.get_text() for text in axes.texts[-3:]] == [f"{TOKENS[i]}  {logits[i]:.1f}" for i in best]
+
+
+def test_looks_of_other_sizes_stand_below_each_other_with_their_own_words():
+    figure = FIGURES["looks"]()
+    first, second = figure.axes
+    assert (labels(first.get_yticklabels()), labels(first.get_xticklabels())) == (["ich", "KI"], list(WORDS))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["a", "b"]
+    assert np.array_equal(second.get_images()[0].get_array(), A)
+    assert first.get_images()[0].get_clim() == second.get_images()[0].get_clim() == (0, 1)
 
 
 def test_every_area_is_the_share_of_its_number():

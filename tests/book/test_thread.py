@@ -15,6 +15,7 @@ from helpers import unchecked
 from tested_transformer.__main__ import parser
 from tested_transformer.book import thread
 from tested_transformer.byhand.attention import attention as byhand
+from tested_transformer.byhand.transformer import transformer
 from tested_transformer.command.run import Run, begins
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import PHRASEBOOK
@@ -487,6 +488,34 @@ def test_the_shapes_of_the_way_have_one_size_for_each_letter(translator):
 def test_shapes_are_those_of_the_sentences_that_are_asked_for(translator):
     two = [thread.love("window"), thread.FRAMES[3].say("lamp")]
     assert thread.shapes(translator, two)[0][2] == (2, len(translator.encode(two[1].english, 1)))
+
+
+def test_the_sentence_is_begun_up_to_the_word_for_it(translator):
+    for thing, german in (("chair", "Ich brauche den Stuhl, weil"), ("lamp", "Ich brauche die Lampe, weil")):
+        (source,), (target,) = thread.begun(translator, thing)
+        assert source.tolist() == translator.encode(thread.FRAMES[0].say(thing).english, 1)
+        assert target[0] == translator.model.config.bos_id
+        assert translator.tokens.decode(target[1:].tolist()) == german
+    with pytest.raises(ValueError, match="thing"):
+        thread.begun(translator, "moon")
+
+
+def test_at_each_place_the_next_token_is_asked_for(translator):
+    (source,), (target,), (wanted,) = thread.asked(translator, thread.love("AI"))
+    c = translator.model.config
+    assert source.tolist() == translator.encode("I love AI.", 1)
+    assert target.tolist() == [c.bos_id, *wanted[:-1]]
+    assert translator.tokens.decode(wanted[:-1].tolist()) == "Ich liebe KI."
+    assert wanted[-1] == c.eos_id
+
+
+def test_what_the_model_has_learned_makes_the_same_of_a_sentence_by_hand(translator):
+    ids, weights = thread.begun(translator, "chair"), thread.learned(translator)
+    assert weights.keys() == translator.model.state_dict().keys()
+    logits, _ = transformer(*ids, weights, translator.model.config)
+    with torch.no_grad():
+        wanted = translator.model(*map(torch.tensor, ids))
+    assert np.allclose(logits, wanted, rtol=0, atol=1e-9)
 
 
 def test_the_rows_of_nouns_are_those_of_the_table_where_their_token_reads_them(translator):

@@ -446,6 +446,32 @@ def shapes(
     return [(name, axes, tuple(tensor.shape)) for name, axes, tensor in steps]
 
 
+def begun(translator: Translator, thing: str) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of the first frame about a thing: all of the English, and the German up to the word for "it"."""
+    sentence = FRAMES[0].say(thing)
+    german = sentence.german.rpartition(f" {pronoun(sentence.german)} ")[0]
+    return asked(translator, sentence._replace(german=german))[:2]
+
+
+def asked(
+    translator: Translator, sentence: Sentence
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The ids of a sentence and of its German as far as it is written at each place, and what should come next."""
+    c, german = translator.model.config, translator.tokens.encode(sentence.german)
+    ids = (
+        translator.encode(sentence.english, 1),
+        [c.bos_id, *german],
+        [*german, c.eos_id],
+    )
+    source, target, wanted = (np.array([row]) for row in ids)
+    return source, target, wanted
+
+
+def learned(translator: Translator) -> dict[str, np.ndarray]:
+    """The numbers that the model has learned, by name, as `byhand` takes them."""
+    return {name: w.numpy() for name, w in translator.model.state_dict().items()}
+
+
 def noun_rows(translator: Translator) -> tuple[list[Noun], np.ndarray]:
     """The nouns whose English is one token, and the row of each in the model's table."""
     ids = {translator.name(i): i for i in range(translator.model.config.vocab_size)}
