@@ -392,18 +392,22 @@ def fed(translator: Translator, english: str, word: str, layer: int) -> Fed:
 
 @torch.no_grad()
 def goes_on(
-    translator: Translator, sentences: Sequence[Sentence]
+    translator: Translator,
+    sentences: Sequence[Sentence],
+    off: Sequence[nn.Module] = (),
 ) -> list[tuple[str, str, str]]:
     """For each token that the decoder reads: it, the one that follows in the German, and the one that the model writes.
 
-    All tokens before it are those of the German, whatever the model would have written.
+    All tokens before it are those of the German, whatever the model would have written. The
+    boxes in `off` are switched off.
     """
     model, c = translator.model, translator.model.config
     read = [translator.encode(sentence.english, 1) for sentence in sentences]
     written = [translator.tokens.encode(sentence.german) for sentence in sentences]
     source = torch.from_numpy(pad(read, c.pad_id))
     target = torch.from_numpy(pad([[c.bos_id, *ids] for ids in written], c.pad_id))
-    states = model.decode(target, model.encode(source), source)
+    with switched_off(*off):
+        states = model.decode(target, model.encode(source), source)
     found = []
     for here, ids, state in zip(target, written, states, strict=True):
         after = model.embedding.logits(state[: len(ids) + 1]).argmax(-1)
