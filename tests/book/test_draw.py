@@ -130,6 +130,11 @@ SENTENCE = normal(4, 16)
 FIGURES |= {
     "sentence": lambda: draw.notation.rows(["I", " need", " it", "<eos>"], SENTENCE, 2),
     "batch": lambda: draw.notation.batch({"chair": SENTENCE, "lamp": 2 * SENTENCE, "hat": -SENTENCE}),
+    "broadcast": lambda: draw.notation.broadcast(
+        np.eye(2, 3),
+        {"a row": ([1, 2, 3], np.add(np.eye(2, 3), [1, 2, 3])), "a column": ([[4], [5]], 9 * np.ones((2, 3)))},
+    ),
+    "step": lambda: draw.notation.step(([0, 1, 2], [4, 1, 4]), -2, [(0.0, 4.0), (0.5, 3.0), (2.0, 5.0)]),
 }
 ROWS = [(("I", " see", word), (4, 5, i), [[0.5, -1], [1, 0], [i / 10, 0]]) for word, i in ((" it", 6), (" them", 7))]
 IN_THE_PLANE = np.array([[4.0, 0], [4, 2], [0, 0], [1, 4], [0, 4]])
@@ -142,6 +147,8 @@ READ = [("I am old.", "Ich bin alt."), ("Am bold I old.", "Bin ich alt.")]
 FIGURES |= {
     "orders": lambda: draw.positions.orders(READ, "Ich alten.", ("old", "alt")),
     "clocks": lambda: draw.positions.clocks(sinusoids(3, 8)[:, :6], WORDS),
+    "by place": lambda: draw.positions.shares([[0.2, 0.7], [0.55, 0.45]], framed=True),
+    "parts": lambda: draw.positions.parts({name: n * np.eye(2) for n, name in enumerate("abcd")}, ["I", "love"]),
     "sums": lambda: draw.positions.sums({"a": np.eye(3), "b": -2 * np.eye(3)}, WORDS, limit=2),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
@@ -702,6 +709,58 @@ def test_a_batch_is_sheets_behind_each_other_with_the_first_in_front():
         assert top - 0.1 < words[name][1] < top
     with pytest.raises(ValueError, match=r"one shape, not of \[\(2, 3\), \(4, 3\)\]"):
         draw.notation.batch({"a": normal(4, 3), "b": normal(2, 3)})
+
+
+def test_what_broadcasting_repeats_is_dashed_and_stands_between_the_matrix_and_the_result():
+    (frame,) = FIGURES["broadcast"]().axes
+    numbers = [text.get_text() for text in frame.texts if text.get_text()[-1].isdigit()]
+    row, column = ["1", "2", "3"] * 2, ["4"] * 3 + ["5"] * 3
+    eye, summed = ["1", "0", "0", "0", "1", "0"], ["2", "2", "3", "1", "3", "3"]
+    assert numbers == eye + row + summed + eye + column + ["9"] * 6
+    dashed = [patch.get_linestyle() == "--" for patch in frame.patches]
+    none, below, right = [False] * 6, [False] * 3 + [True] * 3, [False, True, True] * 2
+    assert dashed == none + below + none + none + right + none
+    lefts = np.reshape([patch.get_x() for patch in frame.patches], (2, 3, 2, 3))
+    assert np.all(np.diff(lefts, axis=1) > 0)
+    tops = [text.get_position()[1] for text in frame.texts if text.get_text() in ("a row", "a column")]
+    assert tops[0] > frame.patches[0].get_y() > tops[1] > frame.patches[-1].get_y()
+
+
+def test_a_step_has_its_slope_at_the_point_before_and_names_what_comes_after():
+    (axes,) = FIGURES["step"]().axes
+    curve, tangent, *dots = (line.get_xydata() for line in axes.lines)
+    assert np.allclose(curve, [(0, 4), (1, 1), (2, 4)])
+    (x0, y0), (x1, y1) = tangent
+    assert np.isclose((y1 - y0) / (x1 - x0), -2)
+    assert np.isclose(np.interp(0, [x0, x1], [y0, y1]), 4), "it touches at the first point"
+    assert [tuple(dot[0]) for dot in dots] == [(0.5, 3), (2, 5), (0, 4)]
+    named = {text.get_text(): text.xy for text in axes.texts}
+    assert named["before"] == (0, 4)
+    assert named["after the step"] == (0.5, 3)
+    assert named["too long a step"] == (2, 5)
+    assert "slope \N{MINUS SIGN}2" in named
+
+
+def test_weights_between_places_have_a_scale_to_their_largest_and_a_frame_around_that_of_each_row():
+    axes, bar = FIGURES["by place"]().axes
+    assert np.isclose(axes.get_images()[0].get_clim(), (0, 0.7)).all()
+    assert np.isclose(bar.get_ylim(), (0, 0.7)).all()
+    frames = [(patch.get_x(), patch.get_y()) for patch in axes.patches]
+    assert frames == [(0.5, -0.5), (-0.5, 0.5)]
+    plain = draw.positions.shares([[0.2, 0.8], [0.95, 0.05]])
+    assert not plain.axes[0].patches
+    assert plain.axes[0].get_images()[0].get_clim() == (0, 1)
+
+
+def test_parts_of_scores_share_one_scale_with_white_at_zero():
+    panels = FIGURES["parts"]().axes
+    assert [axes.get_title() for axes in panels] == ["a", "b", "c", "d"]
+    for n, axes in enumerate(panels):
+        (image,) = axes.get_images()
+        assert np.array_equal(image.get_array(), n * np.eye(2))
+        assert image.get_clim() == (-3, 3)
+        labels = [tick.get_text() for tick in axes.get_yticklabels()]
+        assert labels == (["I", "love"] if n % 2 == 0 else [])
 
 
 def test_orders_have_their_german_below_them_and_the_word_that_moves_is_marked():

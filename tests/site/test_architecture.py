@@ -57,17 +57,25 @@ def test_nothing_lies_outside_the_picture_or_on_another_box():
             assert all(0 <= float(n) <= architecture.HEIGHT for n in re.findall(r"-?[\d.]+", path.get("d")))
 
 
-def test_every_arrow_ends_where_something_is_and_stays_beside_its_column():
+def test_every_arrow_leads_down_and_ends_at_a_box_at_a_plus_or_at_the_words_below():
     edges = [(x, y, x + architecture.BOX, y + height) for _, x, y, height, *_ in architecture.BOXES]
     frames = [
         (x - 16, *architecture.ENCODER, x + architecture.BOX + 16) for x in (architecture.LEFT, architecture.RIGHT)
     ]
+    pluses = [
+        (float(plus.get("cx")), float(plus.get("cy")))
+        for plus in picture().iter(f"{SVG}circle")
+        if plus.get("class") == "plus"
+    ]
     for path in architecture._paths():
-        numbers = [float(n) for n in re.findall(r"-?[\d.]+", path)]
-        x, y = (numbers[0], numbers[-1]) if path.rindex("V") > path.rfind("H") else (numbers[-1], numbers[-2])
-        at_box = any(a - 2 <= x <= c + 2 and b - 2 <= y <= d + 2 for a, b, c, d in edges)
-        at_plus = abs(y - architecture.PLUS) <= 14
-        free = y in (22, 582, 450, 352, 254, 126, 82)  # a step below what it points to, or out at the top
-        assert at_box or at_plus or free, path
-        corridors = [float(n) for n in re.findall(r"H(-?[\d.]+)", path)]
-        assert all(any(left <= n <= right for left, _, _, right in frames) or 234 <= n <= 246 for n in corridors), path
+        x, y, *rest = (float(n) for n in re.findall(r"-?[\d.]+", path))
+        levels, corridors = [y], []
+        for command, n in zip(re.findall("[VH]", path), rest, strict=True):
+            (levels if command == "V" else corridors).append(n)
+        assert levels == sorted(set(levels)), f"{path} leads upwards"
+        x, y = [x, *corridors][-1], levels[-1]
+        at_box = any(a - 3 <= x <= c + 3 and b - 3 <= y <= d + 3 for a, b, c, d in edges)
+        at_plus = any(x == across and 11 <= down - y <= 14 for across, down in pluses)
+        at_words = y == architecture.HEIGHT - 24
+        assert at_box or at_plus or at_words, path
+        assert all(any(left <= n <= right for left, _, _, right in frames) for n in corridors), path

@@ -43,10 +43,9 @@ def multi_head_attention(
     if mask is not None and np.ndim(mask) not in (2, 4):
         raise ValueError(f"mask of shape {np.shape(mask)} must have two axes or four")
     inputs = {"query": query, "key": key, "value": value}
-    q, k, v = (
-        split_heads(linear(x, *_map(params, name)), n_heads)
-        for name, x in zip(("w_q", "w_k", "w_v"), inputs.values(), strict=True)
-    )
+    q = split_heads(linear(query, *_map(params, "w_q")), n_heads)
+    k = split_heads(linear(key, *_map(params, "w_k")), n_heads)
+    v = split_heads(linear(value, *_map(params, "w_v")), n_heads)
     out, weights = attention(q, k, v, mask)  # (B, H, Tq, Dk) -> (B, H, Tq, Dv)
     joined = join_heads(out)
     saved = inputs | {"q": q, "k": k, "v": v, "weights": weights, "joined": joined}
@@ -78,6 +77,7 @@ def multi_head_attention_backward(
 
 
 def _map(params: Params, name: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """The weight of a linear map, and its bias or None."""
     return params[f"{name}.weight"], params.get(f"{name}.bias")
 
 

@@ -188,7 +188,7 @@ def path(
     link(both, end, pic.OUT, **look)
     for h, steps in enumerate(heads):  # the values of both stand in the middle
         left, side = 0.02 + 0.51 * h, 2 * h - 1
-        place, title = (left + 0.05 + 0.15 * h, 0.455, 0.25), f"weights of head {h + 1}"
+        place, title = (0.09 + 0.64 * h, 0.455, 0.25), f"weights of head {h + 1}"
         shares = _box(figure, place, steps["weights"], title, pic.INK, words)
         link(shares, both, pic.INK, at=0.5 + 0.32 * side, **look)
         targets = ("Q", shares, 0.3), ("K", shares, 0.7), ("V", both, 0.5 + 0.18 * side)

@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import arrow, blank
+from tested_transformer.book.draw.flow import arrow, blank, tile
 
 FULL = 3
 """Numbers of this size and above have the full colour."""
@@ -104,3 +104,73 @@ def _axis(
         frame.text(x0 - 0.15, middle[1], name, rotation=90, ha="center", va="center")
     else:
         frame.text(middle[0] + 0.12, middle[1] - 0.12, name, va="center")
+
+
+@pic.styled
+def broadcast(
+    x: ArrayLike, sums: Mapping[str, tuple[ArrayLike, ArrayLike]]
+) -> pic.Picture:
+    """A matrix, for each name an array that is stretched to its shape, and what both give together.
+
+    What stretching repeats has a dashed edge.
+    """
+    x = np.asarray(x)
+    high, wide = x.shape
+    line, space = 0.31, 0.42  # a tile, and the room for a sign between two matrices
+    cell = (pic.PHONE - 0.2 - 2 * space) / (3 * wide)
+    one = line * high + 0.5
+    _, frame = blank(pic.PHONE, one * len(sums))
+    for n, (name, (other, result)) in enumerate(sums.items()):
+        other, top = np.asarray(other), one * (len(sums) - n) - 0.34
+        stretched = np.broadcast_to(other, x.shape)
+        own = np.zeros(x.shape, dtype=bool)
+        own[tuple(slice(size) for size in np.atleast_2d(other).shape)] = True
+        for k, matrix in enumerate((x, stretched, result)):
+            left = 0.1 + k * (cell * wide + space)
+            for (i, j), number in np.ndenumerate(np.asarray(matrix)):
+                copied = k == 1 and not own[i, j]
+                look = {"linestyle": "--"} if copied else {"edgecolor": pic.INK}
+                face = "#dfe7ee" if k == 1 and not copied else "white"
+                place = left + cell * j, top - line * (i + 1), cell, line
+                tile(
+                    frame, place, face, f"{number:g}", zorder=1 if copied else 2, **look
+                )
+            if k:
+                sign = left - space / 2, top - line * high / 2
+                frame.text(*sign, "+="[k - 1], ha="center", va="center")
+            if k == 1:
+                middle = left + cell * wide / 2, top + 0.1
+                frame.text(*middle, name, ha="center", color=pic.QUERY)
+    return frame.figure
+
+
+@pic.styled
+def step(
+    curve: tuple[ArrayLike, ArrayLike],
+    slope: float,
+    points: Sequence[tuple[float, float]],
+) -> pic.Picture:
+    """The loss against one weight, its slope at the first point, and a step to each other one.
+
+    Points are (weight, loss), in the order in which they come.
+    """
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.1)
+    axes.plot(*curve, color=pic.INK)
+    (x, y), *others = points
+    reach = np.array([-0.35, 0.6])
+    axes.plot(x + reach, y + slope * reach, "--", color=pic.KEY, linewidth=1.6)
+    at = {"textcoords": "offset points", "va": "center"}
+    place = (x + 0.6, y + 0.6 * slope)
+    minus = f"slope {slope:g}".replace("-", "\N{MINUS SIGN}")
+    axes.annotate(minus, place, (6, -4), color=pic.KEY, **at)
+    for n, (to, loss) in enumerate(others):
+        axes.plot(to, loss, "o", color=pic.QUERY, markersize=8, zorder=3)
+        name = "after the step" if n == 0 else "too long a step"
+        side = (6, 12) if n == 0 else (-10, 0)
+        look = {"ha": "left" if n == 0 else "right", "color": pic.QUERY}
+        axes.annotate(name, (to, loss), side, **at, **look)
+    axes.plot(x, y, "o", color=pic.INK, markersize=8, zorder=3)
+    axes.annotate("before", (x, y), (-8, -8), ha="right", **at)
+    axes.set_xlabel("one weight")
+    axes.set_ylabel("loss")
+    return figure

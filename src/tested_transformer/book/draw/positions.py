@@ -8,7 +8,7 @@ from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import arrow, blank
+from tested_transformer.book.draw.flow import arrow, blank, tile
 from tested_transformer.book.draw.interactive import Interactive
 
 MARK = pic.SERIES[4]
@@ -207,16 +207,40 @@ def lengths(squared: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def shares(a: ArrayLike) -> pic.Picture:
-    """Attention weights between positions (queries × keys) as colours from 0 to 1."""
+def shares(a: ArrayLike, framed: bool = False) -> pic.Picture:
+    """Attention weights between positions (queries × keys) as colours, from 0 to the largest, rounded up.
+
+    framed marks the largest of each row.
+    """
+    a = np.asarray(a)
     figure, ((axes,),) = pic.picture(4.6, 3.9)
-    image = axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=1, interpolation="nearest")
+    top = np.ceil(10 * a.max()) / 10
+    look = {"vmin": 0, "vmax": top, "interpolation": "nearest"}
+    image = axes.imshow(a, cmap=pic.WEIGHTS, **look)
+    if framed:
+        for row, column in enumerate(a.argmax(axis=1)):
+            tile(axes, (column - 0.5, row - 0.5, 1, 1), "none", edgecolor=pic.INK)
     axes.set_xlabel("takes from position")
     axes.set_ylabel("position")
-    ticks = range(0, len(np.asarray(a)), 4)
+    ticks = range(0, len(a), 4)
     axes.set_xticks(ticks)
     axes.set_yticks(ticks)
-    figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], shrink=0.8)
+    figure.colorbar(image, ax=axes, ticks=[0, top / 2, top], shrink=0.8)
+    return figure
+
+
+@pic.styled
+def parts(scores: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+    """Parts of the scores of a sentence, two beside each other: who asks down, who is looked at across."""
+    figure, panels = pic.picture(pic.PHONE, 5.6, 2, 2, sharex=True, sharey=True)
+    limit = max(np.abs(part).max() for part in scores.values())
+    for axes, (name, part) in zip(panels.flat, scores.items(), strict=True):
+        look = {"vmin": -limit, "vmax": limit, "interpolation": "nearest"}
+        axes.imshow(part, cmap=pic.SIGNED, **look)
+        axes.set_title(name, loc="center")
+        axes.tick_params(length=0)
+        axes.set_xticks(range(len(words)), words, rotation=90)
+        axes.set_yticks(range(len(words)), words)
     return figure
 
 

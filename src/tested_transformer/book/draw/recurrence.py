@@ -16,18 +16,18 @@ ARROW = {"size": 11, "width": 1.8, "shrinkA": 2, "shrinkB": 2}
 def unrolled(
     x: ArrayLike, start: ArrayLike, states: ArrayLike, words: Sequence[str]
 ) -> pic.Picture:
-    """One network at each of its steps: words below, states above, time to the right."""
+    """One network at each of its steps: words above, states below, time to the right."""
     figure, frame = blank(7.0, 4.6)
     frame.set(xlim=(0, len(words) + 1), ylim=(0, 1))
     for i, state in enumerate([start, *np.asarray(states)]):
         middle = (i + 0.5) / (len(words) + 1)
-        _column(figure, state, middle, 0.68, f"$h_{i}$")
+        _column(figure, state, middle, 0.06, f"$h_{i}$")
         if i:
-            _column(figure, x[i - 1], middle, 0.11, f"$x_{i}$")
-            frame.text(i + 0.5, 0.04, words[i - 1], ha="center", color=pic.KEY)
-            _named(frame, (i + 0.5, 0.51), (i + 0.5, 0.67), pic.KEY, "$W^x$")
-            _named(frame, (i - 0.27, 0.81), (i + 0.1, 0.81), pic.QUERY, "$W^h$")
-    frame.text(0.5, 0.64, "before the\nfirst word", ha="center", va="top")
+            _column(figure, x[i - 1], middle, 0.5, f"$x_{i}$")
+            frame.text(i + 0.5, 0.92, words[i - 1], ha="center", color=pic.KEY)
+            _named(frame, (i + 0.5, 0.49), (i + 0.5, 0.33), pic.KEY, "$W^x$")
+            _named(frame, (i - 0.27, 0.19), (i + 0.1, 0.19), pic.QUERY, "$W^h$")
+    frame.text(0.5, 0.36, "before the\nfirst word", ha="center", va="bottom")
     return figure
 
 
@@ -73,28 +73,28 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
     n, total = len(read), len(read) + len(written)
     for i, token in enumerate([*read, *written]):
         reads = i < n
-        colour, far = (pic.KEY, -1.0) if reads else (pic.OUT, 1.0)
+        colour, far = (pic.KEY, 1.0) if reads else (pic.OUT, -1.0)
         axes.plot(i, 0, "o", color=colour, markersize=17)
-        low, high = sorted((0.28 * far, 0.8 * far))
-        arrow(axes, (i, low), (i, high), colour, **ARROW)
+        high, low = sorted((0.28 * far, 0.8 * far), reverse=True)
+        arrow(axes, (i, high), (i, low), colour, **ARROW)
         axes.text(i, 1.08 * far, token, ha="center", va="center", color=colour)
         if not reads:
             before = "BOS" if i == n else written[i - n - 1]
-            arrow(axes, (i, -0.8), (i, -0.28), pic.OUT, **ARROW)
-            axes.text(i, -1.08, before, ha="center", va="center", color=pic.OUT)
+            arrow(axes, (i, 0.8), (i, 0.28), pic.OUT, **ARROW)
+            axes.text(i, 1.08, before, ha="center", va="center", color=pic.OUT)
         if i + 1 < total:
             colour = pic.QUERY if i + 1 == n else pic.INK
             arrow(axes, (i + 0.22, 0), (i + 0.78, 0), colour, **ARROW)
     for at, words, colour, level in (
-        ((n - 3) / 2, "reads", pic.KEY, 0.5),
-        (n - 0.6, "the last state,\nand nothing else", pic.QUERY, 0.8),
-        (n + (total - n - 1) / 2, "writes, and reads what it wrote", pic.OUT, 1.5),
+        ((n - 3) / 2, "reads", pic.KEY, -0.5),
+        (n - 0.6, "the last state,\nand nothing else", pic.QUERY, -0.8),
+        (n + (total - n - 1) / 2, "writes, and reads what it wrote", pic.OUT, -1.5),
     ):
         side = "right" if colour == pic.QUERY else "center"
         axes.text(at, level, words, ha=side, va="center", color=colour)
-    axes.plot([n - 0.5] * 2, [0.12, 0.75], color=pic.QUERY, linewidth=1)
+    axes.plot([n - 0.5] * 2, [-0.12, -0.75], color=pic.QUERY, linewidth=1)
     axes.set_xlim(-0.6, total - 0.4)
-    axes.set_ylim(-1.25, 1.65)
+    axes.set_ylim(-1.65, 1.25)
     axes.set_axis_off()
     return figure
 
