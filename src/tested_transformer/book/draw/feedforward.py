@@ -13,6 +13,9 @@ LINE = 32
 """So many numbers of a row stand side by side; the rest of the row is below them."""
 
 
+BETWEEN = ("a matrix, then no negatives", "a second matrix")
+
+
 @pic.styled
 def network(
     row: ArrayLike, hidden: ArrayLike, added: ArrayLike, names: Sequence[str]
@@ -44,7 +47,7 @@ def network(
         if n < 2:
             middle = width / 2
             arrow(frame, (middle, top - 0.04), (middle, top - 0.27))
-            frame.text(middle + 0.15, top - 0.155, f"$W_{n + 1}$", va="center")
+            frame.text(middle + 0.15, top - 0.155, BETWEEN[n], va="center")
             top -= 0.3
     return figure
 
