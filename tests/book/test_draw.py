@@ -141,7 +141,7 @@ IN_THE_PLANE = np.array([[4.0, 0], [4, 2], [0, 0], [1, 4], [0, 4]])
 SOME = {"m": ["man", "chair"], "f": ["lamp"], "n": ["book", "egg"]}
 FIGURES |= {
     "rows": lambda: draw.thread.rows(ROWS, 0, 2, [COLOURS["m"], COLOURS["f"]]),
-    "nouns": lambda: draw.embedding.nouns(IN_THE_PLANE, "mmfnn", SOME, ("m", "f")),
+    "nouns": lambda: draw.embedding.nouns(IN_THE_PLANE, "mmfnn", SOME, (1, [0.0, 2.0], "chair")),
 }
 READ = [("I am old.", "Ich bin alt."), ("Am bold I old.", "Bin ich alt.")]
 FIGURES |= {
@@ -150,6 +150,13 @@ FIGURES |= {
     "by place": lambda: draw.positions.shares([[0.2, 0.7], [0.55, 0.45]], framed=True),
     "parts": lambda: draw.positions.parts({name: n * np.eye(2) for n, name in enumerate("abcd")}, ["I", "love"]),
     "sums": lambda: draw.positions.sums({"a": np.eye(3), "b": -2 * np.eye(3)}, WORDS, limit=2),
+}
+GIVEN = ("<bos>", " Ich", " bin", " alt")
+BACK, ALL = np.tri(4, dtype=bool), np.ones((4, 4), dtype=bool)
+LOOKS_BACK = BACK / BACK.sum(axis=1, keepdims=True)
+FIGURES |= {
+    "answers": lambda: draw.masks.answers(LOOKS_BACK, GIVEN, (*GIVEN[1:], "."), marked=2),
+    "kinds": lambda: draw.masks.kinds({"all": (ALL, LONG[:4], LONG[:4]), "back": (BACK, GIVEN, LONG[:4])}, marked=1),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -632,18 +639,20 @@ def test_each_token_stands_above_its_id_and_its_row_and_the_same_row_has_one_fra
         assert all(frame.x0 < t.x0 < t.x1 < frame.x1 and frame.y0 < t.y0 < t.y1 < frame.y1 for t in own)
 
 
-def test_nouns_have_the_colour_of_their_gender_and_an_arrow_leads_from_mean_to_mean():
+def test_nouns_have_the_colour_of_their_gender_and_an_arrow_leads_from_one_to_where_it_is_moved():
     (axes,) = drawn("nouns")[0].axes
     scale = 3.1 / 4
-    for points, gender in zip(axes.collections, "mfn", strict=True):
+    *groups, rings = axes.collections
+    for points, gender in zip(groups, "mfn", strict=True):
         own = IN_THE_PLANE[[g == gender for g in "mmfnn"]]
         assert np.allclose(points.get_offsets(), (0.35, 1.15) + scale * own)
         assert to_rgb(points.get_facecolor()[0]) == to_rgb(COLOURS[gender])
         article = {"m": "der", "f": "die", "n": "das"}[gender]
         assert words_of(axes, COLOURS[gender]) == [article, ", ".join(SOME[gender])]
     (way,) = (patch for patch in axes.patches if isinstance(patch, FancyArrowPatch))
-    assert np.allclose(way._posA_posB, [(0.35 + 3.1, 1.15 + scale), (0.35, 1.15)])
-    assert words_of(axes, INK) == ["die − der"]
+    assert np.allclose(way._posA_posB, [(0.35 + 3.1, 1.15 + 2 * scale), (0.35, 1.15 + 2 * scale)])
+    assert np.allclose(rings.get_offsets(), way._posA_posB)
+    assert words_of(axes, INK) == ["chair"]
 
 
 def test_tokens_of_one_word_touch_and_are_filled_and_words_stand_apart():
@@ -772,6 +781,41 @@ def test_orders_have_their_german_below_them_and_the_word_that_moves_is_marked()
     assert told == [*itertools.chain(*READ), "without positions, from both:", "Ich alten."]
     marked = [text.get_text() for text in axes.texts if text.get_weight() == "bold"]
     assert marked == ["old.", "alt.", "old.", "alt.", "alten."]
+
+
+def places_of(axes, **look):
+    """The tiles of a picture that have this look, as (row, column)."""
+    tiles = [patch for patch in axes.patches if all(getattr(patch, f"get_{k}")() == v for k, v in look.items())]
+    return sorted((round(t.get_y() + t.get_height() / 2), round(t.get_x() + t.get_width() / 2)) for t in tiles)
+
+
+def test_what_is_hidden_is_hatched_and_each_answer_is_framed_and_written_beside_its_row():
+    (axes,) = FIGURES["answers"]().axes
+    assert np.array_equal(axes.get_images()[0].get_array(), LOOKS_BACK)
+    assert places_of(axes, hatch="////") == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    frames = [(0, 1), (1, 2), (2, 3)]
+    assert places_of(axes, zorder=5) == frames
+    assert places_of(axes, zorder=5, linewidth=3.5) == [frames[2]]
+    beside = [text for text in axes.texts if text.get_visible()]
+    assert [(round(text.get_position()[1]), text.get_text()) for text in beside] == [
+        *enumerate(("Ich", "bin", "alt", "."))
+    ]
+    assert [text.get_weight() for text in beside] == ["normal", "normal", "bold", "normal"]
+    assert labels(axes.get_xticklabels()) == labels(axes.get_yticklabels()) == ["<bos>", "Ich", "bin", "alt"]
+    with pytest.raises(ValueError, match=re.escape("4 tokens need as many rows, columns and answers: (3, 4), 4")):
+        draw.masks.answers(LOOKS_BACK[:3], GIVEN, GIVEN, marked=0)
+
+
+def test_masks_side_by_side_are_filled_where_one_may_look_with_one_row_framed():
+    figure = FIGURES["kinds"]()
+    for axes, mask, rows, title in zip(figure.axes, (ALL, BACK), (LONG[:4], GIVEN), ("all", "back"), strict=True):
+        hidden = [tuple(place) for place in np.argwhere(~mask)]
+        assert places_of(axes, hatch="//////") == hidden
+        (frame,) = (patch for patch in axes.patches if patch.get_zorder() == 5)
+        assert frame.get_bbox().bounds == (-0.5, 0.5, 4, 1)
+        assert labels(axes.get_yticklabels()) == list(rows)
+        assert labels(axes.get_xticklabels()) == list(LONG[:4])
+        assert axes.get_xlabel() == title
 
 
 def test_a_clock_for_each_pair_of_each_row_has_its_sine_across_and_its_cosine_up():

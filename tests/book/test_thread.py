@@ -16,6 +16,7 @@ from tested_transformer.__main__ import parser
 from tested_transformer.book import thread
 from tested_transformer.byhand.attention import attention as byhand
 from tested_transformer.command.run import Run, begins
+from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import PHRASEBOOK
 from tested_transformer.files import read_json, sealed
 from tested_transformer.phrasebook import corpus
@@ -319,6 +320,53 @@ def test_an_order_that_leaves_a_token_out_and_too_few_places_are_refused(transla
         thread.placed(translator, LOVE, order=[0, 1, 1, 3, 4, 5])
     with pytest.raises(ValueError, match=r"places \(\[0, 1\]\) must be 6, one for each token"):
         thread.placed(translator, LOVE, places=[0, 1])
+
+
+def test_texts_in_a_batch_are_written_as_they_are_alone(translator):
+    texts = [sentence.english for sentence in (*thread.THREAD, thread.love("AI"), thread.FRAMES[5].say("lamp"))]
+    assert thread.written(translator, texts) == translator.translate(texts)
+    assert thread.written(translator, texts[:1], most=3) == ["Ich brauche"]
+
+
+def test_of_the_german_that_is_given_whole_all_tokens_are_guessed(translator):
+    for sentence in thread.THREAD:
+        found = thread.guesses(translator, sentence)
+        assert all(guess == right for guess, right in found)
+        tokens = [right for _, right in found]
+        assert tokens[-1] == "<eos>"
+        assert "".join(tokens[:-1]) == sentence.german.replace(" ", "")
+
+
+def test_a_mask_is_taken_away_for_a_while_and_only_this_one(translator):
+    chair, c = thread.THREAD[0], translator.model.config
+    source = torch.tensor([[*translator.encode(chair.english, 1), c.pad_id]])
+    target = torch.tensor([[c.bos_id, *translator.tokens.encode(chair.german)]])
+
+    def looks():
+        seen = attention_weights(translator.model, source, target)
+        ahead = seen["decoder"].triu(1).any()
+        return bool(ahead), *(bool(seen[kind][..., -1].any()) for kind in ("encoder", "cross"))
+
+    assert looks() == (False, False, False)
+    with thread.unmasked(translator, "future"):
+        assert looks() == (True, False, False)
+    with thread.unmasked(translator, "padding"):
+        assert looks() == (False, True, True)
+    with contextlib.suppress(KeyError), thread.unmasked(translator, "future"):
+        raise KeyError
+    with thread.unmasked(translator, ""):
+        assert looks() == (False, False, False)
+    with pytest.raises(ValueError, match=re.escape("mask ('past') must be future or padding")):
+        thread.written(translator, [chair.english], without="past")
+
+
+def test_without_its_mask_the_future_disturbs_what_is_given_whole_and_padding_what_is_written(translator):
+    chair, longer = thread.THREAD[0], thread.FRAMES[5].say("lamp").english
+    without = [guess == right for guess, right in thread.guesses(translator, chair, without="future")]
+    assert not all(without)
+    assert thread.written(translator, [chair.english], without="future") == [chair.german]
+    assert thread.written(translator, [chair.english, longer], without="padding")[0] != chair.german
+    assert thread.written(translator, [chair.english], without="padding") == [chair.german]
 
 
 # What was measured of the three seeds

@@ -6,6 +6,7 @@ is done with the thing and what is said of it ("need", "old") are a pair that th
 "love" and what is loved.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -582,12 +583,79 @@ def placed(
     x = model.embedding(source)
     if positions:
         x = x + model.positions.table[[*places, n]]
-    memory, written = model.encoder(x), [model.config.bos_id]
-    while written[-1] != model.config.eos_id and len(written) < 2 * n:
-        states = model.decode(torch.tensor([written]), memory, source)
-        written.append(int(model.embedding.logits(states)[0, -1].argmax()))
+    german = _write(translator, model.encoder(x), source, most=2 * n - 1)[0]
     text = "".join(f" {translator.name(int(i)).strip()}" for i in source[0, :-1])
-    german = translator.tokens.decode(
-        [i for i in written[1:] if i != model.config.eos_id]
-    )
-    return text.replace(" .", ".").strip(), german.strip()
+    return text.replace(" .", ".").strip(), german
+
+
+def _write(
+    translator: Translator, memory: Tensor, source: Tensor, most: int
+) -> list[str]:
+    """What the model writes, a token at a time; each step calculates all tokens anew."""
+    model, c = translator.model, translator.model.config
+    target = torch.full((len(source), 1), c.bos_id)
+    while target.size(1) <= most and not target.eq(c.eos_id).any(1).all():
+        states = model.decode(target, memory, source)
+        following = model.embedding.logits(states)[:, -1].argmax(-1, keepdim=True)
+        target = torch.cat([target, following], 1)
+    rows = (list(itertools.takewhile(c.eos_id.__ne__, row)) for row in target.tolist())
+    return [translator.tokens.decode(row[1:]).strip() for row in rows]
+
+
+@torch.no_grad()
+def written(
+    translator: Translator, texts: Sequence[str], without: str = "", most: int = 40
+) -> list[str]:
+    """What the model writes for texts in one batch, where padding fills up the shorter ones; perhaps without a mask."""
+    read = [translator.encode(text, place) for place, text in enumerate(texts, 1)]
+    source = torch.from_numpy(pad(read, translator.model.config.pad_id))
+    with unmasked(translator, without):
+        return _write(translator, translator.model.encode(source), source, most)
+
+
+@torch.no_grad()
+def guesses(
+    translator: Translator, sentence: Sentence, without: str = ""
+) -> list[tuple[str, str]]:
+    """What the model writes after each token of the German, which it is given whole, and what follows there.
+
+    The last token is followed by the mark of the end. A mask can be taken away.
+    """
+    source, c = _ids(translator, sentence.english), translator.model.config
+    right = [*translator.tokens.encode(sentence.german), c.eos_id]
+    with unmasked(translator, without):
+        memory = translator.model.encode(source)
+        found = _follows(translator, sentence, source, memory)
+    named = [translator.name(i).strip() for i in right]
+    return list(zip([name.strip() for name in found], named, strict=True))
+
+
+MASKS = {
+    "": {},
+    "future": {"decoder": 2},
+    "padding": {"encoder": 1, "decoder": 3},
+}
+"""For each mask the parts of the model that are given it, and as which of their arguments, counted from 0."""
+
+
+@contextmanager
+def unmasked(translator: Translator, mask: str) -> Iterator[None]:
+    """The model looks at what this mask hides, the future or the padding of the source, for as long as this lasts.
+
+    What is translated with the cache looks back all the same.
+    """
+    if mask not in MASKS:
+        raise ValueError(f"mask ({mask!r}) must be {' or '.join(filter(None, MASKS))}")
+
+    def without(place: int) -> Callable[[object, tuple], tuple]:
+        return lambda _, given: (*given[:place], None, *given[place + 1 :])
+
+    hooks = [
+        getattr(translator.model, part).register_forward_pre_hook(without(place))
+        for part, place in MASKS[mask].items()
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

@@ -120,17 +120,17 @@ def nouns(
     points: ArrayLike,
     genders: Sequence[str],
     named: Mapping[str, Sequence[str]],
-    way: tuple[str, str],
+    moved: tuple[int, ArrayLike, str],
 ) -> pic.Picture:
     """Nouns in a plane, with the mark and the colour of their German gender.
 
-    Below the points of each gender stand its article and the words that are named. An
-    arrow leads from the mean of one gender to that of the other.
+    Below the points of each gender stand its article and the words that are named. moved is
+    the number of a point, where an arrow from it ends, and the name of the point.
     """
     points, genders = np.asarray(points), np.array(list(genders))
-    points = (0.35, 1.15) + 3.1 * (points - points.min(axis=0)) / np.ptp(
-        points, 0
-    ).max()
+    number, end, name = moved
+    low, scale = points.min(axis=0), 3.1 / np.ptp(points, 0).max()
+    points, end = ((0.35, 1.15) + scale * (x - low) for x in (points, np.asarray(end)))
     figure, frame = blank(4.2, points[:, 1].max() + 0.1)
     for gender, article in GENDERS.items():
         own = points[genders == gender]
@@ -141,9 +141,9 @@ def nouns(
         frame.text(x, y, article, weight="bold", size=13, **look)
         names = textwrap.fill(", ".join(named[gender]), 15)
         frame.text(x, y - 0.22, names, linespacing=1.15, **look)
-    start, end = (points[genders == gender].mean(axis=0) for gender in way)
-    arrow(frame, tuple(start), tuple(end))
-    below = (start + end) / 2 + (0.12, -0.3)
-    name = f"{GENDERS[way[1]]} − {GENDERS[way[0]]}"
-    frame.text(*below, name, ha="center", weight="bold")
+    start = points[number]
+    look = {"s": 110, "facecolors": "none", "edgecolors": pic.INK, "linewidths": 1.5}
+    frame.scatter(*np.transpose([start, end]), **look, zorder=3)
+    arrow(frame, tuple(start), tuple(end), shrinkA=6, shrinkB=6)
+    frame.text(start[0], start[1] + 0.14, name, ha="center", weight="bold")
     return figure

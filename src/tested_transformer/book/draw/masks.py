@@ -1,13 +1,77 @@
-"""Pictures of masks: what they hide, how they combine, and what a leak looks like."""
+"""Pictures of masks: what they hide, where the answer stands, how they combine, and what a leak looks like."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import tile
+
+ANSWER = pic.SERIES[4]
+"""The colour of what is to be guessed."""
+
+
+@pic.styled
+def answers(
+    weights: ArrayLike, tokens: Sequence[str], following: Sequence[str], marked: int
+) -> pic.Picture:
+    """Weights (T, T) of tokens that look back; hatched is what is hidden, and at the right stands what follows each.
+
+    A frame in the hatched part marks the token that follows, where it is among those that are given.
+    """
+    weights, n, side, left = np.asarray(weights), len(tokens), 0.31, 0.62
+    if weights.shape != (n, n) or len(following) != n:
+        raise ValueError(
+            f"{n} tokens need as many rows, columns and answers: {weights.shape}, {len(following)}"
+        )
+    width, height = left + side * n + 0.72, side * n + 0.72
+    figure = pic.Picture(figsize=(width, height))
+    place = left, 0.04, side * n, side * n
+    axes = figure.add_axes(np.divide(place, (width, height) * 2))
+    pic.tiles(axes, weights, pic.WEIGHTS, (0, 1), decimals=0)
+    for text in axes.texts:
+        text.set_visible(False)
+    _hatch(axes, np.tri(n, dtype=bool), edgecolor=pic.FAINT)
+    for i, answer in enumerate(following):
+        look = {"color": ANSWER, "weight": "bold" if i == marked else "normal"}
+        axes.text(n - 0.35, i, answer.strip(), va="center", **look)
+        if i + 1 < n:
+            look = {"edgecolor": ANSWER, "linewidth": 3.5 if i == marked else 1.8}
+            tile(axes, (i + 0.56, i - 0.44, 0.88, 0.88), "none", zorder=5, **look)
+    names = [token.strip() for token in tokens]
+    axes.set_xticks(range(n), names, rotation=90)
+    axes.set_yticks(range(n), names)
+    axes.yaxis.get_ticklabels()[marked].set_weight("bold")
+    axes.xaxis.tick_top()
+    return figure
+
+
+@pic.styled
+def kinds(
+    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], marked: int
+) -> pic.Picture:
+    """Masks under their titles, two side by side, with the words that look and those that are looked at.
+
+    Filled is what may be looked at, hatched is hidden, and the marked row is framed.
+    """
+    figure, grid = pic.picture(pic.PHONE, 2.55 * len(panels) / 2, len(panels) // 2, 2)
+    for axes, (title, (mask, rows, columns)) in zip(
+        grid.flat, panels.items(), strict=True
+    ):
+        mask = np.asarray(mask)
+        _flags(axes, mask, np.ones_like(mask))
+        axes.set_xticks(range(len(columns)), columns, rotation=90, color=pic.KEY)
+        axes.set_yticks(range(len(rows)), rows, color=pic.QUERY)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.set_xlabel(title)
+        frame = Rectangle((-0.5, marked - 0.5), len(columns), 1, fill=False)
+        frame.set(edgecolor=pic.INK, linewidth=2.5, zorder=5, clip_on=False)
+        axes.add_patch(frame)
+    return figure
 
 
 @pic.styled
@@ -16,7 +80,7 @@ def hidden(
 ) -> pic.Picture:
     """Weights side by side under their titles; hatched where the mask of a panel is False."""
     n = len(words)
-    width = len(panels) * (0.5 + 0.75 * n)
+    width = min(pic.PHONE, len(panels) * (0.5 + 0.75 * n))
     figure, (row,) = pic.picture(width, 1.2 + 0.62 * n, columns=len(panels))
     for axes, (title, a), mask in zip(row, panels.items(), masks, strict=True):
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4)
@@ -29,11 +93,11 @@ def hidden(
     return figure
 
 
-def _hatch(axes: Axes, mask: np.ndarray) -> None:
+def _hatch(axes: Axes, mask: np.ndarray, **look: object) -> None:
     """A hatched tile on top of every place that is False."""
+    look = {"hatch": "////", "linewidth": 0, "zorder": 4} | look
     for i, j in np.argwhere(~mask):
-        place = j - 0.47, i - 0.47, 0.94, 0.94
-        tile(axes, place, "white", hatch="////", linewidth=0, zorder=4)
+        tile(axes, (j - 0.47, i - 0.47, 0.94, 0.94), "white", **look)
 
 
 @pic.styled
@@ -46,8 +110,8 @@ def combined(
     """
     causal, padding = np.asarray(causal), np.asarray(padding)
     batch, n = len(padding), len(causal)
-    figure, rows = pic.picture(6.2, 0.8 + 1.55 * batch, batch, 3)
-    titles = ("causal  (T, T)", "padding  (B, 1, 1, T)", "both  (B, 1, T, T)")
+    figure, rows = pic.picture(pic.PHONE, 0.8 + 1.4 * batch, batch, 3)
+    titles = ("causal\n(T, T)", "padding\n(B, 1, 1, T)", "both\n(B, 1, T, T)")
     for b, words in enumerate(sentences):
         keys = np.broadcast_to(padding[b, 0], (n, n))
         first = np.arange(n)[:, None] == np.zeros(n)  # the one row that is stored
@@ -55,7 +119,8 @@ def combined(
         masks = causal, keys, causal & keys
         for axes, mask, real in zip(rows[b], masks, stored, strict=True):
             _flags(axes, mask, real)
-            axes.set_yticks(range(n), words, color=pic.QUERY)
+            first = axes is rows[b, 0]
+            axes.set_yticks(range(n), words if first else [""] * n, color=pic.QUERY)
             axes.set_xticks(range(n), words, color=pic.KEY)
             axes.xaxis.tick_top()
             axes.tick_params(length=0)
@@ -64,7 +129,7 @@ def combined(
     for axes, sign in zip(rows[:, 1:].T, ("&", "="), strict=True):
         for one in axes:
             look = {"ha": "center", "va": "center", "fontsize": 16, "color": pic.INK}
-            one.text(-0.42, 0.5, sign, transform=one.transAxes, **look)
+            one.text(-0.14, 0.5, sign, transform=one.transAxes, **look)
     return figure
 
 
@@ -86,7 +151,9 @@ def reach(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
     Each panel is scaled to its largest number; exact zeros are written.
     """
     columns = len(next(iter(panels.values())))
-    figure, grid = pic.picture(6.4, 0.4 + 3.1 * len(panels), len(panels), columns)
+    figure, grid = pic.picture(
+        pic.PHONE, 0.4 + 2.95 * len(panels), len(panels), columns
+    )
     for row, (mask, measured) in zip(grid, panels.items(), strict=True):
         for axes, (how, size) in zip(row, measured.items(), strict=True):
             size = np.asarray(size)
