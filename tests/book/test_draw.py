@@ -36,6 +36,7 @@ from tested_transformer.book.draw.thread import COLOURS
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
 from tested_transformer.book.thread import FRAMES, Answer
 from tested_transformer.byhand.attention import attention
+from tested_transformer.byhand.feedforward import relu
 from tested_transformer.byhand.positions import sinusoids
 
 Q, K, V = X @ W_Q, X @ W_K, X @ W_V
@@ -47,6 +48,7 @@ COMPARED = {"same way": K[2, :2], "right angle": np.array([2.0, 0.0]), "away": n
 TEMPERATURES = np.geomspace(0.2, 50, 20)
 CURVES = np.linspace([1, 0, 0], [0.4, 0.28, 0.32], 20)
 WIDTHS = [4, 16, 64, 256]
+CURVE = np.linspace(-1, 1, 20)
 LONG = ("I", "need", "the", "chair", "because", "it")
 HEADS = {"by hand": (A, WORDS, WORDS), "trained": (np.eye(4, 6) * 0.9 + 0.01, LONG[:4], LONG)}
 
@@ -111,6 +113,16 @@ FIGURES |= {
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
     "fetched": lambda: draw.heads.fetched(LONG, 5, {"head 1": np.eye(6)[3], "head 2": np.eye(6)[4] * 0.75}),
     "row of": lambda: draw.heads.row_of(np.linspace(0, 1, 24).reshape(2, 2, 6), LONG, marked=(1, 0)),
+}
+FOUR, PHRASES = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), ("good", "bad", "not good", "not bad")
+FIGURES |= {
+    "network": lambda: draw.feedforward.network(normal(64), relu(normal(96)), normal(64), ("in", "hidden", "out")),
+    "separated": lambda: draw.feedforward.separated(
+        FOUR, np.maximum(FOUR @ [[1, -1], [-1, 1]], 0), [0, 1, 1, 0], PHRASES
+    ),
+    "firing": lambda: draw.feedforward.firing(normal(3, 4), relu(normal(3, 4)), WORDS),
+    "kinks": lambda: draw.feedforward.kinks(CURVE, CURVE**2, np.outer(CURVE, [1, -2, 3]), 2 * CURVE),
+    "activations": lambda: draw.feedforward.activations(CURVE, {"a": CURVE, "b": CURVE**2}, {"a": CURVE, "b": CURVE}),
 }
 SENTENCE = normal(4, 16)
 FIGURES |= {

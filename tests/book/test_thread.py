@@ -10,7 +10,7 @@ import phrasebook_model
 import pytest
 import torch
 from guards import BOOK
-from helpers import unchecked
+from helpers import normal, unchecked
 
 from tested_transformer.__main__ import parser
 from tested_transformer.book import thread
@@ -571,3 +571,73 @@ def test_a_word_that_the_model_has_not_read_is_taken_for_its_first_piece(transla
     assert thread.needed(translator, "chair") == "den Stuhl"
     assert thread.needed(translator, "carpet") == thread.needed(translator, "car") == "das Auto"
     assert thread.needed(translator, "chairpet") == "den Stuhl"
+
+
+def boxes(layer):
+    """Attention to the sentence itself, to the memory where there is one, and the feed-forward network."""
+    names = ("self_attention", "cross_attention", "feed_forward")
+    return [getattr(layer, name) for name in names if hasattr(layer, name)]
+
+
+@torch.no_grad()
+def test_boxes_that_are_switched_off_add_nothing_and_only_for_a_while(translator):
+    layer, x = translator.model.encoder.layers[1], torch.tensor(normal(2, 5, 128))
+    whole = layer(x)
+    with thread.switched_off(*boxes(layer)):
+        assert torch.equal(layer(x), layer.addnorm_2.norm(layer.addnorm_1.norm(x)))
+    with thread.switched_off(layer.feed_forward):
+        attended = layer.addnorm_1(x, lambda x: layer.self_attention(x, x, x)[0])
+        assert torch.equal(layer(x), layer.addnorm_2.norm(attended))
+    assert torch.equal(layer(x), whole)
+
+
+def test_boxes_are_switched_on_again_after_an_error(translator):
+    texts = [sentence.english for sentence in thread.THREAD]
+    network = translator.model.decoder.layers[0].feed_forward
+    with thread.switched_off(network):
+        assert translator.translate(texts[:1])[0].startswith("IchIch")
+    with contextlib.suppress(ZeroDivisionError), thread.switched_off(network):
+        raise ZeroDivisionError
+    assert translator.translate(texts) == [sentence.german for sentence in thread.THREAD]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("layer", [1, 2])
+def test_a_row_is_fed_as_the_layer_feeds_it(translator, layer):
+    english = thread.THREAD[1].english
+    network = translator.model.encoder.layers[layer - 1].feed_forward
+    found = thread.fed(translator, english, "it", layer)
+    assert [x.shape for x in found] == [(128,), (256,), (128,)]
+    row = torch.tensor(found.row)
+    assert network.w_1(row).numpy() == pytest.approx(found.inner)
+    assert network(row).numpy() == pytest.approx(found.added)
+    lengths = thread.stream(translator, english, "it")[1]  # its position, attention, network, attention, network
+    assert np.linalg.norm(found.added) == pytest.approx(lengths[2 * layer])
+
+
+def test_what_the_last_layer_makes_of_a_fed_row_leaves_the_encoder(translator):
+    english = thread.THREAD[0].english
+    found = thread.fed(translator, english, "it", 2)
+    norm = translator.model.encoder.layers[1].addnorm_2.norm
+    memory = translator.model.encode(torch.tensor([translator.encode(english, 1)]))
+    place = [translator.name(i) for i in translator.encode(english, 1)].index(" it")
+    assert torch.allclose(norm(torch.tensor(found.row + found.added)), memory[0, place])
+
+
+def test_a_model_that_translates_right_goes_on_right_after_each_token(translator):
+    sentences = [*thread.THREAD, thread.love("AI")]
+    found = thread.goes_on(translator, sentences)
+    read, follows, written = (list(column) for column in zip(*found, strict=True))
+    german = [translator.tokens.encode(sentence.german) for sentence in sentences]
+    names = [[translator.name(i) for i in ids] for ids in german]
+    assert read == [name for sentence in names for name in ("<bos>", *sentence)]
+    assert follows == written == [name for sentence in names for name in (*sentence, "<eos>")]
+
+
+def test_padding_changes_nothing_of_what_a_sentence_goes_on_with(translator):
+    sentences = [thread.FRAMES[5].say("lamp"), thread.love("AI")]
+    with thread.switched_off(translator.model.decoder.layers[1].feed_forward):
+        alone = [row for sentence in sentences for row in thread.goes_on(translator, [sentence])]
+        assert thread.goes_on(translator, sentences) == alone
+    assert thread.goes_on(translator, sentences, off=[translator.model.decoder.layers[1].feed_forward]) == alone
+    assert any(follows != written for _, follows, written in alone)

@@ -329,3 +329,29 @@ def test_activations_have_their_values_left_and_their_slopes_right():
     for axes, curves in zip(draw.feedforward.activations(x, values, slopes).axes, (values, slopes), strict=True):
         lines = {line.get_label(): line.get_ydata() for line in axes.lines}
         assert all(np.array_equal(lines[name], y) for name, y in curves.items())
+
+
+def test_a_row_goes_down_in_lines_and_only_the_units_that_fire_are_tinted():
+    row, inner = normal(64), normal(96)
+    frame, *panels = draw.feedforward.network(row, relu(inner), -row, ("in", "hidden", "out")).axes
+    shown = [axes.get_images()[0] for axes in panels]
+    for image, x in zip(shown, (row, relu(inner), -row), strict=True):
+        assert np.array_equal(np.ravel(image.get_array()), x)
+    white = np.all(shown[1].to_rgba(shown[1].get_array())[..., :3] == 1, axis=-1).ravel()
+    assert np.array_equal(white, inner <= 0)
+    tops = [axes.get_position().y1 for axes in panels]
+    assert tops == sorted(tops, reverse=True), "from above downwards"
+    assert [text.get_text() for text in frame.texts][::2] == ["in", "hidden", "out"], "with what is between them"
+
+
+def test_a_line_parts_the_points_that_are_wanted_from_the_others():
+    facts = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
+    hidden, wanted = relu(facts @ np.array([[1.0, -1], [-1, 1]])), [False, True, True, False]
+    left, right = draw.feedforward.separated(facts, hidden, wanted, "abcd").axes
+    assert np.array_equal([dots.get_offsets()[0] for dots in left.collections], facts)
+    filled = [bool(np.all(dots.get_facecolor()[0, :3] < 0.5)) for dots in left.collections]
+    assert filled == wanted
+    assert [text.get_text() for text in right.texts] == ["“a”,\n“d”", "“b”", "“c”"]
+    (x, y) = right.lines[0].get_data()
+    slope = (y[1] - y[0]) / (x[1] - x[0])
+    assert np.array_equal(hidden[:, 1] > y[0] + slope * (hidden[:, 0] - x[0]), wanted)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
+from torch import Tensor, nn
 
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import Translator
@@ -346,6 +346,75 @@ def without(translator: Translator, layer: int, head: int) -> Iterator[None]:
         yield
     finally:
         own.copy_(kept)
+
+
+@contextmanager
+def switched_off(*boxes: nn.Module) -> Iterator[None]:
+    """These boxes, attention or feed-forward networks, add nothing to any row, for as long as this lasts."""
+
+    def nothing(_: object, __: object, out: Tensor | tuple) -> Tensor | tuple:
+        if isinstance(out, tuple):  # attention has its weights beside it
+            return torch.zeros_like(out[0]), *out[1:]
+        return torch.zeros_like(out)
+
+    hooks = [box.register_forward_hook(nothing) for box in boxes]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+class Fed(NamedTuple):
+    """One row on its way through a feed-forward network."""
+
+    row: np.ndarray  # (D,) as it comes in
+    inner: np.ndarray  # (F,) before the activation
+    added: np.ndarray  # (D,) as it comes out
+
+
+@torch.no_grad()
+def fed(translator: Translator, english: str, word: str, layer: int) -> Fed:
+    """What the feed-forward network of an encoder layer, counted from 1, makes of the row of a word."""
+    network, found = translator.model.encoder.layers[layer - 1].feed_forward, []
+    hooks = [
+        box.register_forward_hook(lambda _, given, out: found.append((given[0], out)))
+        for box in (network.w_1, network)
+    ]
+    try:
+        _memory(translator, english)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    (row, inner), (_, added) = found
+    at = 0, _place(translator, english, word)
+    return Fed(*(x[at].numpy() for x in (row, inner, added)))
+
+
+@torch.no_grad()
+def goes_on(
+    translator: Translator,
+    sentences: Sequence[Sentence],
+    off: Sequence[nn.Module] = (),
+) -> list[tuple[str, str, str]]:
+    """For each token that the decoder reads: it, the one that follows in the German, and the one that the model writes.
+
+    All tokens before it are those of the German, whatever the model would have written. The
+    boxes in `off` are switched off.
+    """
+    model, c = translator.model, translator.model.config
+    read = [translator.encode(sentence.english, 1) for sentence in sentences]
+    written = [translator.tokens.encode(sentence.german) for sentence in sentences]
+    source = torch.from_numpy(pad(read, c.pad_id))
+    target = torch.from_numpy(pad([[c.bos_id, *ids] for ids in written], c.pad_id))
+    with switched_off(*off):
+        states = model.decode(target, model.encode(source), source)
+    found = []
+    for here, ids, state in zip(target, written, states, strict=True):
+        after = model.embedding.logits(state[: len(ids) + 1]).argmax(-1)
+        rows = zip(here.tolist(), [*ids, c.eos_id], after.tolist(), strict=False)
+        found += [tuple(translator.name(i) for i in row) for row in rows]
+    return found
 
 
 def _looks(translator: Translator, texts: list[str]) -> list[Tensor]:

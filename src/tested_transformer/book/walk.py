@@ -181,7 +181,7 @@ def _attention(
 def _feed_forward(
     side: str, i: int, norm: int, length: str, end: str
 ) -> Iterator[Step]:
-    at, place = f"{side}.layers.{i}.feed_forward", "feedforward#widen-bend-narrow"
+    at, place = f"{side}.layers.{i}.feed_forward", "feedforward#widen-rectify-narrow"
     hidden = Table("widened, max(0, …)", f"{at}.hidden", (length, "F"))
     tables = hidden, Table("narrowed again", f"{at}.out", (length, "D"))
     about = ABOUT["feed-forward"]

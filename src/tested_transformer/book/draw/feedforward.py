@@ -3,9 +3,82 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.colors import PowerNorm
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow, blank
+
+LINE = 32
+"""So many numbers of a row stand side by side; the rest of the row is below them."""
+
+
+BETWEEN = ("a matrix, then no negatives", "a second matrix")
+
+
+@pic.styled
+def network(
+    row: ArrayLike, hidden: ArrayLike, added: ArrayLike, names: Sequence[str]
+) -> pic.Picture:
+    """One row on its way down: as it comes in, its hidden units, what is added to it; a name above each.
+
+    Each number is a tile, in lines of 32. Hidden units that are off are white; the colour of
+    the others grows with the square root, so that the weakest are seen, too.
+    """
+    side, left = 0.145, 0.2
+    steps = [np.asarray(x) for x in (row, hidden, added)]
+    tall = [side * len(x) / LINE for x in steps]
+    height = sum(tall) + 3 * 0.27 + 2 * 0.3 + 0.05
+    figure, frame = blank(left + side * LINE + 0.2, height)
+    width, top = figure.get_size_inches()[0], height
+    for n, (x, name, size) in enumerate(zip(steps, names, tall, strict=True)):
+        frame.text(left, top - 0.15, name, va="center_baseline")
+        place = left, top - 0.27 - size, side * LINE, size
+        axes = figure.add_axes(np.divide(place, (width, height) * 2))
+        limit, lines = np.abs(x).max(), x.reshape(-1, LINE)
+        if n == 1:  # hidden units start at zero
+            look = {"cmap": pic.WEIGHTS, "norm": PowerNorm(0.5, 0, limit)}
+        else:
+            look = {"cmap": pic.SIGNED, "vmin": -limit, "vmax": limit}
+        axes.imshow(lines, aspect="auto", **look)
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set(visible=True, color=pic.FAINT)
+        top -= 0.27 + size
+        if n < 2:
+            middle = width / 2
+            arrow(frame, (middle, top - 0.04), (middle, top - 0.27))
+            frame.text(middle + 0.15, top - 0.155, BETWEEN[n], va="center")
+            top -= 0.3
+    return figure
+
+
+@pic.styled
+def separated(
+    facts: ArrayLike, hidden: ArrayLike, wanted: ArrayLike, names: Sequence[str]
+) -> pic.Picture:
+    """Cases as points in the plane of two inputs, and in that of two hidden units, where a line parts them.
+
+    The cases that are wanted are filled. Points that fall together get one name.
+    """
+    figure, (panels,) = pic.picture(pic.PHONE, 2.85, columns=2)
+    sides = (facts, ("“not”?", "a bad word?")), (hidden, ("unit 1", "unit 2"))
+    for axes, (points, labels) in zip(panels, sides, strict=True):
+        at: dict[tuple, list[int]] = {}
+        for n, point in enumerate(np.asarray(points)):
+            at.setdefault(tuple(point.tolist()), []).append(n)
+        for (x, y), cases in at.items():
+            face = pic.INK if wanted[cases[0]] else "white"
+            look = {"facecolor": face, "edgecolor": pic.INK, "linewidth": 2}
+            axes.scatter([x], [y], s=90, zorder=3, clip_on=False, **look)
+            text = ",\n".join(f"“{names[n]}”" for n in cases)
+            axes.annotate(text, (x, y), (0, 9), textcoords="offset points", ha="center")
+        axes.set(xlim=(-0.45, 1.45), ylim=(-0.3, 1.45), xticks=[0, 1], yticks=[0, 1])
+        axes.set_xlabel(labels[0])
+        axes.set_ylabel(labels[1], labelpad=0)
+    panels[1].plot([-0.2, 0.9], [0.87, -0.23], color=pic.FAINT, linestyle="--")
+    panels[0].set_title("what comes in", loc="center")
+    panels[1].set_title("hidden units", loc="center")
+    return figure
 
 
 @pic.styled
@@ -13,7 +86,7 @@ def kinks(
     x: ArrayLike, target: ArrayLike, parts: ArrayLike, total: ArrayLike
 ) -> pic.Picture:
     """Above what each ReLU adds (parts: points × units), below their sum and the target."""
-    figure, panels = pic.picture(6, 5.2, rows=2, sharex=True)
+    figure, panels = pic.picture(pic.PHONE, 4.6, rows=2, sharex=True)
     upper, lower = panels[:, 0]
     for j, part in enumerate(np.asarray(parts).T):
         style = ("-", "--", ":", "-.")[j % 4]
@@ -33,8 +106,8 @@ def firing(inner: ArrayLike, hidden: ArrayLike, words: Sequence[str]) -> pic.Pic
     """The hidden layer before and after the activation: a row for each word."""
     units = np.shape(inner)[1]
     limit = max(np.abs(inner).max(), np.abs(hidden).max())
-    figure, (panels,) = pic.picture(7.0, 3.3, columns=2)
-    names = ("before", "after: what is negative is off")
+    figure, (panels,) = pic.picture(pic.PHONE, 2.1, columns=2)
+    names = ("before", "after the ReLU")
     for axes, x, name in zip(panels, (inner, hidden), names, strict=True):
         pic.tiles(axes, x, pic.SIGNED, (-1.3 * limit, 1.3 * limit), decimals=1)
         axes.set_xticks(range(units), range(1, units + 1))
@@ -49,7 +122,7 @@ def activations(
     x: ArrayLike, values: Mapping[str, ArrayLike], slopes: Mapping[str, ArrayLike]
 ) -> pic.Picture:
     """Some activation functions by name, left their values, right their slopes."""
-    figure, (panels,) = pic.picture(6.8, 3.3, columns=2)
+    figure, (panels,) = pic.picture(pic.PHONE, 2.9, columns=2)
     titles = ("value", "slope")
     for axes, curves, title in zip(panels, (values, slopes), titles, strict=True):
         axes.axhline(0, color=pic.FAINT, linewidth=1)
