@@ -541,3 +541,23 @@ def test_another_kind_of_attention_is_refused(translator):
     rule = re.escape("kind ('self') must be encoder, decoder or cross")
     with pytest.raises(ValueError, match=rule), thread.without(translator, 0, 0, "self"):
         pass
+
+
+def test_a_test_with_two_things_is_counted_for_both_of_them(translator):
+    said = {"first": [], "second": []}
+
+    def first(_, frame, thing, other):
+        said["first"].append((frame, thing, other))
+        return thread.pronoun(frame.say(thing).german)
+
+    def second(_, frame, thing, other):
+        said["second"].append((frame, thing, other))
+        return thread.pronoun(frame.say(other).german)
+
+    n = len(thread.FRAMES) * len(thread.THINGS)
+    assert thread.sides(translator, first) == (n, 0)
+    assert thread.sides(translator, second) == (0, n)
+    assert thread.sides(translator, lambda *_: "wir") == (0, 0)
+    assert said["first"] == said["second"]
+    assert len(set(said["first"])) == n
+    assert all(other == thread.another(thing) for _, thing, other in said["first"])

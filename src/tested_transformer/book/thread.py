@@ -195,6 +195,22 @@ def another(thing: str) -> str:
     return next(name for name in after if THINGS[name].gender != THINGS[thing].gender)
 
 
+def sides(
+    translator: Translator, test: Callable[[Translator, Frame, str, str], str]
+) -> tuple[int, int]:
+    """How often a test with two things ends with the pronoun of the first, and how often with that of the second.
+
+    It is made with every thing in every frame; the second is `another`.
+    """
+    found = [0, 0]
+    for frame, thing in ((frame, thing) for frame in FRAMES for thing in THINGS):
+        both = thing, another(thing)
+        came = test(translator, frame, *both)
+        for n, one in enumerate(both):
+            found[n] += came == pronoun(frame.say(one).german)
+    return found[0], found[1]
+
+
 def exchanged(
     translator: Translator,
     frame: Frame,
