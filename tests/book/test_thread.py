@@ -506,7 +506,7 @@ def test_where_the_model_looks_before_the_pronoun_is_the_row_of_the_whole_senten
     assert np.allclose(step.across, weights["cross"][:, :, n - 1], atol=1e-9)
     assert np.allclose(step.back, weights["decoder"][:, :, n - 1, :n], atol=1e-9)
     assert np.allclose(step.back.sum(axis=-1), 1)
-    assert thread.before_pronoun(sentence.german) == "Ich brauche die Lampe, weil"
+    assert thread._before_pronoun(sentence.german) == "Ich brauche die Lampe, weil"
 
 
 def test_where_german_and_english_agree_nothing_is_contradicted(translator):
@@ -514,7 +514,7 @@ def test_where_german_and_english_agree_nothing_is_contradicted(translator):
     for thing, right in (("chair", "er"), ("lamp", "sie"), ("picture", "es")):
         assert thread.contradicted(translator, frame, thing, thing) == right
     # with the German of the lamp it is as if that had been written so far
-    begun = thread.before_pronoun(frame.say("lamp").german)
+    begun = thread._before_pronoun(frame.say("lamp").german)
     target = torch.tensor([[translator.model.config.bos_id, *translator.tokens.encode(begun)]])
     source = torch.tensor([translator.encode(frame.say("chair").english, 1)])
     with torch.no_grad():

@@ -124,7 +124,7 @@ def pronoun(german: str) -> str:
     return next((word for word in second if word in PRONOUNS), "")
 
 
-def before_pronoun(german: str) -> str:
+def _before_pronoun(german: str) -> str:
     """What stands before the word for "it" in a translated frame."""
     return german.rpartition(f" {pronoun(german)} ")[0]
 
@@ -176,7 +176,7 @@ class Step(NamedTuple):
 
 def writing(translator: Translator, sentence: Sentence) -> Step:
     """Where the decoder looks in the step that writes the pronoun, if all before it is as in the reference."""
-    begun = before_pronoun(sentence.german)
+    begun = _before_pronoun(sentence.german)
     read, written, weights = translator.look(sentence.english, begun)
     across, back = (weights[kind][:, :, -1].numpy() for kind in ("cross", "decoder"))
     return Step(read, written, across, back)
@@ -184,7 +184,7 @@ def writing(translator: Translator, sentence: Sentence) -> Step:
 
 def contradicted(translator: Translator, frame: Frame, thing: str, other: str) -> str:
     """The pronoun that follows if English is about a thing, and the German written so far about the other one."""
-    begun = before_pronoun(frame.say(other).german)
+    begun = _before_pronoun(frame.say(other).german)
     return _after(translator, frame.say(thing).english, begun)
 
 
@@ -463,7 +463,7 @@ def _memory(translator: Translator, english: str) -> Tensor:
 
 def _next(translator: Translator, sentence: Sentence, memory: Tensor) -> str:
     """What the model writes where the reference has its pronoun."""
-    begun = before_pronoun(sentence.german)
+    begun = _before_pronoun(sentence.german)
     return _after(translator, sentence.english, begun, memory)
 
 
