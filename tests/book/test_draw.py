@@ -112,6 +112,9 @@ FIGURES |= {
     "merges": lambda: draw.tokens.merges([["a", "b", "c"], ["ab", "c"]], ["bytes", "merge 1"]),
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
     "fetched": lambda: draw.heads.fetched(LONG, 5, {"head 1": np.eye(6)[3], "head 2": np.eye(6)[4] * 0.75}),
+    "writes": lambda: draw.decoder.writes(
+        LONG, ("<bos>", "Ich", "weil"), {"across": np.eye(6)[5] * 0.9, "back": np.array([0.5, 0.3, 0.2])}, "er"
+    ),
     "row of": lambda: draw.heads.row_of(np.linspace(0, 1, 24).reshape(2, 2, 6), LONG, marked=(1, 0)),
 }
 FOUR, PHRASES = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), ("good", "bad", "not good", "not bad")
@@ -864,3 +867,15 @@ def test_sums_are_tables_in_the_same_colours_with_a_name_for_each_row():
         assert image.get_clim() == (-2, 2)
         assert labels(axes.get_yticklabels()) == list(WORDS)
     assert labels(bar.get_xticklabels()) == ["\N{MINUS SIGN}2", "0", "2"]
+
+
+def test_where_a_decoder_looks_the_lines_are_as_wide_as_the_weights():
+    over, behind = np.array([0.2, 0.7, 0.1]), np.array([0.5, 0.3, 0.2])
+    figure = draw.decoder.writes(WORDS, ("<bos>", "Ich", "weil"), {"across": over, "back": behind}, "er")
+    (axes,) = figure.axes
+    widths = [line.get_linewidth() for line in axes.lines]
+    assert np.allclose(widths, 6 * np.array([*over, *behind[:-1]])), "no line from the last word to itself"
+    bold = [text.get_text() for text in axes.texts if text.get_weight() == "bold"]
+    assert bold == ["love", "<bos>", "weil", "er"]
+    said = {text.get_text() for text in axes.texts}
+    assert {"across: 0.700", "back: 0.500", "read", "written"} <= said

@@ -641,3 +641,68 @@ def test_padding_changes_nothing_of_what_a_sentence_goes_on_with(translator):
         assert thread.goes_on(translator, sentences) == alone
     assert thread.goes_on(translator, sentences, off=[translator.model.decoder.layers[1].feed_forward]) == alone
     assert any(follows != written for _, follows, written in alone)
+def test_where_the_model_looks_before_the_pronoun_is_the_row_of_the_whole_sentence(translator):
+    sentence = thread.THREAD[1]
+    step = thread.writing(translator, sentence)
+    read, written, weights = translator.look(sentence.english, sentence.german)
+    n = written.index(" sie")
+    assert step.read == read
+    assert step.written == written[:n]
+    assert np.allclose(step.across, weights["cross"][:, :, n - 1], atol=1e-9)
+    assert np.allclose(step.back, weights["decoder"][:, :, n - 1, :n], atol=1e-9)
+    assert np.allclose(step.back.sum(axis=-1), 1)
+    assert thread._before_pronoun(sentence.german) == "Ich brauche die Lampe, weil"
+
+
+def test_where_german_and_english_agree_nothing_is_contradicted(translator):
+    frame = thread.FRAMES[0]
+    for thing, right in (("chair", "er"), ("lamp", "sie"), ("picture", "es")):
+        assert thread.contradicted(translator, frame, thing, thing) == right
+    # with the German of the lamp it is as if that had been written so far
+    begun = thread._before_pronoun(frame.say("lamp").german)
+    target = torch.tensor([[translator.model.config.bos_id, *translator.tokens.encode(begun)]])
+    source = torch.tensor([translator.encode(frame.say("chair").english, 1)])
+    with torch.no_grad():
+        logits = translator.model(source, target)[0, -1]
+    expected = translator.name(int(logits.argmax())).strip()
+    assert thread.contradicted(translator, frame, "chair", "lamp") == expected
+
+
+@pytest.mark.parametrize(("kind", "place"), [("cross", "cross_attention"), ("decoder", "self_attention")])
+def test_a_head_of_the_decoder_is_taken_away_alone_and_only_for_a_while(translator, kind, place):
+    model, text = translator.model, thread.THREAD[0].english
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with thread.without(translator, 1, 3, kind):
+        changed = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
+        assert changed == {f"decoder.layers.1.{place}.w_o.weight"}
+        w_o = model.decoder.layers[1].get_submodule(place).w_o.weight
+        assert not w_o[:, 96:].any()
+        assert torch.equal(w_o[:, :96], before[f"decoder.layers.1.{place}.w_o.weight"][:, :96])
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    assert translator.translate([text]) == [thread.THREAD[0].german]
+
+
+def test_another_kind_of_attention_is_refused(translator):
+    rule = re.escape("kind ('self') must be encoder, decoder or cross")
+    with pytest.raises(ValueError, match=rule), thread.without(translator, 0, 0, "self"):
+        pass
+
+
+def test_a_test_with_two_things_is_counted_for_both_of_them(translator):
+    said = {"first": [], "second": []}
+
+    def first(_, frame, thing, other):
+        said["first"].append((frame, thing, other))
+        return thread.pronoun(frame.say(thing).german)
+
+    def second(_, frame, thing, other):
+        said["second"].append((frame, thing, other))
+        return thread.pronoun(frame.say(other).german)
+
+    n = len(thread.FRAMES) * len(thread.THINGS)
+    assert thread.sides(translator, first) == (n, 0)
+    assert thread.sides(translator, second) == (0, n)
+    assert thread.sides(translator, lambda *_: "wir") == (0, 0)
+    assert said["first"] == said["second"]
+    assert len(set(said["first"])) == n
+    assert all(other == thread.another(thing) for _, thing, other in said["first"])

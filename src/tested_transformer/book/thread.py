@@ -125,6 +125,11 @@ def pronoun(german: str) -> str:
     return next((word for word in second if word in PRONOUNS), "")
 
 
+def _before_pronoun(german: str) -> str:
+    """What stands before the word for "it" in a translated frame."""
+    return german.rpartition(f" {pronoun(german)} ")[0]
+
+
 def load() -> Translator:
     """The package's translator in float64, which writes the most probable token in each step."""
     translator = Translator.load(width=1)
@@ -161,11 +166,50 @@ def of_it(
     return found
 
 
+class Step(NamedTuple):
+    """Where the model looks when it writes the pronoun of a sentence."""
+
+    read: list[str]  # the tokens of the English sentence
+    written: list[str]  # the German ones before the pronoun
+    across: np.ndarray  # the weights on those read, in each layer and head (L, H, S)
+    back: np.ndarray  # and on those written (L, H, T)
+
+
+def writing(translator: Translator, sentence: Sentence) -> Step:
+    """Where the decoder looks in the step that writes the pronoun, if all before it is as in the reference."""
+    begun = _before_pronoun(sentence.german)
+    read, written, weights = translator.look(sentence.english, begun)
+    across, back = (weights[kind][:, :, -1].numpy() for kind in ("cross", "decoder"))
+    return Step(read, written, across, back)
+
+
+def contradicted(translator: Translator, frame: Frame, thing: str, other: str) -> str:
+    """The pronoun that follows if English is about a thing, and the German written so far about the other one."""
+    begun = _before_pronoun(frame.say(other).german)
+    return _after(translator, frame.say(thing).english, begun)
+
+
 def another(thing: str) -> str:
     """The next thing of another gender in the list of all."""
     names = list(THINGS)
     after = names[names.index(thing) :] + names
     return next(name for name in after if THINGS[name].gender != THINGS[thing].gender)
+
+
+def sides(
+    translator: Translator, test: Callable[[Translator, Frame, str, str], str]
+) -> tuple[int, int]:
+    """How often a test with two things ends with the pronoun of the first, and how often with that of the second.
+
+    It is made with every thing in every frame; the second is `another`.
+    """
+    found = [0, 0]
+    for frame, thing in ((frame, thing) for frame in FRAMES for thing in THINGS):
+        both = thing, another(thing)
+        came = test(translator, frame, *both)
+        for n, one in enumerate(both):
+            found[n] += came == pronoun(frame.say(one).german)
+    return found[0], found[1]
 
 
 def exchanged(
@@ -332,13 +376,22 @@ def answers(translator: Translator) -> tuple[int, int, list[Answer]]:
 
 
 @contextmanager
-def without(translator: Translator, layer: int, head: int) -> Iterator[None]:
-    """One head of the encoder adds nothing to any word, for as long as this lasts."""
-    c = translator.model.config
+def without(
+    translator: Translator, layer: int, head: int, kind: str = "encoder"
+) -> Iterator[None]:
+    """One head adds nothing to any word, for as long as this lasts.
+
+    Its kind is that of `attention_weights`: "encoder", "decoder" or "cross".
+    """
+    model, c = translator.model, translator.model.config
+    if kind not in ("encoder", "decoder", "cross"):
+        raise ValueError(f"kind ({kind!r}) must be encoder, decoder or cross")
     if not (0 <= layer < c.n_layers and 0 <= head < c.n_heads):
         rule = f"must be below {c.n_layers} and {c.n_heads}"
         raise ValueError(f"layer and head ({layer} and {head}) {rule}")
-    w_o = translator.model.encoder.layers[layer].self_attention.w_o.weight.detach()
+    of_layer = (model.encoder if kind == "encoder" else model.decoder).layers[layer]
+    heads = of_layer.cross_attention if kind == "cross" else of_layer.self_attention
+    w_o = heads.w_o.weight.detach()
     own = w_o.unflatten(1, (c.n_heads, -1))[:, head]
     kept = own.clone()
     try:
@@ -478,15 +531,24 @@ def _memory(translator: Translator, english: str) -> Tensor:
     return translator.model.encode(_ids(translator, english))
 
 
-@torch.no_grad()
 def _next(translator: Translator, sentence: Sentence, memory: Tensor) -> str:
     """What the model writes where the reference has its pronoun."""
-    model, tokens = translator.model, translator.tokens
-    begun = sentence.german.rpartition(f" {pronoun(sentence.german)} ")[0]
-    target = torch.tensor([[model.config.bos_id, *tokens.encode(begun)]])
-    logits = model.embedding.logits(
-        model.decode(target, memory, _ids(translator, sentence.english))
+    begun = _before_pronoun(sentence.german)
+    return _after(translator, sentence.english, begun, memory)
+
+
+@torch.no_grad()
+def _after(
+    translator: Translator, english: str, german: str, memory: Tensor | None = None
+) -> str:
+    model, tokens, source = (
+        translator.model,
+        translator.tokens,
+        _ids(translator, english),
     )
+    memory = model.encode(source) if memory is None else memory
+    target = torch.tensor([[model.config.bos_id, *tokens.encode(german)]])
+    logits = model.embedding.logits(model.decode(target, memory, source))
     return translator.name(int(logits[0, -1].argmax())).strip()
 
 
