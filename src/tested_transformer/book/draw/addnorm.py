@@ -35,7 +35,7 @@ def river(
         for top, bottom, length in (
             (y, plus, before),
             (plus, norm, total),
-            (norm, y - high, after),
+            (norm, y - high - 0.02, after),  # no seam
         ):
             wide = {"color": pic.QUERY, "linewidth": WIDE * length, "zorder": 2}
             frame.plot([x, x], [top, bottom], solid_capstyle="butt", **wide)
