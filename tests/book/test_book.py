@@ -149,6 +149,7 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Frame",
         "Answer",
         "Link",
+        "Run",
         "styled",
     }  # what others are or return, and the decorator of figures
     assert [

@@ -16,7 +16,7 @@ from tested_transformer.params import Params
 
 
 class Run(NamedTuple):
-    """The sizes of the rows before the first box and behind each, those of the gradient in the same places."""
+    """Sizes of the rows before the first box and behind each, and of the gradient there."""
 
     signal: list[float]
     gradient: list[float]
@@ -28,7 +28,8 @@ def box_params(
 ) -> Params:
     """A feed-forward network as this book's layers begin, its weights times a factor.
 
-    Uniform within half of Glorot and Bengio's limits, biases zero, as `create_linear_layer` draws them.
+    Uniform within half of Glorot and Bengio's limits, biases zero: what
+    `create_linear_layer` draws.
     """
     limit = times * 0.5 * np.sqrt(6 / (d + f))
     w_1, w_2 = (rng.uniform(-limit, limit, shape) for shape in ((f, d), (d, f)))
@@ -39,9 +40,10 @@ def box_params(
 def stack(
     add: bool, norm: bool, times: float = 1.0, boxes: int = 24, seed: int = 0
 ) -> Run:
-    """Random rows through a stack of random feed-forward networks, and a random gradient back.
+    """Random rows down through random feed-forward networks, a random gradient back up.
 
-    With add, what goes into a box is added to what comes out; with norm, the rows are normalised behind each box.
+    With add, what goes into a box is added to what comes out; with norm, the rows are
+    normalised behind each box.
     """
     rng = np.random.default_rng(seed)
     x, saved = rng.normal(size=(16, 32)), []
@@ -76,7 +78,7 @@ def alike(x: Float[np.ndarray, "N D"]) -> float:
 def layers(
     n_layers: int, norm_first: bool, seed: int, gain: float = 1.0, d: int = 32
 ) -> tuple[list[float], list[float]]:
-    """For each layer of a random stack the length of one gradient, and the size of the rows that leave it.
+    """For each layer of a random stack the length of a gradient, the size of its rows.
 
     The gradient is that of the second feed-forward matrix. Weights are uniform within
     gain times Glorot and Bengio's limits; the loss is a random mixture of all outputs.

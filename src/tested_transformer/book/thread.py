@@ -457,6 +457,20 @@ def still_right(
     )
 
 
+def each_cut(
+    translator: Translator, sentences: Sequence[Sentence], half: str
+) -> list[tuple[int, str, int, int, int]]:
+    """For each frame of the encoder or the decoder: layer, box, and how many sentences stay right.
+
+    They are counted without the sum of this frame, without its norm, and without its box.
+    """
+    return [
+        (*place, *(still_right(translator, sentences, part, frame) for part in CUTS))
+        for (name, *place), frame in frames(translator).items()
+        if name == half
+    ]
+
+
 def _ids(translator: Translator, english: str) -> Tensor:
     return torch.tensor([translator.encode(english, 1)])
 
