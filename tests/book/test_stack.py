@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book.stack import alike, box_params, layers, size, stack
+from tested_transformer.book.stack import alike, box_params, layers, short, size, stack
 from tested_transformer.model.addnorm import AddNorm, LayerNorm
 from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.heads import MultiHeadAttention
@@ -15,6 +15,13 @@ def test_size_and_likeness_of_rows():
     assert alike(np.array([[1.0, 0.0], [5.0, 0.0]])) == pytest.approx(1)
     assert alike(np.array([[1.0, 0.0], [0.0, 2.0]])) == pytest.approx(0)
     assert alike(np.array([[1.0, 0.0], [-3.0, 0.0], [0.0, 1.0]])) == pytest.approx(-1 / 3)
+
+
+def test_numbers_of_any_size_are_written_with_two_digits():
+    assert [short(number) for number in (1.0, 0.9995, 1.28, 0.37149, 0.0221, 21.04, 340.0)] == [
+        "1.0", "1.0", "1.3", "0.37", "0.022", "21", "340",
+    ]  # fmt: skip
+    assert [short(number) for number in (3.07e9, 5.47e-21, 1000.0)] == ["3.1·10⁹", "5.5·10⁻²¹", "1.0·10³"]
 
 
 def test_weights_lie_within_half_of_glorots_limits_times_the_factor():

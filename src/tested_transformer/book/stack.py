@@ -68,6 +68,16 @@ def size(x: Float[np.ndarray, "*S"]) -> float:
     return float(np.sqrt(np.mean(np.square(x))))
 
 
+def short(number: float) -> str:
+    """Two digits of a positive number that may be very large or very small."""
+    number = float(f"{number:.1e}")
+    if 0.01 <= number < 1000:
+        return f"{number:.{max(0, 1 - int(np.floor(np.log10(number))))}f}"
+    digits, _, power = f"{number:.1e}".partition("e")
+    raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits}·10{raised}"
+
+
 def alike(x: Float[np.ndarray, "N D"]) -> float:
     """The mean cosine of two different rows: 1 if all point the same way."""
     arrows = x / np.linalg.norm(x, axis=1, keepdims=True)
