@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import phrasebook_model
@@ -286,6 +287,45 @@ def test_the_way_of_a_row_is_that_of_the_model(translator):
     assert added == pytest.approx([8.0, *lengths[::2]])  # 64 pairs of a sine and a cosine
     assert rows[2:] == pytest.approx(lengths[1::2])
     assert rows[-1] == pytest.approx(float(memory[0, it].norm()))
+
+
+def test_a_row_goes_through_sum_and_norm_box_by_box(translator):
+    steps = thread.along(translator, thread.THREAD[0].english, "it")
+    norms = [frame.norm for place, frame in thread.frames(translator).items() if place[0] == "encoder"]
+    for (before, added, after), norm in zip(steps, norms, strict=True):
+        with torch.no_grad():
+            assert np.allclose(norm(torch.tensor(before + added)), after)
+    for (*_, after), (before, *_) in pairwise(steps):
+        assert np.array_equal(after, before)
+
+
+def test_the_frames_are_those_of_the_model(translator):
+    model, frames = translator.model, thread.frames(translator)
+    assert frames["encoder", 2, "attention"] is model.encoder.layers[1].addnorm_1
+    assert frames["decoder", 1, "cross-attention"] is model.decoder.layers[0].addnorm_2
+    assert set(frames.values()) == {m for m in model.modules() if type(m).__name__ == "AddNorm"}
+
+
+def test_a_part_of_a_frame_is_cut_only_for_a_while(translator):
+    frame = thread.frames(translator)["encoder", 1, "attention"]
+    x, box = torch.randn(2, 128, generator=torch.Generator().manual_seed(0), dtype=torch.float64), torch.tanh
+    wanted = {"sum": frame.norm(box(x)), "norm": x + box(x), "box": frame.norm(x)}
+    for part, expected in wanted.items():
+        with thread.cut(part, frame):
+            assert torch.equal(frame(x, box), expected)
+        with contextlib.suppress(KeyError), thread.cut(part, frame):
+            raise KeyError
+        assert torch.equal(frame(x, box), frame.norm(x + box(x)))
+    with pytest.raises(ValueError, match=r"part \('add'\) must be one of sum, norm, box"), thread.cut("add", frame):
+        pass
+
+
+def test_sentences_are_counted_that_stay_right(translator):
+    frame = thread.frames(translator)["encoder", 2, "attention"]
+    assert thread.still_right(translator, thread.THREAD, "box") == 3
+    assert thread.still_right(translator, thread.THREAD, "box", frame) == 2
+    assert thread.still_right(translator, thread.THREAD, "sum", frame) == 0
+    assert thread.each_cut(translator, thread.THREAD, "encoder")[2] == (2, "attention", 0, 3, 2)
 
 
 LOVE = "The woman loves the man."

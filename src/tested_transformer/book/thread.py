@@ -8,7 +8,9 @@ is done with the thing and what is said of it ("need", "old") are a pair that th
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -501,18 +503,96 @@ def stream(
     model, place = translator.model, _place(translator, english, word)
     start = model.embedding(_ids(translator, english))
     x = model.positions(start)
-    rows, added = [start], [x - start]
+    steps = along(translator, english, word)
+    rows = [start[0, place].numpy(), *(before for before, _, _ in steps), steps[-1][2]]
+    added = [(x - start)[0, place].numpy(), *(more for _, more, _ in steps)]
+    return tuple([float(np.linalg.norm(y)) for y in ys] for ys in (rows, added))
+
+
+@torch.no_grad()
+def along(
+    translator: Translator, english: str, word: str
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """For each box of the encoder the row of a word before it, what the box adds, and the row behind the norm."""
+    model, place = translator.model, _place(translator, english, word)
+    x, found = model.positions(model.embedding(_ids(translator, english))), []
     for layer in model.encoder.layers:
         boxes = (
             (layer.addnorm_1, lambda x, layer=layer: layer.self_attention(x, x, x)[0]),
             (layer.addnorm_2, layer.feed_forward),
         )
         for frame, box in boxes:
-            rows.append(x)
-            added.append(box(x))
-            x = frame(x, box)
-    lengths = ([float(y[0, place].norm()) for y in ys] for ys in ([*rows, x], added))
-    return tuple(lengths)
+            before, more, x = x, box(x), frame(x, box)
+            found.append(tuple(y[0, place].numpy() for y in (before, more, x)))
+    return found
+
+
+FRAMED = {
+    "encoder": ("attention", "feed-forward"),
+    "decoder": ("attention", "cross-attention", "feed-forward"),
+}
+"""The boxes of a layer in each half of the model, in their order; each stands in a frame of sum and norm."""
+
+CUTS: Mapping[str, Callable[[nn.Module, Tensor, Callable[[Tensor], Tensor]], Tensor]]
+CUTS = {
+    "sum": lambda frame, x, box: frame.norm(box(x)),
+    "norm": lambda frame, x, box: x + box(x),
+    "box": lambda frame, x, box: frame.norm(x),
+}
+"""What a frame gives if its row is not added, if the sum is not normalised, or if its box adds nothing."""
+
+
+def frames(translator: Translator) -> dict[tuple[str, int, str], nn.Module]:
+    """The frame around each box of the model, by its half, its layer (counted from 1) and the box."""
+    model = translator.model
+    return {
+        (half, n, box): getattr(layer, f"addnorm_{place}")
+        for half, boxes in FRAMED.items()
+        for n, layer in enumerate(getattr(model, half).layers, start=1)
+        for place, box in enumerate(boxes, start=1)
+    }
+
+
+@contextmanager
+def cut(part: str, *frames: nn.Module) -> Iterator[None]:
+    """In some frames the sum, the norm or the box is taken away, for as long as this lasts."""
+    if part not in CUTS:
+        raise ValueError(f"part ({part!r}) must be one of {', '.join(CUTS)}")
+    try:
+        for frame in frames:
+            frame.forward = partial(CUTS[part], frame)
+        yield
+    finally:
+        for frame in frames:
+            vars(frame).pop("forward", None)
+
+
+def still_right(
+    translator: Translator, sentences: Sequence[Sentence], part: str, *frames: nn.Module
+) -> int:
+    """How many sentences the model translates as the reference does, if some frames lack a part."""
+    with cut(part, *frames):
+        written = translator.translate(
+            [sentence.english for sentence in sentences], at_once=len(sentences)
+        )
+    return sum(
+        german == sentence.german
+        for german, sentence in zip(written, sentences, strict=True)
+    )
+
+
+def each_cut(
+    translator: Translator, sentences: Sequence[Sentence], half: str
+) -> list[tuple[int, str, int, int, int]]:
+    """For each frame of the encoder or the decoder: layer, box, and how many sentences stay right.
+
+    They are counted without the sum of this frame, without its norm, and without its box.
+    """
+    return [
+        (*place, *(still_right(translator, sentences, part, frame) for part in CUTS))
+        for (name, *place), frame in frames(translator).items()
+        if name == half
+    ]
 
 
 def _ids(translator: Translator, english: str) -> Tensor:
