@@ -681,6 +681,8 @@ def test_padding_changes_nothing_of_what_a_sentence_goes_on_with(translator):
         assert thread.goes_on(translator, sentences) == alone
     assert thread.goes_on(translator, sentences, off=[translator.model.decoder.layers[1].feed_forward]) == alone
     assert any(follows != written for _, follows, written in alone)
+
+
 def test_where_the_model_looks_before_the_pronoun_is_the_row_of_the_whole_sentence(translator):
     sentence = thread.THREAD[1]
     step = thread.writing(translator, sentence)
