@@ -10,7 +10,6 @@ from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import above, arrow, below, blank, box, residual
 from tested_transformer.book.draw.thread import COLOURS
 
-
 GENDERS = {"er": "m", "ihn": "m", "sie": "f", "es": "n"}
 
 
@@ -48,7 +47,12 @@ def traced(
             frame.text(x, y, text, ha="center", va="center_baseline", **look, **ink)
             if changed:
                 marked.append((x, y))
-                note = {"color": colour, "weight": "bold", "ha": "right", "va": "center"}
+                note = {
+                    "color": colour,
+                    "weight": "bold",
+                    "ha": "right",
+                    "va": "center",
+                }
                 frame.text(x - 0.12, y - 0.35, f"{usual} → {pronoun}", **note)
         for (x0, y0), (x1, y1) in zip(before, marked, strict=False):
             arrow(frame, (x0, y0 - 0.18), (x1, y1 + 0.18))
