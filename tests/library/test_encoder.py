@@ -5,7 +5,7 @@ import pytest
 import torch
 from helpers import assert_gradients, assert_near, filled, normal, tensors
 
-from tested_transformer.book.example import B_1, B_2, W_1, W_2, W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, X
+from tested_transformer.book.example import B_1, B_2, LAYER, W_1, W_2, W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, X
 from tested_transformer.byhand.encoder import (
     encoder,
     encoder_backward,
@@ -36,6 +36,11 @@ EXAMPLE = whole(
     feed_forward={"w_1.weight": W_1.T, "w_1.bias": B_1, "w_2.weight": W_2.T, "w_2.bias": B_2},
     addnorm_2=UNIT,
 )
+
+
+def test_the_layer_of_the_example_has_the_numbers_that_stand_above_it():
+    assert LAYER.keys() == EXAMPLE.keys()
+    assert all(np.array_equal(LAYER[name], array) for name, array in EXAMPLE.items())
 
 
 def stack(**changes):

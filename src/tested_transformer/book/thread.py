@@ -560,3 +560,25 @@ def without_attention(translator: Translator, layer: int) -> Iterator[None]:
         for head in range(translator.model.config.n_heads):
             off.enter_context(without(translator, layer, head))
         yield
+
+
+@torch.no_grad()
+def cut(
+    translator: Translator, sentence: Sentence, layer: int, query: str, key: str
+) -> tuple[str, str] | None:
+    """The first word that is written otherwise if one word cannot look at another: with the link, without it.
+
+    The link is cut in one layer of the encoder (from 1), in all its heads. What was
+    written before each word is the reference.
+    """
+    source = _ids(translator, sentence.english)
+    i, j = (_place(translator, sentence.english, word) for word in (query, key))
+    c, n = translator.model.config, source.size(1)
+    may_look = torch.ones(c.n_layers, c.n_heads, n, n, dtype=torch.bool)
+    usual = _encoded(translator, source, may_look)
+    may_look[layer - 1, :, i, j] = False
+    without_it = _encoded(translator, source, may_look)
+    both = (_follows(translator, sentence, source, m) for m in (usual, without_it))
+    return next(
+        ((a.strip(), b.strip()) for a, b in zip(*both, strict=True) if a != b), None
+    )

@@ -1,4 +1,4 @@
-"""Pictures of the encoder: where the noun is read, one layer, two hops, two orders, and rows that grow alike."""
+"""Pictures of the encoder: where the noun is read, one layer, two hops, and rows that grow alike."""
 
 from collections.abc import Mapping, Sequence
 
@@ -120,19 +120,6 @@ def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> pic.Picture:
     for y in heights[:-1]:
         for i, j in np.argwhere(looks > 0.5):
             arrow(frame, (places[j], y - 0.22), (places[i], y - step + 0.24), pic.VALUE)
-    return figure
-
-
-@pic.styled
-def orders(panels: Mapping[str, tuple[Sequence[str], ArrayLike]]) -> pic.Picture:
-    """Outputs for two orders of the same words, with and without positions: title -> (words, output)."""
-    figure, grid = pic.picture(pic.PHONE, 3.9, rows=2, columns=2)
-    for axes, (title, (words, out)) in zip(grid.flat, panels.items(), strict=True):
-        pic.tiles(axes, out, pic.SIGNED, (-2, 2), decimals=2)
-        axes.set_aspect("auto")
-        axes.set_title(title, loc="center")
-        axes.set_xticks([])
-        axes.set_yticks(range(len(words)), words)
     return figure
 
 
