@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from tested_transformer.byhand.transformer import create_params
+from tested_transformer.config import Config
+from tested_transformer.params import Params, part
+
 WORDS = ("I", "love", "AI")
 
 X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
@@ -64,3 +68,11 @@ LAYER = {
     "addnorm_2.norm.bias": np.zeros(3),
 }
 """One encoder layer of all these: its parameters under the names of the package, (out, in)."""
+
+
+def encoder_start(
+    rng: np.random.Generator, n_layers: int, d_model: int, d_ff: int, gain: float = 0.5
+) -> Params:
+    """The parameters of an encoder before training, drawn as those of all models of the book."""
+    sizes = {"d_model": d_model, "d_ff": d_ff, "n_layers": n_layers, "n_heads": 1}
+    return part(create_params(Config(4, **sizes), rng, gain), "encoder")
