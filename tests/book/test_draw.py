@@ -159,6 +159,14 @@ LOOKS_BACK = BACK / BACK.sum(axis=1, keepdims=True)
 FIGURES |= {
     "answers": lambda: draw.masks.answers(LOOKS_BACK, GIVEN, (*GIVEN[1:], "."), marked=2),
     "kinds": lambda: draw.masks.kinds({"all": (ALL, LONG[:4], LONG[:4]), "back": (BACK, GIVEN, LONG[:4])}, marked=1),
+STAGES = [["er", "sie", "er"], ["er", "sie", "er"], ["er", "er", "sie"]]
+KNOWS = [WORDS, ("I", "love of I", "AI of love"), ("I", "love of I", "AI of love of I")]
+LAYER = {"x": X, "head 1": A, "head 2": A.T, "attended": A_OUT, "normed": -X, "hidden": normal(3, 4)}
+FIGURES |= {
+    "traced": lambda: draw.encoder.traced(WORDS, STAGES, "er"),
+    "layer": lambda: draw.encoder.layer(LAYER | {"fed": 2 * X, "out": X - 1}, WORDS),
+    "hops": lambda: draw.encoder.hops(np.eye(3)[[0, 0, 1]], KNOWS),
+    "alike": lambda: draw.encoder.alike({"one": [0, 0.5, 1], "two": [0, 0.1, 0.2]}),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -880,3 +888,39 @@ def test_where_a_decoder_looks_the_lines_are_as_wide_as_the_weights():
     assert bold == ["love", "<bos>", "weil", "er"]
     said = {text.get_text() for text in axes.texts}
     assert {"across: 0.700", "back: 0.500", "read", "written"} <= said
+def test_the_words_that_change_the_pronoun_are_filled_and_joined_from_top_to_bottom():
+    (frame,) = FIGURES["traced"]().axes
+    filled = [
+        t for t in frame.texts if t.get_bbox_patch() and to_rgb(t.get_bbox_patch().get_facecolor()[:3]) != (1, 1, 1)
+    ]
+    assert [text.get_text() for text in filled] == ["love", "love", "AI"]
+    assert [text.get_text() for text in frame.texts if "→" in text.get_text()] == ["er → sie"] * 3
+    heights = [text.get_position()[1] for text in filled]
+    assert heights == sorted(heights, reverse=True)
+    names = [text.get_text() for text in frame.texts if text.get_style() == "italic"]
+    assert names == ["vectors in", "after layer 1", "after layer 2"]
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    for one, start, end in zip(arrows, filled, filled[1:], strict=False):
+        (x0, y0), (x1, y1) = one._posA_posB
+        assert (x0, x1) == (start.get_position()[0], end.get_position()[0])
+        assert start.get_position()[1] > y0 > y1 > end.get_position()[1]
+    assert len(arrows) == 2
+
+
+def test_hops_lead_down_from_the_word_that_is_looked_at_to_the_one_that_looks():
+    (frame,) = FIGURES["hops"]().axes
+    places = {text.get_text(): text.get_position() for text in frame.texts}
+    assert places["vectors in"][1] > places["after layer 1"][1] > places["after layer 2"][1]
+    found = {tuple(round(a._posA_posB[k][0], 3) for k in (0, 1)) for a in frame.patches}
+    across = [round(places[word][0], 3) for word in WORDS]
+    assert found == {(across[0], across[0]), (across[0], across[1]), (across[1], across[2])}
+    assert all(a._posA_posB[0][1] > a._posA_posB[1][1] for a in frame.patches)
+    assert len(frame.patches) == 6
+
+
+def test_curves_of_likeness_are_the_numbers_with_their_names():
+    figure = FIGURES["alike"]()
+    one, two, *_ = figure.axes[0].lines
+    assert list(one.get_ydata()) == [0, 0.5, 1]
+    assert list(two.get_ydata()) == [0, 0.1, 0.2]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]

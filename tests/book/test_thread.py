@@ -748,3 +748,54 @@ def test_a_test_with_two_things_is_counted_for_both_of_them(translator):
     assert said["first"] == said["second"]
     assert len(set(said["first"])) == n
     assert all(other == thread.another(thing) for _, thing, other in said["first"])
+def test_the_pronoun_follows_the_noun_until_the_second_layer_and_it_from_there_on(translator):
+    for frame in thread.FRAMES:
+        usual = thread.pronoun(frame.say("chair").german)
+        tokens, found = thread.traced(translator, frame, "chair", "lamp")
+        changing = [[t for t, p in zip(tokens, row, strict=True) if p != usual] for row in found]
+        assert changing == [[" chair"], [" chair"], [" it"]]
+        assert {pronoun for row in found for pronoun in row} == {usual, "sie"}
+
+
+def test_what_is_exchanged_behind_the_last_layer_is_what_exchanged_exchanges(translator):
+    frame = thread.FRAMES[0]
+    tokens, found = thread.traced(translator, frame, "lamp", "picture")
+    for word in ("it", "because"):
+        assert found[2][tokens.index(f" {word}")] == thread.exchanged(translator, frame, "lamp", "picture", word)
+    assert found[2][3] == thread.exchanged(translator, frame, "lamp", "picture", None)
+
+
+def test_nothing_follows_another_thing_if_both_are_one(translator):
+    tokens, found = thread.traced(translator, thread.FRAMES[0], "chair", "chair")
+    assert found == [["er"] * len(tokens)] * 3
+
+
+def test_things_of_unequally_many_tokens_cannot_be_exchanged_place_by_place(translator):
+    lengths = {thing: len(translator.encode(thread.FRAMES[0].say(thing).english, 1)) for thing in thread.THINGS}
+    assert len(set(lengths.values())) > 1, "some things have more tokens, or no article"
+    other = next(thing for thing, n in lengths.items() if n != lengths["chair"])
+    with pytest.raises(ValueError, match=rf"thing and other \('chair' and '{other}'\) must be named by equally many"):
+        thread.traced(translator, thread.FRAMES[0], "chair", other)
+
+
+def test_without_attention_all_heads_of_a_layer_are_off_and_only_for_so_long(translator):
+    english = thread.FRAMES[4].say("chair").english
+    usual = translator.translate([english])
+    source = torch.tensor([translator.encode(english, 1)])
+    x = translator.model.positions(translator.model.embedding(source))
+    for layer in (0, 1):
+        box = translator.model.encoder.layers[layer].self_attention
+        with thread.without_attention(translator, layer):
+            assert box(x, x, x)[0].eq(0).all()
+            other = translator.model.encoder.layers[1 - layer].self_attention
+            assert other(x, x, x)[0].ne(0).any()
+        assert box(x, x, x)[0].ne(0).any()
+    assert translator.translate([english]) == usual
+
+
+def test_a_link_that_is_cut_changes_the_first_word_that_needs_it(translator):
+    sentence = thread.FRAMES[4].say("chair")
+    assert thread.cut(translator, sentence, 1, "for", "looking") == ("den", "für")
+    assert thread.cut(translator, sentence, 2, "for", "looking") is None
+    assert thread.cut(translator, sentence, 1, "it", "chair") is None
+    assert thread.cut(translator, sentence, 2, "it", "chair") == ("ihn", "sie")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -827,3 +828,67 @@ def unmasked(translator: Translator, mask: str) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
+    german = translator.tokens.decode(
+        [i for i in written[1:] if i != model.config.eos_id]
+    )
+    return text.replace(" .", ".").strip(), german.strip()
+
+
+@torch.no_grad()
+def traced(
+    translator: Translator, frame: Frame, thing: str, other: str
+) -> tuple[list[str], list[list[str]]]:
+    """For each token the pronoun that follows if its vector is that of the sentence about the other thing.
+
+    It is exchanged before the first layer of the encoder, after the first, and so on: each
+    of these stages has a list. Everything else stays, and so does what was written already.
+    """
+    model, sentence = translator.model, frame.say(thing)
+    ids = [_ids(translator, frame.say(name).english) for name in (thing, other)]
+    if ids[0].shape != ids[1].shape:
+        rule = "must be named by equally many tokens"
+        raise ValueError(f"thing and other ({thing!r} and {other!r}) {rule}")
+    here, there = (model.positions(model.embedding(i)) for i in ids)
+    found: list[list[str]] = []
+    for n in range(model.config.n_layers + 1):
+        found.append([])
+        for place in range(ids[0].size(1)):
+            x = here.clone()
+            x[0, place] = there[0, place]
+            for layer in model.encoder.layers[n:]:
+                x = layer(x)
+            found[n].append(_next(translator, sentence, x))
+        for layer in model.encoder.layers[n : n + 1]:
+            here, there = layer(here), layer(there)
+    return [translator.name(int(i)) for i in ids[0][0]], found
+
+
+@contextmanager
+def without_attention(translator: Translator, layer: int) -> Iterator[None]:
+    """The attention of one layer of the encoder, from 0, adds nothing to any word, for as long as this lasts."""
+    with ExitStack() as off:
+        for head in range(translator.model.config.n_heads):
+            off.enter_context(without(translator, layer, head))
+        yield
+
+
+@torch.no_grad()
+def cut(
+    translator: Translator, sentence: Sentence, layer: int, query: str, key: str
+) -> tuple[str, str] | None:
+    """The first word that is written otherwise if one word cannot look at another: with the link, without it.
+
+    The link is cut in one layer of the encoder (from 1), in all its heads. What was
+    written before each word is the reference.
+    """
+    source = _ids(translator, sentence.english)
+    i, j = (_place(translator, sentence.english, word) for word in (query, key))
+    c, n = translator.model.config, source.size(1)
+    may_look = torch.ones(c.n_layers, c.n_heads, n, n, dtype=torch.bool)
+    usual = _encoded(translator, source, may_look)
+    may_look[layer - 1, :, i, j] = False
+    without_it = _encoded(translator, source, may_look)
+    both = (_follows(translator, sentence, source, m) for m in (usual, without_it))
+    return next(
+        ((a.strip(), b.strip()) for a, b in zip(*both, strict=True) if a != b), None
+    )
