@@ -748,6 +748,8 @@ def test_a_test_with_two_things_is_counted_for_both_of_them(translator):
     assert said["first"] == said["second"]
     assert len(set(said["first"])) == n
     assert all(other == thread.another(thing) for _, thing, other in said["first"])
+
+
 def test_the_pronoun_follows_the_noun_until_the_second_layer_and_it_from_there_on(translator):
     for frame in thread.FRAMES:
         usual = thread.pronoun(frame.say("chair").german)
@@ -795,7 +797,7 @@ def test_without_attention_all_heads_of_a_layer_are_off_and_only_for_so_long(tra
 
 def test_a_link_that_is_cut_changes_the_first_word_that_needs_it(translator):
     sentence = thread.FRAMES[4].say("chair")
-    assert thread.cut(translator, sentence, 1, "for", "looking") == ("den", "für")
-    assert thread.cut(translator, sentence, 2, "for", "looking") is None
-    assert thread.cut(translator, sentence, 1, "it", "chair") is None
-    assert thread.cut(translator, sentence, 2, "it", "chair") == ("ihn", "sie")
+    assert thread.unlinked(translator, sentence, 1, "for", "looking") == ("den", "für")
+    assert thread.unlinked(translator, sentence, 2, "for", "looking") is None
+    assert thread.unlinked(translator, sentence, 1, "it", "chair") is None
+    assert thread.unlinked(translator, sentence, 2, "it", "chair") == ("ihn", "sie")

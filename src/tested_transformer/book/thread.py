@@ -7,11 +7,9 @@ is done with the thing and what is said of it ("need", "old") are a pair that th
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -828,10 +826,6 @@ def unmasked(translator: Translator, mask: str) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
-    german = translator.tokens.decode(
-        [i for i in written[1:] if i != model.config.eos_id]
-    )
-    return text.replace(" .", ".").strip(), german.strip()
 
 
 @torch.no_grad()
@@ -873,7 +867,7 @@ def without_attention(translator: Translator, layer: int) -> Iterator[None]:
 
 
 @torch.no_grad()
-def cut(
+def unlinked(
     translator: Translator, sentence: Sentence, layer: int, query: str, key: str
 ) -> tuple[str, str] | None:
     """The first word that is written otherwise if one word cannot look at another: with the link, without it.
