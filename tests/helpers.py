@@ -259,7 +259,31 @@ def walk(runs, tokens=TOKENS):
     from tested_transformer.book.draw import transformer  # it loads matplotlib
 
     source, target = ([tokens[i] for i in ids] for ids in (SOURCE, TARGET))
-    return transformer.walk(runs, source, target, tokens, WANTED, ("en", "de"))
+    return transformer.walk(transformer.Runs(runs, source, target, tokens, WANTED), languages=("en", "de"))
+
+
+WIDE_SOURCE, WIDE_TARGET, WIDE_WANTED = (4, 5), (1, 30, 31), (30, 31, 2)
+
+
+def walked_wide():
+    """Every tensor of a run of a model of two layers whose tables do not fit the page."""
+    config = Config(40, d_model=32, d_ff=16, n_heads=2, n_layers=2, dropout=0.0)
+    params = byhand.create_params(config, np.random.default_rng(0), gain=2.0)
+    logits, saved = byhand.transformer(np.array([WIDE_SOURCE]), np.array([WIDE_TARGET]), params, config)
+    p = softmax(logits)[0, range(3), WIDE_WANTED]
+    return dict(byhand.tensors(saved)) | {"answers": np.stack([p, -np.log(p)], axis=1)}
+
+
+def walk_of_two():
+    """The map of two models, the second deeper and wider; its tokens are t0, t1 and so on."""
+    from tested_transformer.book.draw import transformer  # it loads matplotlib
+
+    source, target = ([TOKENS[i] for i in ids] for ids in (SOURCE, TARGET))
+    small = transformer.Runs({"small": walked(0), "other": walked(1)}, source, target, TOKENS, WANTED)
+    names = [f"t{i}" for i in range(40)]
+    source, target = ([names[i] for i in ids] for ids in (WIDE_SOURCE, WIDE_TARGET))
+    large = transformer.Runs({"large": walked_wide()}, source, target, names, WIDE_WANTED)
+    return transformer.walk(small, large)
 
 
 def bench(texts=("I love AI", "I love AI", "I loved a glove", "she loves tea", "AAAA and 🙂 too")):

@@ -10,7 +10,7 @@ import matplotlib
 import matplotlib.image
 import numpy as np
 import pytest
-from helpers import normal
+from helpers import TOKENS, normal, walked
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, PathPatch, Rectangle
@@ -65,10 +65,6 @@ FIGURES = {
     "film": lambda: draw.attention.film({f"{n} steps": A for n in range(6)}, range(6), WORDS, row=1),
 }
 OF_ATTENTION = tuple(FIGURES)
-SOURCE = {name: normal(3, 6) for name in ("embedding", "self-attention", "memory")}
-TARGET = {name: normal(4, 6) for name in ("embedding", "masked attention", "cross-attention")} | {
-    "logits": normal(4, 10)
-}
 SENTENCES = WORDS, ("<bos>", "ich", "liebe", "KI")
 PARTS = {
     "shared": {"table": 3_000_000},
@@ -77,7 +73,9 @@ PARTS = {
 }
 USES = {"as source": [1.0, 0.0], "as target": [0.5, 0.25], "at the output": [0.1, 0.2]}
 FIGURES |= {
-    "journey": lambda: draw.transformer.journey(SOURCE, TARGET, "cross-attention", SENTENCES),
+    "journey": lambda: draw.transformer.journey(walked(), SENTENCES),
+    "machine": lambda: draw.transformer.machine([["I see", "it."], ["<bos> Ich"]], walked(layers=2), TOKENS),
+    "looks": lambda: draw.transformer.looks({"a": (np.eye(2, 3), ("ich", "KI"), WORDS), "b": (A, WORDS, WORDS)}),
     "areas": lambda: draw.transformer.areas(PARTS),
     "uses": lambda: draw.transformer.uses(USES, WORDS[:2]),
     "guesses": lambda: draw.transformer.guesses([[12.3, 87.7], [50, 50], [1, 99]], WORDS, ("yes", "no")),
@@ -114,6 +112,10 @@ FIGURES |= {
     "merges": lambda: draw.tokens.merges([["a", "b", "c"], ["ab", "c"]], ["bytes", "merge 1"]),
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
     "fetched": lambda: draw.heads.fetched(LONG, 5, {"head 1": np.eye(6)[3], "head 2": np.eye(6)[4] * 0.75}),
+    "writes": lambda: draw.decoder.writes(
+        LONG, ("<bos>", "Ich", "weil"), {"across": np.eye(6)[5] * 0.9, "back": np.array([0.5, 0.3, 0.2])}, "er"
+    ),
+    "river": lambda: draw.addnorm.river("it", [("attention", 16.4, 6.1, 17.9, 11.4), ("box", 11.4, 0.4, 11.3, 10.5)]),
     "row of": lambda: draw.heads.row_of(np.linspace(0, 1, 24).reshape(2, 2, 6), LONG, marked=(1, 0)),
 }
 FOUR, PHRASES = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), ("good", "bad", "not good", "not bad")
@@ -157,6 +159,14 @@ LOOKS_BACK = BACK / BACK.sum(axis=1, keepdims=True)
 FIGURES |= {
     "answers": lambda: draw.masks.answers(LOOKS_BACK, GIVEN, (*GIVEN[1:], "."), marked=2),
     "kinds": lambda: draw.masks.kinds({"all": (ALL, LONG[:4], LONG[:4]), "back": (BACK, GIVEN, LONG[:4])}, marked=1),
+STAGES = [["er", "sie", "er"], ["er", "sie", "er"], ["er", "er", "sie"]]
+KNOWS = [WORDS, ("I", "love of I", "AI of love"), ("I", "love of I", "AI of love of I")]
+LAYER = {"x": X, "head 1": A, "head 2": A.T, "attended": A_OUT, "normed": -X, "hidden": normal(3, 4)}
+FIGURES |= {
+    "traced": lambda: draw.encoder.traced(WORDS, STAGES, "er"),
+    "layer": lambda: draw.encoder.layer(LAYER | {"fed": 2 * X, "out": X - 1}, WORDS),
+    "hops": lambda: draw.encoder.hops(np.eye(3)[[0, 0, 1]], KNOWS),
+    "alike": lambda: draw.encoder.alike({"one": [0, 0.5, 1], "two": [0, 0.1, 0.2]}),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -451,23 +461,49 @@ def test_no_window_and_no_global_state_is_left_behind():
     assert dict(matplotlib.rcParams) == before
 
 
-def test_the_journey_shows_each_tensor_with_its_shape_in_order_from_the_bottom_up():
-    figure = FIGURES["journey"]()
-    stops = [*SOURCE.items(), *TARGET.items()]
-    assert len(figure.axes) == len(stops)
+def test_the_journey_shows_each_tensor_with_its_shape_in_order_from_top_to_bottom():
+    figure, run = FIGURES["journey"](), walked()
+    stops = [(title, run[name]) for column in draw.transformer.STOPS for title, name in column.items()]
+    assert len(figure.axes) == len(stops) == 15
     for axes, (name, x) in zip(figure.axes, stops, strict=True):
         rows, columns = x.shape
         assert axes.get_title(loc="left") == f"{name}  {rows} × {columns}"
         assert np.array_equal(axes.get_images()[0].get_array(), x)
         low, high = axes.get_images()[0].get_clim()
         assert -low == high == np.abs(x).max()
-    heights = [axes.get_position().y0 for axes in figure.axes]
-    assert heights[:3] == sorted(heights[:3])
-    assert heights[3:] == sorted(heights[3:])
-    assert [labels(figure.axes[i].get_yticklabels()) for i in (0, 3)] == [list(words) for words in SENTENCES]
+    heights = [-axes.get_position().y1 for axes in figure.axes]
+    assert heights[:6] == sorted(heights[:6])
+    assert heights[6:] == sorted(heights[6:])
+    assert [labels(figure.axes[i].get_yticklabels()) for i in (0, 6)] == [list(words) for words in SENTENCES]
     ends = [tuple(a._posA_posB[1]) for a in figure.artists if a.get_edgecolor()[:3] == to_rgb(KEY)]
-    goal = figure.axes[3 + list(TARGET).index("cross-attention")].get_position()
+    goal = figure.axes[6 + list(draw.transformer.STOPS[1]).index("cross-attention")].get_position()
     assert np.allclose(ends[-1], (goal.x0, (goal.y0 + goal.y1) / 2))
+
+
+def test_the_machine_has_every_box_in_its_order_and_the_sizes_of_the_run():
+    (axes,) = FIGURES["machine"]().axes
+    found = {text.get_text(): text.get_position() for text in axes.texts}
+    assert {"I see", "it.", "<bos> Ich", "memory 3 × 6", "4 × 10 logits", "rows of the table E, 10 × 6"} < found.keys()
+    assert sum(text.get_text() == "2 such layers" for text in axes.texts) == 2
+    names = ("self-attention", "add & norm", "masked self-attention", "cross-attention", "feed-forward")
+    boxes = sorted((t.get_position() for t in axes.texts if t.get_text() in names), key=lambda place: -place[1])
+    left, right = ([place for place in boxes if place[0] // 2.5 == side] for side in (0, 1))
+    assert (len(left), len(right)) == (4, 6)
+    order = ["masked self-attention", "cross-attention", "compared with all of E", "4 × 10 logits"]
+    heights = [found[text][1] for text in order]
+    assert heights == sorted(heights, reverse=True), "the data flow downward"
+    logits = walked(layers=2)["logits"][-1]
+    best = np.argsort(-logits)[:3]
+    assert [text.get_text() for text in axes.texts[-3:]] == [f"{TOKENS[i]}  {logits[i]:.1f}" for i in best]
+
+
+def test_looks_of_other_sizes_stand_below_each_other_with_their_own_words():
+    figure = FIGURES["looks"]()
+    first, second = figure.axes
+    assert (labels(first.get_yticklabels()), labels(first.get_xticklabels())) == (["ich", "KI"], list(WORDS))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["a", "b"]
+    assert np.array_equal(second.get_images()[0].get_array(), A)
+    assert first.get_images()[0].get_clim() == second.get_images()[0].get_clim() == (0, 1)
 
 
 def test_every_area_is_the_share_of_its_number():
@@ -840,3 +876,51 @@ def test_sums_are_tables_in_the_same_colours_with_a_name_for_each_row():
         assert image.get_clim() == (-2, 2)
         assert labels(axes.get_yticklabels()) == list(WORDS)
     assert labels(bar.get_xticklabels()) == ["\N{MINUS SIGN}2", "0", "2"]
+
+
+def test_where_a_decoder_looks_the_lines_are_as_wide_as_the_weights():
+    over, behind = np.array([0.2, 0.7, 0.1]), np.array([0.5, 0.3, 0.2])
+    figure = draw.decoder.writes(WORDS, ("<bos>", "Ich", "weil"), {"across": over, "back": behind}, "er")
+    (axes,) = figure.axes
+    widths = [line.get_linewidth() for line in axes.lines]
+    assert np.allclose(widths, 6 * np.array([*over, *behind[:-1]])), "no line from the last word to itself"
+    bold = [text.get_text() for text in axes.texts if text.get_weight() == "bold"]
+    assert bold == ["love", "<bos>", "weil", "er"]
+    said = {text.get_text() for text in axes.texts}
+    assert {"across: 0.700", "back: 0.500", "read", "written"} <= said
+def test_the_words_that_change_the_pronoun_are_filled_and_joined_from_top_to_bottom():
+    (frame,) = FIGURES["traced"]().axes
+    filled = [
+        t for t in frame.texts if t.get_bbox_patch() and to_rgb(t.get_bbox_patch().get_facecolor()[:3]) != (1, 1, 1)
+    ]
+    assert [text.get_text() for text in filled] == ["love", "love", "AI"]
+    assert [text.get_text() for text in frame.texts if "→" in text.get_text()] == ["er → sie"] * 3
+    heights = [text.get_position()[1] for text in filled]
+    assert heights == sorted(heights, reverse=True)
+    names = [text.get_text() for text in frame.texts if text.get_style() == "italic"]
+    assert names == ["vectors in", "after layer 1", "after layer 2"]
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    for one, start, end in zip(arrows, filled, filled[1:], strict=False):
+        (x0, y0), (x1, y1) = one._posA_posB
+        assert (x0, x1) == (start.get_position()[0], end.get_position()[0])
+        assert start.get_position()[1] > y0 > y1 > end.get_position()[1]
+    assert len(arrows) == 2
+
+
+def test_hops_lead_down_from_the_word_that_is_looked_at_to_the_one_that_looks():
+    (frame,) = FIGURES["hops"]().axes
+    places = {text.get_text(): text.get_position() for text in frame.texts}
+    assert places["vectors in"][1] > places["after layer 1"][1] > places["after layer 2"][1]
+    found = {tuple(round(a._posA_posB[k][0], 3) for k in (0, 1)) for a in frame.patches}
+    across = [round(places[word][0], 3) for word in WORDS]
+    assert found == {(across[0], across[0]), (across[0], across[1]), (across[1], across[2])}
+    assert all(a._posA_posB[0][1] > a._posA_posB[1][1] for a in frame.patches)
+    assert len(frame.patches) == 6
+
+
+def test_curves_of_likeness_are_the_numbers_with_their_names():
+    figure = FIGURES["alike"]()
+    one, two, *_ = figure.axes[0].lines
+    assert list(one.get_ydata()) == [0, 0.5, 1]
+    assert list(two.get_ydata()) == [0, 0.1, 0.2]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]

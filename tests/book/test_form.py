@@ -75,6 +75,12 @@ def test_three_chapters_have_more_minutes_and_four_pages_no_budget(write):
     assert form.over_budget(write(markdown("word " * 9000), name="errata.ipynb")) == []
 
 
+def test_the_list_of_letters_is_looked_up_and_takes_no_room(write):
+    letters = [markdown("### Letters", "", "word " * 2600), markdown("### Else", "", "word " * 9)]
+    assert form.over_budget(write(*chapter(section=letters), name="notation.ipynb")) == []
+    assert form.over_budget(write(*chapter(section=letters), name="heads.ipynb")) != []
+
+
 @pytest.mark.parametrize(
     ("other", "found"),
     [

@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import phrasebook_model
@@ -15,6 +16,7 @@ from helpers import normal, unchecked
 from tested_transformer.__main__ import parser
 from tested_transformer.book import thread
 from tested_transformer.byhand.attention import attention as byhand
+from tested_transformer.byhand.transformer import transformer
 from tested_transformer.command.run import Run, begins
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import PHRASEBOOK
@@ -287,6 +289,45 @@ def test_the_way_of_a_row_is_that_of_the_model(translator):
     assert rows[-1] == pytest.approx(float(memory[0, it].norm()))
 
 
+def test_a_row_goes_through_sum_and_norm_box_by_box(translator):
+    steps = thread.along(translator, thread.THREAD[0].english, "it")
+    norms = [frame.norm for place, frame in thread.frames(translator).items() if place[0] == "encoder"]
+    for (before, added, after), norm in zip(steps, norms, strict=True):
+        with torch.no_grad():
+            assert np.allclose(norm(torch.tensor(before + added)), after)
+    for (*_, after), (before, *_) in pairwise(steps):
+        assert np.array_equal(after, before)
+
+
+def test_the_frames_are_those_of_the_model(translator):
+    model, frames = translator.model, thread.frames(translator)
+    assert frames["encoder", 2, "attention"] is model.encoder.layers[1].addnorm_1
+    assert frames["decoder", 1, "cross-attention"] is model.decoder.layers[0].addnorm_2
+    assert set(frames.values()) == {m for m in model.modules() if type(m).__name__ == "AddNorm"}
+
+
+def test_a_part_of_a_frame_is_cut_only_for_a_while(translator):
+    frame = thread.frames(translator)["encoder", 1, "attention"]
+    x, box = torch.randn(2, 128, generator=torch.Generator().manual_seed(0), dtype=torch.float64), torch.tanh
+    wanted = {"sum": frame.norm(box(x)), "norm": x + box(x), "box": frame.norm(x)}
+    for part, expected in wanted.items():
+        with thread.cut(part, frame):
+            assert torch.equal(frame(x, box), expected)
+        with contextlib.suppress(KeyError), thread.cut(part, frame):
+            raise KeyError
+        assert torch.equal(frame(x, box), frame.norm(x + box(x)))
+    with pytest.raises(ValueError, match=r"part \('add'\) must be one of sum, norm, box"), thread.cut("add", frame):
+        pass
+
+
+def test_sentences_are_counted_that_stay_right(translator):
+    frame = thread.frames(translator)["encoder", 2, "attention"]
+    assert thread.still_right(translator, thread.THREAD, "box") == 3
+    assert thread.still_right(translator, thread.THREAD, "box", frame) == 2
+    assert thread.still_right(translator, thread.THREAD, "sum", frame) == 0
+    assert thread.each_cut(translator, thread.THREAD, "encoder")[2] == (2, "attention", 0, 3, 2)
+
+
 LOVE = "The woman loves the man."
 TURNED = [0, 4, 2, 3, 1, 5]
 
@@ -489,6 +530,34 @@ def test_shapes_are_those_of_the_sentences_that_are_asked_for(translator):
     assert thread.shapes(translator, two)[0][2] == (2, len(translator.encode(two[1].english, 1)))
 
 
+def test_the_sentence_is_begun_up_to_the_word_for_it(translator):
+    for thing, german in (("chair", "Ich brauche den Stuhl, weil"), ("lamp", "Ich brauche die Lampe, weil")):
+        (source,), (target,) = thread.begun(translator, thing)
+        assert source.tolist() == translator.encode(thread.FRAMES[0].say(thing).english, 1)
+        assert target[0] == translator.model.config.bos_id
+        assert translator.tokens.decode(target[1:].tolist()) == german
+    with pytest.raises(ValueError, match="thing"):
+        thread.begun(translator, "moon")
+
+
+def test_at_each_place_the_next_token_is_asked_for(translator):
+    (source,), (target,), (wanted,) = thread.asked(translator, thread.love("AI"))
+    c = translator.model.config
+    assert source.tolist() == translator.encode("I love AI.", 1)
+    assert target.tolist() == [c.bos_id, *wanted[:-1]]
+    assert translator.tokens.decode(wanted[:-1].tolist()) == "Ich liebe KI."
+    assert wanted[-1] == c.eos_id
+
+
+def test_what_the_model_has_learned_makes_the_same_of_a_sentence_by_hand(translator):
+    ids, weights = thread.begun(translator, "chair"), thread.learned(translator)
+    assert weights.keys() == translator.model.state_dict().keys()
+    logits, _ = transformer(*ids, weights, translator.model.config)
+    with torch.no_grad():
+        wanted = translator.model(*map(torch.tensor, ids))
+    assert np.allclose(logits, wanted, rtol=0, atol=1e-9)
+
+
 def test_the_rows_of_nouns_are_those_of_the_table_where_their_token_reads_them(translator):
     nouns, rows = thread.noun_rows(translator)
     assert len(nouns) == len(rows) == 59
@@ -612,3 +681,121 @@ def test_padding_changes_nothing_of_what_a_sentence_goes_on_with(translator):
         assert thread.goes_on(translator, sentences) == alone
     assert thread.goes_on(translator, sentences, off=[translator.model.decoder.layers[1].feed_forward]) == alone
     assert any(follows != written for _, follows, written in alone)
+
+
+def test_where_the_model_looks_before_the_pronoun_is_the_row_of_the_whole_sentence(translator):
+    sentence = thread.THREAD[1]
+    step = thread.writing(translator, sentence)
+    read, written, weights = translator.look(sentence.english, sentence.german)
+    n = written.index(" sie")
+    assert step.read == read
+    assert step.written == written[:n]
+    assert np.allclose(step.across, weights["cross"][:, :, n - 1], atol=1e-9)
+    assert np.allclose(step.back, weights["decoder"][:, :, n - 1, :n], atol=1e-9)
+    assert np.allclose(step.back.sum(axis=-1), 1)
+    assert thread._before_pronoun(sentence.german) == "Ich brauche die Lampe, weil"
+
+
+def test_where_german_and_english_agree_nothing_is_contradicted(translator):
+    frame = thread.FRAMES[0]
+    for thing, right in (("chair", "er"), ("lamp", "sie"), ("picture", "es")):
+        assert thread.contradicted(translator, frame, thing, thing) == right
+    # with the German of the lamp it is as if that had been written so far
+    begun = thread._before_pronoun(frame.say("lamp").german)
+    target = torch.tensor([[translator.model.config.bos_id, *translator.tokens.encode(begun)]])
+    source = torch.tensor([translator.encode(frame.say("chair").english, 1)])
+    with torch.no_grad():
+        logits = translator.model(source, target)[0, -1]
+    expected = translator.name(int(logits.argmax())).strip()
+    assert thread.contradicted(translator, frame, "chair", "lamp") == expected
+
+
+@pytest.mark.parametrize(("kind", "place"), [("cross", "cross_attention"), ("decoder", "self_attention")])
+def test_a_head_of_the_decoder_is_taken_away_alone_and_only_for_a_while(translator, kind, place):
+    model, text = translator.model, thread.THREAD[0].english
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with thread.without(translator, 1, 3, kind):
+        changed = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
+        assert changed == {f"decoder.layers.1.{place}.w_o.weight"}
+        w_o = model.decoder.layers[1].get_submodule(place).w_o.weight
+        assert not w_o[:, 96:].any()
+        assert torch.equal(w_o[:, :96], before[f"decoder.layers.1.{place}.w_o.weight"][:, :96])
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    assert translator.translate([text]) == [thread.THREAD[0].german]
+
+
+def test_another_kind_of_attention_is_refused(translator):
+    rule = re.escape("kind ('self') must be encoder, decoder or cross")
+    with pytest.raises(ValueError, match=rule), thread.without(translator, 0, 0, "self"):
+        pass
+
+
+def test_a_test_with_two_things_is_counted_for_both_of_them(translator):
+    said = {"first": [], "second": []}
+
+    def first(_, frame, thing, other):
+        said["first"].append((frame, thing, other))
+        return thread.pronoun(frame.say(thing).german)
+
+    def second(_, frame, thing, other):
+        said["second"].append((frame, thing, other))
+        return thread.pronoun(frame.say(other).german)
+
+    n = len(thread.FRAMES) * len(thread.THINGS)
+    assert thread.sides(translator, first) == (n, 0)
+    assert thread.sides(translator, second) == (0, n)
+    assert thread.sides(translator, lambda *_: "wir") == (0, 0)
+    assert said["first"] == said["second"]
+    assert len(set(said["first"])) == n
+    assert all(other == thread.another(thing) for _, thing, other in said["first"])
+def test_the_pronoun_follows_the_noun_until_the_second_layer_and_it_from_there_on(translator):
+    for frame in thread.FRAMES:
+        usual = thread.pronoun(frame.say("chair").german)
+        tokens, found = thread.traced(translator, frame, "chair", "lamp")
+        changing = [[t for t, p in zip(tokens, row, strict=True) if p != usual] for row in found]
+        assert changing == [[" chair"], [" chair"], [" it"]]
+        assert {pronoun for row in found for pronoun in row} == {usual, "sie"}
+
+
+def test_what_is_exchanged_behind_the_last_layer_is_what_exchanged_exchanges(translator):
+    frame = thread.FRAMES[0]
+    tokens, found = thread.traced(translator, frame, "lamp", "picture")
+    for word in ("it", "because"):
+        assert found[2][tokens.index(f" {word}")] == thread.exchanged(translator, frame, "lamp", "picture", word)
+    assert found[2][3] == thread.exchanged(translator, frame, "lamp", "picture", None)
+
+
+def test_nothing_follows_another_thing_if_both_are_one(translator):
+    tokens, found = thread.traced(translator, thread.FRAMES[0], "chair", "chair")
+    assert found == [["er"] * len(tokens)] * 3
+
+
+def test_things_of_unequally_many_tokens_cannot_be_exchanged_place_by_place(translator):
+    lengths = {thing: len(translator.encode(thread.FRAMES[0].say(thing).english, 1)) for thing in thread.THINGS}
+    assert len(set(lengths.values())) > 1, "some things have more tokens, or no article"
+    other = next(thing for thing, n in lengths.items() if n != lengths["chair"])
+    with pytest.raises(ValueError, match=rf"thing and other \('chair' and '{other}'\) must be named by equally many"):
+        thread.traced(translator, thread.FRAMES[0], "chair", other)
+
+
+def test_without_attention_all_heads_of_a_layer_are_off_and_only_for_so_long(translator):
+    english = thread.FRAMES[4].say("chair").english
+    usual = translator.translate([english])
+    source = torch.tensor([translator.encode(english, 1)])
+    x = translator.model.positions(translator.model.embedding(source))
+    for layer in (0, 1):
+        box = translator.model.encoder.layers[layer].self_attention
+        with thread.without_attention(translator, layer):
+            assert box(x, x, x)[0].eq(0).all()
+            other = translator.model.encoder.layers[1 - layer].self_attention
+            assert other(x, x, x)[0].ne(0).any()
+        assert box(x, x, x)[0].ne(0).any()
+    assert translator.translate([english]) == usual
+
+
+def test_a_link_that_is_cut_changes_the_first_word_that_needs_it(translator):
+    sentence = thread.FRAMES[4].say("chair")
+    assert thread.cut(translator, sentence, 1, "for", "looking") == ("den", "für")
+    assert thread.cut(translator, sentence, 2, "for", "looking") is None
+    assert thread.cut(translator, sentence, 1, "it", "chair") is None
+    assert thread.cut(translator, sentence, 2, "it", "chair") == ("ihn", "sie")

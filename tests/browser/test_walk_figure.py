@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from guards import ROOT
-from helpers import SOURCE, TARGET, TOKENS, WANTED, walk, walked
+from helpers import SOURCE, TARGET, TOKENS, WANTED, walk, walk_of_two, walked, walked_wide
 
 HTML = ROOT / "_build" / "html"
 RUNS = {"at the start": walked(0), "after learning": walked(1)}
@@ -59,7 +59,7 @@ def test_every_box_shows_the_numbers_of_the_run_and_no_tensor_is_left_out(page):
       return ({TABLES})(document.querySelector('.what'));
     }})"""
     for run, tensors in RUNS.items():
-        page.get_by_role("switch", name="after learning").set_checked(run == "after learning")
+        follow(page, "Model", run)
         for head in range(2):
             box(page, "5. Encoder, attention: weights").click()
             follow(page, "Head", str(head + 1))
@@ -129,7 +129,7 @@ def test_an_attention_says_and_shows_where_the_followed_token_looks(page):
     box(page, "14. Decoder, masked attention: weights").click()
     follow(page, "Target", "liebe")
     for run, tensors in RUNS.items():
-        page.get_by_role("switch", name="after learning").set_checked(run == "after learning")
+        follow(page, "Model", run)
         for head in range(2):
             follow(page, "Head", str(head + 1))
             weights = tensors["decoder.layers.0.self_attention.weights"][head, 2]
@@ -234,6 +234,55 @@ def test_words_are_named_in_their_language(page):
     assert languages(".what tbody th[lang]")[0] == ["<bos> → ich", "de"]
     page.locator(".heard span[lang=de]").first.wait_for()
     assert page.locator(".heard span").first.inner_text() == "ich", "what is told has languages too"
+
+
+# Another model
+
+
+def test_another_model_has_its_own_boxes_words_and_numbers(show):
+    page, run = show(walk_of_two()), walked_wide()
+    assert page.locator(".box").count() == 25
+    follow(page, "Model", "large")
+    assert page.locator(".box").count() == 41
+    assert page.get_by_role("group", name="Source").locator(".chip").all_inner_texts() == ["t4", "t5"]
+    assert page.get_by_role("group", name="Target").locator(".chip").all_inner_texts() == ["t1", "t30", "t31"]
+    found = set()
+    for button in page.locator(".box").all():
+        button.click()
+        assert page.locator(".open a").get_attribute("href"), "each leads to its chapter"
+        for name, table in tables(page).items():
+            found.add(name)
+            x = run[name][0] if run[name].ndim == 3 else run[name]
+            if name in ("logits", "probabilities"):
+                x = run[name][:, [int(word[1:]) for word in table["rows"]]].T
+                assert table["shape"].endswith("(T, V) = (3, 40), the 10 likeliest")
+            elif x.ndim == 2 and x.shape[1] > 12:
+                x = x[:, :6]
+                assert table["shape"].endswith(", the first 6")
+            assert np.allclose(numbers(table["cells"]), x.reshape(len(x), -1), rtol=0, atol=0.005 + 1e-9), name
+    assert found == {name for name in run if not name.endswith(".inner")}
+    follow(page, "Model", "other")
+    assert page.locator(".box").count() == 25
+    assert said(page).startswith("After “ich”") or current(page).endswith("loss")
+
+
+def test_a_change_of_model_stays_in_the_same_box_as_near_to_the_end(show):
+    page = show(walk_of_two())
+    box(page, "20. Decoder, add & norm").click()
+    follow(page, "Target", "KI")
+    follow(page, "Model", "large")
+    assert current(page) == "36. Decoder layer 2, add & norm"
+    assert list(tables(page)) == ["decoder.layers.1.addnorm_2.added", "decoder.layers.1.addnorm_2.out"]
+    assert tables(page)["decoder.layers.1.addnorm_2.out"]["heads"] == ["t31"], "the last one, where there are fewer"
+    follow(page, "Model", "small")
+    assert current(page) == "20. Decoder, add & norm"
+    follow(page, "Model", "large")
+    box(page, "5. Encoder layer 1, attention: weights").click()
+    follow(page, "Model", "other")
+    assert current(page) == "5. Encoder, attention: weights"
+    box(page, "25. Decoder, loss").click()
+    follow(page, "Model", "large")
+    assert current(page) == "41. Decoder, loss"
 
 
 # The page

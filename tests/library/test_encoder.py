@@ -5,7 +5,22 @@ import pytest
 import torch
 from helpers import assert_gradients, assert_near, filled, normal, tensors
 
-from tested_transformer.book.example import B_1, B_2, W_1, W_2, W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, X
+from tested_transformer.book.example import (
+    B_1,
+    B_2,
+    LAYER,
+    W_1,
+    W_2,
+    W_K,
+    W_K2,
+    W_O,
+    W_Q,
+    W_Q2,
+    W_V,
+    W_V2,
+    X,
+    encoder_start,
+)
 from tested_transformer.byhand.encoder import (
     encoder,
     encoder_backward,
@@ -36,6 +51,23 @@ EXAMPLE = whole(
     feed_forward={"w_1.weight": W_1.T, "w_1.bias": B_1, "w_2.weight": W_2.T, "w_2.bias": B_2},
     addnorm_2=UNIT,
 )
+
+
+def test_the_layer_of_the_example_has_the_numbers_that_stand_above_it():
+    assert LAYER.keys() == EXAMPLE.keys()
+    assert all(np.array_equal(LAYER[name], array) for name, array in EXAMPLE.items())
+
+
+def test_an_encoder_starts_with_numbers_within_half_of_glorots_limits_and_norms_that_do_nothing():
+    drawn = encoder_start(np.random.default_rng(0), 2, 6, 10)
+    assert encoder(normal(3, 5, 6), drawn, 2, 3)[0].shape == (3, 5, 6)
+    assert {name.split(".")[1] for name in drawn} == {"0", "1"}
+    for name, array in drawn.items():
+        if array.ndim == 2:
+            assert 0.4 < abs(array).max() / np.sqrt(6 / sum(array.shape)) <= 0.5
+            assert np.allclose(2 * array, encoder_start(np.random.default_rng(0), 2, 6, 10, gain=1)[name])
+        else:
+            assert np.all(array == name.endswith("norm.weight"))
 
 
 def stack(**changes):

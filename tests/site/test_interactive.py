@@ -8,7 +8,7 @@ import live
 import numpy as np
 import pytest
 from guards import BOOK, SCRIPTS
-from helpers import walk, walked
+from helpers import TOKENS, walk, walk_of_two, walked, walked_wide
 from matplotlib.colors import to_hex
 
 from tested_transformer.book import draw
@@ -255,7 +255,8 @@ def plain(x):
 @pytest.mark.parametrize("layers", [1, 2])
 def test_the_map_has_every_tensor_of_every_run_once(layers):
     runs = {"one": walked(0, layers), "other": walked(1, layers)}
-    tables = [table for step in walk(runs).data["steps"] for table in step["tables"]]
+    (model,) = walk(runs).data["models"]
+    tables = [table for step in model["steps"] for table in step["tables"]]
     names = [table["name"] for table in tables]
     left_out = {name for name in runs["one"] if name.endswith(".inner")}  # its positive part is there
     assert names == [name for name in runs["one"] if name not in left_out]
@@ -263,12 +264,47 @@ def test_the_map_has_every_tensor_of_every_run_once(layers):
         tensors = [np.asarray(run[table["name"]]) for run in runs.values()]
         assert tuple(table["shape"]) == tensors[0].shape
         assert len(table["axes"]) == tensors[0].ndim
+        assert table["shown"] == "", "so small a table is whole"
         for tensor, texts in zip(tensors, table["values"], strict=True):
             if tensor.dtype == int:
                 assert texts == [str(number) for number in tensor]
             else:
                 flat = zip(np.ravel(plain(tensor)), np.ravel(texts), tensor.flat, strict=True)
                 assert all(a == b or (b == "0" and abs(number) < 1e-10) for a, b, number in flat)
+
+
+def test_the_stages_of_a_run_have_its_shapes():
+    assert words.stages(walked(layers=2)) == {
+        "source": "3 × 6", "memory": "3 × 6", "target": "4 × 6", "cross-attention": "2 × 4 × 3",
+        "decoder's rows": "4 × 6", "logits": "4 × 10",
+    }  # fmt: skip
+    assert words.stages(walked_wide())["cross-attention"] == "2 × 3 × 2"
+    assert [words.n_layers(run) for run in (walked(), walked_wide())] == [1, 2]
+
+
+def test_of_a_wide_table_the_first_columns_are_shown_and_of_a_vocabulary_the_most_probable():
+    run, names = walked_wide(), [f"t{i}" for i in range(40)]
+    first, second = walk_of_two().data["models"]
+    assert first["words"]["V"] == list(TOKENS)
+    assert len(second["steps"]) > len(first["steps"])
+    likely = run["probabilities"].max(axis=0)
+    shown = [names.index(word) for word in second["words"]["V"]]
+    assert len(shown) == 10
+    assert [shown[i] for i in second["wanted"]] == [30, 31, 2]
+    assert [shown[i] for i in second["best"][0]] == run["probabilities"].argmax(axis=1).tolist()
+    sure = {2, 30, 31, *run["probabilities"].argmax(axis=1).tolist()}
+    assert min(likely[list(set(shown) - sure)]) >= max(likely[list(set(range(40)) - set(shown))])
+    for table in (table for step in second["steps"] for table in step["tables"]):
+        x, (texts,) = run[table["name"]], table["values"]
+        assert tuple(table["shape"]) == x.shape, "the shape is that of the whole"
+        if table["axes"][-1] == "V":
+            assert table["shown"] == "the 10 likeliest"
+            assert np.shape(texts) == (3, 10)
+        elif x.shape[-1] in (16, 32) and table["axes"][-1] != "S":
+            assert table["shown"] == "the first 6"
+            assert np.shape(texts) == (*x.shape[:-1], 6)
+        else:
+            assert (table["shown"], np.shape(texts)) == ("", x.shape)
 
 
 def test_the_languages_of_the_words_go_to_the_page():
@@ -289,7 +325,8 @@ def test_the_letters_of_a_shape_count_what_they_say():
     data = walk({"one": walked(0, 2)}).data
     counted = {"S": 3, "T": 4, "D": 6, "H": 2, "d_k": 3, "d_v": 3, "H·d_v": 6, "F": 8, "V": 10, "2": 2}
     assert counted.keys() - {"2"} == data["axes"].keys()
-    for table in (table for step in data["steps"] for table in step["tables"]):
+    (model,) = data["models"]
+    for table in (table for step in model["steps"] for table in step["tables"]):
         assert [counted[letter] for letter in table["axes"]] == list(table["shape"])
 
 

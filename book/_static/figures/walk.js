@@ -1,7 +1,7 @@
 // Walk through the Transformer: its boxes as a map, and what stands in the chosen one, from runs that the chapter has made.
 "use strict";
 (() => {
-  const { Figure, draw, listed, make, onOff, quoted } = window.figures;
+  const { Figure, draw, listed, make, quoted } = window.figures;
   const SIDES = { encoder: "S", decoder: "T" };
   const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
   const ROLES = { Q: "query", K: "key", V: "value" };
@@ -23,11 +23,10 @@
     build(data, live) {
       Object.assign(this, data, { at: 0, run: 0, head: 0, followed: { S: 0, T: 1 }, number: [...document.querySelectorAll("walk-figure")].indexOf(this) });
       live.setAttribute("aria-label", "Map of the Transformer, step by step");
-      this.links = [...this.querySelectorAll(".fallback tbody a")].map((a) => a.getAttribute("href"));
-      this.boxes = this.steps.map((step, n) => this.button(step, n));
+      const hrefs = [...this.querySelectorAll(".fallback tbody a")].map((a) => a.getAttribute("href"));
+      this.links = new Map(this.models[0].steps.map(({ place }, n) => [place, hrefs[n]])); // a deeper model has more steps, in the same chapters
       this.lines = draw("svg", { class: "lines", "aria-hidden": "true" });
-      this.map = make("div", { class: "map", role: "group", "aria-label": "The boxes of the model. Arrow keys follow the data." },
-        Object.keys(SIDES).map((side) => this.column(side)), this.lines);
+      this.map = make("div", { class: "map", role: "group", "aria-label": "The boxes of the model. Arrow keys follow the data." });
       this.heard = make("p", { class: "heard", role: "status" });
       this.count = make("span", { class: "count" });
       const go = (text, by) => {
@@ -38,14 +37,42 @@
       [this.back, this.next] = [go("Back", -1), go("Next", 1)];
       const moves = make("div", { class: "moves", role: "group", "aria-label": "Along the path" }, this.back, this.count, this.next);
       for (const element of [this.map, moves]) element.addEventListener("keydown", (event) => this.walk(event));
-      this.tokens = ["S", "T"].map((letter) => this.chooser(letter));
+      this.follow = make("div", { class: "follow" });
       this.what = make("div", { class: "what" });
-      this.panel = make("div", { class: "panel" }, moves, make("div", { class: "follow" }, this.tokens), this.what);
-      const runs = this.runs.length > 1 ? onOff(this.runs[1], false, (on) => { this.run = Number(on); this.show(); }) : [];
-      live.append(make("div", { class: "controls" }, runs), make("div", { class: "walk" }, this.map, this.panel), this.heard);
+      this.panel = make("div", { class: "panel" }, moves, this.follow, this.what);
+      this.assemble(this.models[0]);
+      live.append(make("div", { class: "controls" }, this.states()), make("div", { class: "walk" }, this.map, this.panel), this.heard);
       this.show(true);
       const resized = new ResizeObserver(() => { this.trace(); this.reach(); });
       for (const element of [this.map, this.panel]) resized.observe(element);
+    }
+
+    // All runs of all models, one of which is looked at.
+    states() {
+      const all = this.models.flatMap((model) => model.runs.map((name, run) => ({ model, name, run })));
+      return all.length < 2 ? [] : this.chips("Model", all.map(({ name }) => name), 0, (n) => {
+        this.run = all[n].run;
+        if (all[n].model !== this.model) this.assemble(all[n].model);
+      });
+    }
+
+    // The map and the tokens of a model. The place stays: the same box, in a layer that is as near to the end.
+    assemble(model) {
+      const name = this.model && this.steps[this.at].tables[0].name, layers = this.layers;
+      Object.assign(this, { ...model, model });
+      this.layers = Math.max(...this.steps.map(({ layer }) => layer)) + 1;
+      if (name) {
+        const there = name.replace(/(?<=layers\.)\d+/, (layer) => Math.max(0, Number(layer) + this.layers - layers));
+        this.at = this.steps.findIndex(({ tables }) => tables[0].name === there);
+      }
+      for (const letter of ["S", "T"]) this.followed[letter] = Math.min(this.followed[letter], this.words[letter].length - 1);
+      const heads = this.steps.flatMap(({ tables }) => tables).find(({ axes }) => axes[0] === "H").shape[0];
+      this.head = Math.min(this.head, heads - 1);
+      this.boxes = this.steps.map((step, n) => this.button(step, n));
+      this.map.replaceChildren(...Object.keys(SIDES).map((side) => this.column(side)), this.lines);
+      this.tokens = [["S", "Source"], ["T", "Target"]].map(([letter, legend]) => this.chips(legend, this.words[letter], this.followed[letter], (i) => { this.followed[letter] = i; }));
+      this.follow.replaceChildren(...this.tokens);
+      if (name) this.trace();
     }
 
     button(step, n) {
@@ -56,7 +83,7 @@
     }
 
     where({ side, layer, box, part }) {
-      const many = layer !== null && this.steps.some((step) => step.layer > 0);
+      const many = layer !== null && this.layers > 1;
       return `${side}${many ? ` layer ${layer + 1}` : ""}, ${box.toLowerCase()}${part ? `: ${part}` : ""}`;
     }
 
@@ -81,14 +108,13 @@
       return column;
     }
 
-    chooser(letter) {
-      const name = `follow-${letter}-${this.number}`;
-      const chips = this.words[letter].map((word, i) => {
-        const input = make("input", { type: "radio", name, value: i, checked: i === this.followed[letter] });
-        input.addEventListener("change", () => { this.followed[letter] = i; this.show(); });
+    // A row of words, one of which is chosen.
+    chips(legend, words, chosen, choose) {
+      return make("fieldset", { class: "tokens" }, make("legend", {}, legend), words.map((word, i) => {
+        const input = make("input", { type: "radio", name: `${legend}-${this.number}`, value: i, checked: i === chosen });
+        input.addEventListener("change", () => { choose(i); this.show(); });
         return make("label", { class: "chip" }, input, make("span", { lang: this.language(word) }, word, make("i", { class: "share" })));
-      });
-      return make("fieldset", { class: "tokens" }, make("legend", {}, letter === "S" ? "Source" : "Target"), chips);
+      }));
     }
 
     // The language of a word: that of the sentence it is in. The vocabulary has words of both.
@@ -133,13 +159,13 @@
       const said = this.say(step), letters = [...new Set(step.tables.flatMap((table) => table.axes))].filter((letter) => this.axes[letter]);
       const hadFocus = this.what.contains(document.activeElement);
       this.what.replaceChildren(
-        make("p", { class: "title" }, make("span", {}, capital(step.side)), make("strong", {}, step.box, step.part ? [": ", ...symbols(step.part)] : [])),
+        make("p", { class: "title" }, make("span", {}, capital(step.side), step.layer !== null && this.layers > 1 ? `, layer ${step.layer + 1}` : ""), make("strong", {}, step.box, step.part ? [": ", ...symbols(step.part)] : [])),
         make("p", { class: "about" }, symbols(step.about)),
         ...(step.tables.some(({ axes }) => axes[0] === "H") ? [this.heads(step)] : []),
         make("div", { class: "matrices" }, step.tables.map((table) => this.table(table))),
         ...(said.length ? [make("p", { class: "said" }, said)] : []),
         make("p", { class: "letters" }, letters.map((letter, i) => [i ? ", " : "", make("b", {}, axis(letter)), ` ${this.axes[letter]}`])),
-        make("p", { class: "open" }, make("a", { href: this.links[this.at] }, `Chapter: ${step.chapter}`, make("span", { "aria-hidden": "true" }, " →"))));
+        make("p", { class: "open" }, make("a", { href: this.links.get(step.place) }, `Chapter: ${step.chapter}`, make("span", { "aria-hidden": "true" }, " →"))));
       if (hadFocus) this.what.querySelector("input:checked")?.focus();
       this.mark(step);
       this.reach();
@@ -159,12 +185,7 @@
 
     heads(step) {
       const count = step.tables.find(({ axes }) => axes[0] === "H").shape[0];
-      const name = `head-${this.number}`;
-      return make("fieldset", { class: "tokens heads" }, make("legend", {}, "Head"), [...Array(count).keys()].map((h) => {
-        const input = make("input", { type: "radio", name, value: h, checked: h === this.head });
-        input.addEventListener("change", () => { this.head = h; this.show(); });
-        return make("label", { class: "chip" }, input, make("span", {}, String(h + 1)));
-      }));
+      return this.chips("Head", [...Array(count).keys()].map((h) => String(h + 1)), this.head, (h) => { this.head = h; });
     }
 
     values({ values, axes }) {
@@ -189,7 +210,7 @@
         return make("td", { class: `${sign}${lit(i, c) ? " lit" : ""}`, style }, value);
       };
       const head = (word, c) => make("th", { scope: "col", lang: this.language(word), class: table.turned && lit(0, c) ? "lit" : null }, word);
-      const caption = make("caption", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})`));
+      const caption = make("caption", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})${table.shown && `, ${table.shown}`}`));
       return make("div", { class: "scrolls", "data-title": table.title }, make("table", { class: `matrix tensor${columns.length > 6 ? " wide" : ""}${table.turned ? " turned" : ""}`, "data-name": table.name }, caption,
         make("thead", {}, make("tr", {}, make("td"), columns.map(head))),
         make("tbody", {}, x.map((row, i) => make("tr", {}, make("th", { scope: "row", lang: this.language(rows[i].split(" → ")[0]), class: !table.turned && lit(i, 0) ? "lit" : null }, rows[i]), row.map((value, c) => cell(value, i, c)))))));

@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from tested_transformer.byhand.transformer import create_params
+from tested_transformer.config import Config
+from tested_transformer.params import Params, part
+
 WORDS = ("I", "love", "AI")
 
 X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
@@ -48,3 +52,27 @@ C_O = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]])
 
 P = np.array([[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.3, 0.4, 0.5]])
 """Toy positions, one row for each place in the sentence. Not the paper's: those come in the chapter on positions."""
+
+LAYER = {
+    "self_attention.w_q.weight": np.hstack([W_Q, W_Q2]).T,
+    "self_attention.w_k.weight": np.hstack([W_K, W_K2]).T,
+    "self_attention.w_v.weight": np.hstack([W_V, W_V2]).T,
+    "self_attention.w_o.weight": W_O.T,
+    "addnorm_1.norm.weight": np.ones(3),
+    "addnorm_1.norm.bias": np.zeros(3),
+    "feed_forward.w_1.weight": W_1.T,
+    "feed_forward.w_1.bias": B_1,
+    "feed_forward.w_2.weight": W_2.T,
+    "feed_forward.w_2.bias": B_2,
+    "addnorm_2.norm.weight": np.ones(3),
+    "addnorm_2.norm.bias": np.zeros(3),
+}
+"""One encoder layer of all these: its parameters under the names of the package, (out, in)."""
+
+
+def encoder_start(
+    rng: np.random.Generator, n_layers: int, d_model: int, d_ff: int, gain: float = 0.5
+) -> Params:
+    """The parameters of an encoder before training, drawn as those of all models of the book."""
+    sizes = {"d_model": d_model, "d_ff": d_ff, "n_layers": n_layers, "n_heads": 1}
+    return part(create_params(Config(4, **sizes), rng, gain), "encoder")

@@ -8,7 +8,10 @@ is done with the thing and what is said of it ("need", "old") are a pair that th
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -125,6 +128,11 @@ def pronoun(german: str) -> str:
     return next((word for word in second if word in PRONOUNS), "")
 
 
+def _before_pronoun(german: str) -> str:
+    """What stands before the word for "it" in a translated frame."""
+    return german.rpartition(f" {pronoun(german)} ")[0]
+
+
 def load() -> Translator:
     """The package's translator in float64, which writes the most probable token in each step."""
     translator = Translator.load(width=1)
@@ -161,11 +169,50 @@ def of_it(
     return found
 
 
+class Step(NamedTuple):
+    """Where the model looks when it writes the pronoun of a sentence."""
+
+    read: list[str]  # the tokens of the English sentence
+    written: list[str]  # the German ones before the pronoun
+    across: np.ndarray  # the weights on those read, in each layer and head (L, H, S)
+    back: np.ndarray  # and on those written (L, H, T)
+
+
+def writing(translator: Translator, sentence: Sentence) -> Step:
+    """Where the decoder looks in the step that writes the pronoun, if all before it is as in the reference."""
+    begun = _before_pronoun(sentence.german)
+    read, written, weights = translator.look(sentence.english, begun)
+    across, back = (weights[kind][:, :, -1].numpy() for kind in ("cross", "decoder"))
+    return Step(read, written, across, back)
+
+
+def contradicted(translator: Translator, frame: Frame, thing: str, other: str) -> str:
+    """The pronoun that follows if English is about a thing, and the German written so far about the other one."""
+    begun = _before_pronoun(frame.say(other).german)
+    return _after(translator, frame.say(thing).english, begun)
+
+
 def another(thing: str) -> str:
     """The next thing of another gender in the list of all."""
     names = list(THINGS)
     after = names[names.index(thing) :] + names
     return next(name for name in after if THINGS[name].gender != THINGS[thing].gender)
+
+
+def sides(
+    translator: Translator, test: Callable[[Translator, Frame, str, str], str]
+) -> tuple[int, int]:
+    """How often a test with two things ends with the pronoun of the first, and how often with that of the second.
+
+    It is made with every thing in every frame; the second is `another`.
+    """
+    found = [0, 0]
+    for frame, thing in ((frame, thing) for frame in FRAMES for thing in THINGS):
+        both = thing, another(thing)
+        came = test(translator, frame, *both)
+        for n, one in enumerate(both):
+            found[n] += came == pronoun(frame.say(one).german)
+    return found[0], found[1]
 
 
 def exchanged(
@@ -332,13 +379,22 @@ def answers(translator: Translator) -> tuple[int, int, list[Answer]]:
 
 
 @contextmanager
-def without(translator: Translator, layer: int, head: int) -> Iterator[None]:
-    """One head of the encoder adds nothing to any word, for as long as this lasts."""
-    c = translator.model.config
+def without(
+    translator: Translator, layer: int, head: int, kind: str = "encoder"
+) -> Iterator[None]:
+    """One head adds nothing to any word, for as long as this lasts.
+
+    Its kind is that of `attention_weights`: "encoder", "decoder" or "cross".
+    """
+    model, c = translator.model, translator.model.config
+    if kind not in ("encoder", "decoder", "cross"):
+        raise ValueError(f"kind ({kind!r}) must be encoder, decoder or cross")
     if not (0 <= layer < c.n_layers and 0 <= head < c.n_heads):
         rule = f"must be below {c.n_layers} and {c.n_heads}"
         raise ValueError(f"layer and head ({layer} and {head}) {rule}")
-    w_o = translator.model.encoder.layers[layer].self_attention.w_o.weight.detach()
+    of_layer = (model.encoder if kind == "encoder" else model.decoder).layers[layer]
+    heads = of_layer.cross_attention if kind == "cross" else of_layer.self_attention
+    w_o = heads.w_o.weight.detach()
     own = w_o.unflatten(1, (c.n_heads, -1))[:, head]
     kept = own.clone()
     try:
@@ -448,18 +504,96 @@ def stream(
     model, place = translator.model, _place(translator, english, word)
     start = model.embedding(_ids(translator, english))
     x = model.positions(start)
-    rows, added = [start], [x - start]
+    steps = along(translator, english, word)
+    rows = [start[0, place].numpy(), *(before for before, _, _ in steps), steps[-1][2]]
+    added = [(x - start)[0, place].numpy(), *(more for _, more, _ in steps)]
+    return tuple([float(np.linalg.norm(y)) for y in ys] for ys in (rows, added))
+
+
+@torch.no_grad()
+def along(
+    translator: Translator, english: str, word: str
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """For each box of the encoder the row of a word before it, what the box adds, and the row behind the norm."""
+    model, place = translator.model, _place(translator, english, word)
+    x, found = model.positions(model.embedding(_ids(translator, english))), []
     for layer in model.encoder.layers:
         boxes = (
             (layer.addnorm_1, lambda x, layer=layer: layer.self_attention(x, x, x)[0]),
             (layer.addnorm_2, layer.feed_forward),
         )
         for frame, box in boxes:
-            rows.append(x)
-            added.append(box(x))
-            x = frame(x, box)
-    lengths = ([float(y[0, place].norm()) for y in ys] for ys in ([*rows, x], added))
-    return tuple(lengths)
+            before, more, x = x, box(x), frame(x, box)
+            found.append(tuple(y[0, place].numpy() for y in (before, more, x)))
+    return found
+
+
+FRAMED = {
+    "encoder": ("attention", "feed-forward"),
+    "decoder": ("attention", "cross-attention", "feed-forward"),
+}
+"""The boxes of a layer in each half of the model, in their order; each stands in a frame of sum and norm."""
+
+CUTS: Mapping[str, Callable[[nn.Module, Tensor, Callable[[Tensor], Tensor]], Tensor]]
+CUTS = {
+    "sum": lambda frame, x, box: frame.norm(box(x)),
+    "norm": lambda frame, x, box: x + box(x),
+    "box": lambda frame, x, box: frame.norm(x),
+}
+"""What a frame gives if its row is not added, if the sum is not normalised, or if its box adds nothing."""
+
+
+def frames(translator: Translator) -> dict[tuple[str, int, str], nn.Module]:
+    """The frame around each box of the model, by its half, its layer (counted from 1) and the box."""
+    model = translator.model
+    return {
+        (half, n, box): getattr(layer, f"addnorm_{place}")
+        for half, boxes in FRAMED.items()
+        for n, layer in enumerate(getattr(model, half).layers, start=1)
+        for place, box in enumerate(boxes, start=1)
+    }
+
+
+@contextmanager
+def cut(part: str, *frames: nn.Module) -> Iterator[None]:
+    """In some frames the sum, the norm or the box is taken away, for as long as this lasts."""
+    if part not in CUTS:
+        raise ValueError(f"part ({part!r}) must be one of {', '.join(CUTS)}")
+    try:
+        for frame in frames:
+            frame.forward = partial(CUTS[part], frame)
+        yield
+    finally:
+        for frame in frames:
+            vars(frame).pop("forward", None)
+
+
+def still_right(
+    translator: Translator, sentences: Sequence[Sentence], part: str, *frames: nn.Module
+) -> int:
+    """How many sentences the model translates as the reference does, if some frames lack a part."""
+    with cut(part, *frames):
+        written = translator.translate(
+            [sentence.english for sentence in sentences], at_once=len(sentences)
+        )
+    return sum(
+        german == sentence.german
+        for german, sentence in zip(written, sentences, strict=True)
+    )
+
+
+def each_cut(
+    translator: Translator, sentences: Sequence[Sentence], half: str
+) -> list[tuple[int, str, int, int, int]]:
+    """For each frame of the encoder or the decoder: layer, box, and how many sentences stay right.
+
+    They are counted without the sum of this frame, without its norm, and without its box.
+    """
+    return [
+        (*place, *(still_right(translator, sentences, part, frame) for part in CUTS))
+        for (name, *place), frame in frames(translator).items()
+        if name == half
+    ]
 
 
 def _ids(translator: Translator, english: str) -> Tensor:
@@ -478,15 +612,24 @@ def _memory(translator: Translator, english: str) -> Tensor:
     return translator.model.encode(_ids(translator, english))
 
 
-@torch.no_grad()
 def _next(translator: Translator, sentence: Sentence, memory: Tensor) -> str:
     """What the model writes where the reference has its pronoun."""
-    model, tokens = translator.model, translator.tokens
-    begun = sentence.german.rpartition(f" {pronoun(sentence.german)} ")[0]
-    target = torch.tensor([[model.config.bos_id, *tokens.encode(begun)]])
-    logits = model.embedding.logits(
-        model.decode(target, memory, _ids(translator, sentence.english))
+    begun = _before_pronoun(sentence.german)
+    return _after(translator, sentence.english, begun, memory)
+
+
+@torch.no_grad()
+def _after(
+    translator: Translator, english: str, german: str, memory: Tensor | None = None
+) -> str:
+    model, tokens, source = (
+        translator.model,
+        translator.tokens,
+        _ids(translator, english),
     )
+    memory = model.encode(source) if memory is None else memory
+    target = torch.tensor([[model.config.bos_id, *tokens.encode(german)]])
+    logits = model.embedding.logits(model.decode(target, memory, source))
     return translator.name(int(logits[0, -1].argmax())).strip()
 
 
@@ -513,6 +656,32 @@ def shapes(
         ("a number for each possible next token", "B T V", model.embedding.logits(out)),
     )
     return [(name, axes, tuple(tensor.shape)) for name, axes, tensor in steps]
+
+
+def begun(translator: Translator, thing: str) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of the first frame about a thing: all of the English, and the German up to the word for "it"."""
+    sentence = FRAMES[0].say(thing)
+    german = sentence.german.rpartition(f" {pronoun(sentence.german)} ")[0]
+    return asked(translator, sentence._replace(german=german))[:2]
+
+
+def asked(
+    translator: Translator, sentence: Sentence
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The ids of a sentence and of its German as far as it is written at each place, and what should come next."""
+    c, german = translator.model.config, translator.tokens.encode(sentence.german)
+    ids = (
+        translator.encode(sentence.english, 1),
+        [c.bos_id, *german],
+        [*german, c.eos_id],
+    )
+    source, target, wanted = (np.array([row]) for row in ids)
+    return source, target, wanted
+
+
+def learned(translator: Translator) -> dict[str, np.ndarray]:
+    """The numbers that the model has learned, by name, as `byhand` takes them."""
+    return {name: w.numpy() for name, w in translator.model.state_dict().items()}
 
 
 def noun_rows(translator: Translator) -> tuple[list[Noun], np.ndarray]:
@@ -659,3 +828,67 @@ def unmasked(translator: Translator, mask: str) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
+    german = translator.tokens.decode(
+        [i for i in written[1:] if i != model.config.eos_id]
+    )
+    return text.replace(" .", ".").strip(), german.strip()
+
+
+@torch.no_grad()
+def traced(
+    translator: Translator, frame: Frame, thing: str, other: str
+) -> tuple[list[str], list[list[str]]]:
+    """For each token the pronoun that follows if its vector is that of the sentence about the other thing.
+
+    It is exchanged before the first layer of the encoder, after the first, and so on: each
+    of these stages has a list. Everything else stays, and so does what was written already.
+    """
+    model, sentence = translator.model, frame.say(thing)
+    ids = [_ids(translator, frame.say(name).english) for name in (thing, other)]
+    if ids[0].shape != ids[1].shape:
+        rule = "must be named by equally many tokens"
+        raise ValueError(f"thing and other ({thing!r} and {other!r}) {rule}")
+    here, there = (model.positions(model.embedding(i)) for i in ids)
+    found: list[list[str]] = []
+    for n in range(model.config.n_layers + 1):
+        found.append([])
+        for place in range(ids[0].size(1)):
+            x = here.clone()
+            x[0, place] = there[0, place]
+            for layer in model.encoder.layers[n:]:
+                x = layer(x)
+            found[n].append(_next(translator, sentence, x))
+        for layer in model.encoder.layers[n : n + 1]:
+            here, there = layer(here), layer(there)
+    return [translator.name(int(i)) for i in ids[0][0]], found
+
+
+@contextmanager
+def without_attention(translator: Translator, layer: int) -> Iterator[None]:
+    """The attention of one layer of the encoder, from 0, adds nothing to any word, for as long as this lasts."""
+    with ExitStack() as off:
+        for head in range(translator.model.config.n_heads):
+            off.enter_context(without(translator, layer, head))
+        yield
+
+
+@torch.no_grad()
+def cut(
+    translator: Translator, sentence: Sentence, layer: int, query: str, key: str
+) -> tuple[str, str] | None:
+    """The first word that is written otherwise if one word cannot look at another: with the link, without it.
+
+    The link is cut in one layer of the encoder (from 1), in all its heads. What was
+    written before each word is the reference.
+    """
+    source = _ids(translator, sentence.english)
+    i, j = (_place(translator, sentence.english, word) for word in (query, key))
+    c, n = translator.model.config, source.size(1)
+    may_look = torch.ones(c.n_layers, c.n_heads, n, n, dtype=torch.bool)
+    usual = _encoded(translator, source, may_look)
+    may_look[layer - 1, :, i, j] = False
+    without_it = _encoded(translator, source, may_look)
+    both = (_follows(translator, sentence, source, m) for m in (usual, without_it))
+    return next(
+        ((a.strip(), b.strip()) for a, b in zip(*both, strict=True) if a != b), None
+    )

@@ -1,7 +1,8 @@
 """The path of the data through the whole model: its steps, what is said of each, and the chapter of each."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 CHAPTERS = {
     "tokens": "Tokens",
@@ -61,6 +62,29 @@ ABOUT = {
     "loss: minus the logarithm of that.",
 }
 """What happens in a step, in a sentence or two."""
+
+
+STAGES = {
+    "source": "encoder.sum",
+    "memory": "encoder.layers.{last}.addnorm_2.out",
+    "target": "decoder.sum",
+    "cross-attention": "decoder.layers.{last}.cross_attention.weights",
+    "decoder's rows": "decoder.layers.{last}.addnorm_3.out",
+    "logits": "logits",
+}
+"""Stages of the path, and the tensors that stand there."""
+
+
+def n_layers(run: Mapping[str, Any]) -> int:
+    """How many layers the encoder of a run has, by the names of its tensors."""
+    return sum(bool(re.fullmatch(r"encoder.*\.addnorm_1\.out", name)) for name in run)
+
+
+def stages(run: Mapping[str, Any]) -> dict[str, str]:
+    """The shapes of a run at the stages of its path, as "3 × 6"."""
+    last = n_layers(run) - 1
+    found = {title: run[name.format(last=last)] for title, name in STAGES.items()}
+    return {title: " × ".join(map(str, x.shape)) for title, x in found.items()}
 
 
 class Table(NamedTuple):

@@ -3,58 +3,126 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle
+from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import tile
+from tested_transformer.book.draw.flow import arrow, blank, tile
 
 STYLES = ("-", "--", ":", "-.")
+COLOURS = (*pic.SERIES[4:], pic.OUT, pic.FAINT)
+"""Things side by side: not the colours of the row and of what is added to it."""
 
 
 @pic.styled
-def depth(
-    signal: Mapping[str, ArrayLike], gradient: Mapping[str, ArrayLike]
+def river(
+    word: str, boxes: Sequence[tuple[str, float, float, float, float]]
 ) -> pic.Picture:
-    """Typical sizes along a stack, a curve for each kind of stack.
+    """The row of a word on its way down: boxes read it and add to it, and the norm rescales the sum.
 
-    Left the signal, from the bottom up; right the gradient, which begins at the top.
+    Each box has its name and four lengths: of the row before it, of what it adds, of the
+    sum, and of the row behind the norm. So wide are river and arrows.
     """
-    figure, (panels,) = pic.picture(7.0, 4.0, columns=2, sharey=True)
-    titles = ("signal, left to right", "gradient, right to left")
-    for axes, curves, title in zip(panels, (signal, gradient), titles, strict=True):
-        for j, (name, sizes) in enumerate(curves.items()):
-            boxes = np.arange(len(sizes))
-            place = boxes if axes is panels[0] else boxes[::-1]
-            style = {"color": pic.SERIES[j], "linestyle": STYLES[j % 4]}
-            axes.plot(place, sizes, label=name, **style)
-        axes.set_yscale("log")
-        axes.set_xticks(boxes[:: max(1, len(boxes) // 4)])
-        axes.set_title(title)
-        axes.set_xlabel("boxes below this place")
-    panels[0].set_ylabel("size")
+    high = 1.22
+    figure, frame = blank(4.2, high * len(boxes) + 0.75)
+    x, y = 2.55, high * len(boxes) + 0.45
+    look = {"weight": "bold", "ha": "center", "va": "center_baseline"}
+    frame.text(x, y + 0.15, word, color=pic.QUERY, size=LARGE, **look)
+    for name, before, added, total, after in boxes:
+        plus, norm = y - 0.54, y - 1.0
+        for top, bottom, length in (
+            (y, plus, before),
+            (plus, norm, total),
+            (norm, y - high - 0.02, after),  # no seam
+        ):
+            wide = {"color": pic.QUERY, "linewidth": WIDE * length, "zorder": 2}
+            frame.plot([x, x], [top, bottom], solid_capstyle="butt", **wide)
+        frame.plot([x, 0.84], [y - 0.16] * 2, color=pic.QUERY, linewidth=1.4, zorder=1)
+        arrow(frame, (0.84, y - 0.16), (0.84, plus + 0.19), pic.QUERY)
+        _plate(frame, (0.06, plus - 0.19, 1.56, 0.38), name, size=LARGE - 1)
+        wide = {"color": pic.KEY, "linewidth": max(0.8, WIDE * added), "zorder": 3}
+        frame.plot([1.62, x], [plus, plus], solid_capstyle="butt", **wide)
+        disc = Circle((x, plus), 0.12, facecolor="white", edgecolor=pic.INK, zorder=5)
+        frame.add_patch(disc)
+        frame.text(x, plus, "+", zorder=6, ha="center", va="center_baseline")
+        _plate(frame, (x - 0.32, norm - 0.11, 0.64, 0.22), "norm")
+        for at, text, colour in (
+            (y - 0.27, f"{before:.1f}", pic.QUERY),
+            (plus, f"+ {added:.1f}", pic.KEY),
+            (plus - 0.25, f"sum {total:.1f}", pic.QUERY),
+        ):
+            style = {"color": colour, "weight": "bold", "size": LARGE}
+            frame.text(x + 0.5, at, text, va="center_baseline", **style)
+        y -= high
+    style = {"color": pic.QUERY, "weight": "bold", "size": LARGE}
+    frame.text(x + 0.5, y - 0.1, f"{after:.1f}", va="center_baseline", **style)
+    arrow(frame, (x, y), (x, y - 0.3), pic.QUERY, 26)
+    return figure
+
+
+def _plate(
+    frame: Axes, place: tuple[float, float, float, float], text: str, size: float = 11
+) -> None:
+    """A white box with a word, in front of the river."""
+    tile(frame, place, "white", edgecolor=pic.INK, linewidth=1.2, zorder=5)
+    middle = place[0] + place[2] / 2, place[1] + place[3] / 2
+    look = {"ha": "center", "va": "center_baseline", "zorder": 6, "size": size}
+    frame.text(*middle, text, **look)
+
+
+LARGE, WIDE = 13, 0.8
+"""Size of the words in the river; points of width for each unit of length."""
+
+
+@pic.styled
+def depth(stacks: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> pic.Picture:
+    """Signal and gradient in every place of a stack, from top to bottom, a curve for each kind of stack."""
+    figure, (panels,) = pic.picture(pic.PHONE, 4.2, columns=2, sharex=True, sharey=True)
+    titles = ("signal, going down ↓", "gradient, going up ↑")
+    for axes, which, title in zip(panels, (0, 1), titles, strict=True):
+        for j, (name, sizes) in enumerate(stacks.items()):
+            style = {"color": COLOURS[j], "linestyle": STYLES[j], "linewidth": 2.5}
+            axes.plot(sizes[which], range(len(sizes[which])), label=name, **style)
+        axes.set_xscale("log")
+        axes.set_title(title, loc="center")
+        axes.set_xlabel("size")
+        axes.grid(axis="x", color=pic.FAINT, linewidth=0.5)
+    every = [np.log10(curve) for sizes in stacks.values() for curve in sizes]
+    low, high = np.floor(np.min(every)), np.ceil(np.max(every))
+    step = max(1, round((high - low) / 3))
+    powers = np.arange(step * np.ceil(low / step), high + 1, step)
+    panels[0].set_xticks(10.0**powers)
+    panels[0].xaxis.set_minor_locator(NullLocator())
+    boxes = len(sizes[0]) - 1
+    panels[0].set(ylim=(boxes + 0.5, -0.5), yticks=range(0, boxes + 1, boxes // 4))
+    panels[0].set_ylabel("boxes above this place")
     handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=2)
+    figure.legend(*handles, loc="outside upper center", ncols=1)
     return figure
 
 
 @pic.styled
 def circle(
-    centred: ArrayLike, normed: ArrayLike, words: Sequence[str], radius: float
+    centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radius: float
 ) -> pic.Picture:
-    """Rows of width three in the plane of mean 0: (words × 2) as centred and normed."""
-    figure, ((axes,),) = pic.picture(5.2, 4.8)
+    """Rows of width three in the plane of mean 0: (words × 2) as centred and normalised."""
+    figure, ((axes,),) = pic.picture(4.2, 4.0)
     angle = np.linspace(0, 2 * np.pi, 200)
     x, y = radius * np.cos(angle), radius * np.sin(angle)
     axes.plot(x, y, color=pic.FAINT, linewidth=1)
     axes.plot(0, 0, "o", color=pic.FAINT)
-    for j, (word, start, end) in enumerate(zip(words, centred, normed, strict=True)):
+    for j, (word, start, end) in enumerate(
+        zip(words, centred, normalised, strict=True)
+    ):
         axes.plot([0, end[0]], [0, end[1]], color=pic.FAINT, linewidth=1, linestyle=":")
-        axes.plot(*start, "o", color=pic.SERIES[j], fillstyle="none", markersize=9)
-        axes.plot(*end, "o", color=pic.SERIES[j], markersize=9)
+        axes.plot(*start, "o", color=COLOURS[j], fillstyle="none", markersize=9)
+        axes.plot(*end, "o", color=COLOURS[j], markersize=9)
         outer = max(start, end, key=np.linalg.norm)
-        style = {"color": pic.SERIES[j], "ha": "center", "va": "center"}
+        style = {"color": COLOURS[j], "ha": "center", "va": "center"}
         axes.annotate(word, 1.17 * np.asarray(outer), **style)
-    for fill, name in (("none", "centred"), ("full", "normed")):
+    for fill, name in (("none", "centred"), ("full", "normalised")):
         axes.plot([], [], "o", color=pic.INK, fillstyle=fill, markersize=9, label=name)
     axes.set_aspect("equal")
     axes.margins(0.12)
@@ -70,15 +138,15 @@ def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
     Left by row (layer norm), right by column over all sentences (batch norm); padding
     has a cross.
     """
-    height = 0.9 + 0.36 * (longest + 1) * len(lengths)
-    figure, (panels,) = pic.picture(6.6, height, columns=2)
+    height = 0.8 + 0.31 * (longest + 1) * len(lengths)
+    figure, (panels,) = pic.picture(pic.PHONE, height, columns=2)
     for axes, title in zip(panels, ("layer norm", "batch norm"), strict=True):
         top = 0.0
         for s, length in enumerate(lengths):
             for t in range(longest):
                 for c in range(width):
                     first = s == t == 0 if title == "layer norm" else c == 0
-                    face, ink = (pic.KEY, "white") if first else ("white", pic.INK)
+                    face, ink = (COLOURS[0], "white") if first else ("white", pic.INK)
                     place, text = (c, top + t, 0.94, 0.94), "×" if t >= length else ""
                     tile(axes, place, face, text, ink, edgecolor=pic.INK)
             place = (-0.4, top + longest / 2)
@@ -99,11 +167,11 @@ def layers(gradients: Mapping[int, Mapping[str, ArrayLike]]) -> pic.Picture:
     Each curve holds (seeds × layers): every seed is drawn thin, their geometric mean
     thick.
     """
-    figure, (panels,) = pic.picture(7.2, 3.7, columns=len(gradients), sharey=True)
+    figure, (panels,) = pic.picture(pic.PHONE, 3.7, columns=len(gradients), sharey=True)
     for axes, (n, orders) in zip(panels, gradients.items(), strict=True):
         x = np.arange(1, n + 1)
         for j, (name, sizes) in enumerate(orders.items()):
-            colour = (pic.KEY, pic.QUERY)[j]
+            colour = COLOURS[j]
             axes.plot(x, np.transpose(sizes), color=colour, linewidth=0.5, alpha=0.25)
             style = {"color": colour, "linestyle": STYLES[j]}
             middle = np.exp(np.mean(np.log(sizes), axis=0))

@@ -1,4 +1,4 @@
-"""Pictures of the decoder: one layer with its numbers, and what its outputs depend on."""
+"""Pictures of the decoder: where it looks as it writes, one layer with its numbers, and what its outputs depend on."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,6 +10,65 @@ from tested_transformer.book.draw.flow import above, arrow, below, blank, box, r
 
 
 @pic.styled
+def writes(
+    read: Sequence[str],
+    written: Sequence[str],
+    looks: Mapping[str, ArrayLike],
+    word: str,
+) -> pic.Picture:
+    """Where the last written token looks in one head of each attention, and the word that follows.
+
+    `looks` has the weights on what was read, drawn from above, and then those on what was
+    written, drawn from below. The wider a line, the larger the weight; the largest is written.
+    """
+    (across, over), (back, behind) = looks.items()
+    figure, frame = blank(pic.PHONE, 2.1)
+    frame.set(xlim=(-7, 41), ylim=(-1.0, 1.2))
+    above, below = _middles(read), _middles(written)
+    here, turn = below[-1], np.linspace(0, 1, 40)
+    bend = (1 - np.cos(np.pi * turn)) / 2
+    for x, weight in zip(above, over, strict=True):
+        line = {"color": FROM_THERE, "linewidth": 6 * weight}
+        way = x + (here - x) * bend, 0.84 - 0.68 * turn
+        frame.plot(*way, solid_capstyle="butt", **line)
+    for x, weight in zip(below[:-1], behind[:-1], strict=True):
+        line = {"color": FROM_HERE, "linewidth": 6 * weight}
+        way = x + (here - x) * bend, -0.17 - 0.4 * np.sin(np.pi * turn)
+        frame.plot(*way, solid_capstyle="butt", **line)
+    for height, middles, tokens, weights, colour in (
+        (1.0, above, read, over, FROM_THERE),
+        (0.0, below, written, behind, FROM_HERE),
+    ):
+        most = int(np.argmax(weights))
+        for n, (x, token) in enumerate(zip(middles, tokens, strict=True)):
+            ink = {"color": colour, "weight": "bold"} if n == most else {}
+            if tokens is written and n == len(written) - 1:
+                ink = {"weight": "bold"}
+            frame.text(x, height, token.strip(), **MIDDLE, **ink)
+    text = f"{across}: {min(np.max(over), 0.999):.3f}"
+    frame.text(-7, 0.5, text, color=FROM_THERE, ha="left", va="center_baseline")
+    text = f"{back}: {np.max(behind):.3f}"
+    frame.text(-7, -0.86, text, color=FROM_HERE, ha="left", va="center_baseline")
+    for height, text in ((1.0, "read"), (0.0, "written")):
+        frame.text(-7, height, text, style="italic", ha="left", va="center_baseline")
+    arrow(frame, (here + 2.4, 0), (here + 4.6, 0))
+    frame.text(here + 6.2, 0, word, weight="bold", **MIDDLE)
+    return figure
+
+
+FROM_THERE, FROM_HERE = pic.SERIES[4:]
+"""What comes from the other sentence, and what from the own one: no colours of queries, keys, values, outputs."""
+
+MIDDLE = {"ha": "center", "va": "center_baseline", "size": 12}
+
+
+def _middles(tokens: Sequence[str]) -> np.ndarray:
+    """Where the tokens of a sentence stand in one line, in letters."""
+    ends = np.cumsum([len(token) + 0.1 for token in tokens])
+    return ends - np.array([len(token.strip()) for token in tokens]) / 2
+
+
+@pic.styled
 def layer(
     steps: Mapping[str, ArrayLike], target: Sequence[str], source: Sequence[str]
 ) -> pic.Picture:
@@ -17,17 +76,17 @@ def layer(
 
     `steps` names them: y, self (weights), normed 1, memory, cross (weights), normed 2, hidden, out.
     """
-    figure, frame = blank(5.9, 12.1)
+    figure, frame = blank(pic.PHONE, 11.75)
     boxes = {}
     for name, centre, top, title in (
-        ("y", 3.75, 11.8, "$Y$"),
-        ("self", 3.75, 10.15, "self-attention: weights, times $V W^O$"),
-        ("normed 1", 3.75, 8.2, "add & norm"),
-        ("memory", 1.35, 6.28, "memory $M$"),
-        ("cross", 3.75, 6.55, "cross-attention: weights, times $V W^O$"),
-        ("normed 2", 3.75, 4.6, "add & norm"),
-        ("hidden", 3.75, 2.95, "feed-forward: hidden, times $W_2$"),
-        ("out", 3.75, 1.13, "add & norm: the output"),
+        ("y", 3.55, 11.45, "$Y$"),
+        ("self", 3.55, 9.85, "self-attention, weights"),
+        ("normed 1", 3.55, 7.95, "add & norm: $Z_1$"),
+        ("memory", 1.23, 6.2, "memory $M$"),
+        ("cross", 3.55, 6.35, "cross-attention, weights"),
+        ("normed 2", 3.55, 4.45, "add & norm: $Z_2$"),
+        ("hidden", 3.55, 2.85, "feed-forward, hidden"),
+        ("out", 3.55, 1.13, "add & norm: the output"),
     ):
         words = source if name == "memory" else target
         whole = pic.WEIGHTS if name in ("self", "cross") else pic.SIGNED
@@ -39,10 +98,10 @@ def layer(
         ("normed 1", "cross", "normed 2"),
         ("normed 2", "hidden", "out"),
     ):
-        residual(frame, boxes[start], boxes[before], boxes[after], 5.65)
-    middle = boxes["cross"].get_position()
+        residual(frame, boxes[start], boxes[before], boxes[after], 4.95)
+    middle = boxes["memory"].get_position()
     y = (middle.y0 + middle.y1) / 2 * figure.get_figheight()
-    arrow(frame, (2.2, y), (2.4, y), pic.KEY)
+    arrow(frame, (2.07, y), (2.3, y), pic.KEY)
     return figure
 
 
