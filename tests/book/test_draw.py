@@ -159,6 +159,7 @@ LOOKS_BACK = BACK / BACK.sum(axis=1, keepdims=True)
 FIGURES |= {
     "answers": lambda: draw.masks.answers(LOOKS_BACK, GIVEN, (*GIVEN[1:], "."), marked=2),
     "kinds": lambda: draw.masks.kinds({"all": (ALL, LONG[:4], LONG[:4]), "back": (BACK, GIVEN, LONG[:4])}, marked=1),
+}
 STAGES = [["er", "sie", "er"], ["er", "sie", "er"], ["er", "er", "sie"]]
 KNOWS = [WORDS, ("I", "love of I", "AI of love"), ("I", "love of I", "AI of love of I")]
 LAYER = {"x": X, "head 1": A, "head 2": A.T, "attended": A_OUT, "normed": -X, "hidden": normal(3, 4)}
