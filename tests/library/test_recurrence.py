@@ -400,7 +400,7 @@ def test_a_figure_draws_without_warnings_and_fits_a_phone(name):
     assert min(text.get_fontsize() for text in texts if text.get_text()) >= 11
 
 
-def test_the_unrolled_network_shows_words_below_states():
+def test_the_unrolled_network_shows_words_above_states():
     figure = FIGURES["unrolled"]()
     columns = {axes.get_yticklabels()[0].get_text(): axes for axes in figure.axes[1:]}
     assert columns.keys() == {"$h_0$", *(f"${x}_{i}$" for x in "xh" for i in (1, 2, 3))}
@@ -408,7 +408,7 @@ def test_the_unrolled_network_shows_words_below_states():
         assert np.array_equal(columns[f"$x_{i + 1}$"].get_images()[0].get_array()[:, 0], X[i])
         assert np.array_equal(columns[f"$h_{i + 1}$"].get_images()[0].get_array()[:, 0], STATES[i])
         word, state = (columns[f"${x}_{i + 1}$"].get_position() for x in "xh")
-        assert word.y1 < state.y0
+        assert word.y0 > state.y1
     lefts = [columns[f"$h_{i}$"].get_position().x0 for i in range(4)]
     assert lefts == sorted(lefts)
 
@@ -441,10 +441,10 @@ def test_grids_have_a_row_for_each_token_written():
     assert [axes.get_title(loc="left") for axes in (left, right)] == ["p", "q"]
 
 
-def test_the_machine_reads_from_below_and_writes_to_above():
+def test_the_machine_reads_from_above_and_writes_to_below():
     (axes,) = FIGURES["machine"]().axes
     places = [(text.get_text(), *text.get_position()) for text in axes.texts if text.get_text()]
-    below = [token for token, _, height in sorted(places, key=lambda place: place[1]) if height < 0]
-    above = [token for i in range(3, 7) for token, x, height in places if height > 0 and x == i]
-    assert below == ["4", "9", "7", "BOS", "7", "9", "4"]  # what is written is read in the next step
-    assert above == ["7", "9", "4", "EOS"]
+    above = [token for token, _, height in sorted(places, key=lambda place: place[1]) if height > 0]
+    below = [token for i in range(3, 7) for token, x, height in places if height < 0 and x == i]
+    assert above == ["4", "9", "7", "BOS", "7", "9", "4"]  # what is written is read in the next step
+    assert below == ["7", "9", "4", "EOS"]
