@@ -157,6 +157,7 @@ GIVEN = ("<bos>", " Ich", " bin", " alt")
 BACK, ALL = np.tri(4, dtype=bool), np.ones((4, 4), dtype=bool)
 LOOKS_BACK = BACK / BACK.sum(axis=1, keepdims=True)
 FIGURES |= {
+    "votes": lambda: draw.masks.votes({"seen": [0.25, 0.5, 0.25], "after": [0.25, 0.5, 0]}, ["I", "love", "padding"]),
     "answers": lambda: draw.masks.answers(LOOKS_BACK, GIVEN, (*GIVEN[1:], "."), marked=2),
     "kinds": lambda: draw.masks.kinds({"all": (ALL, LONG[:4], LONG[:4]), "back": (BACK, GIVEN, LONG[:4])}, marked=1),
 }
@@ -807,6 +808,18 @@ def test_parts_of_scores_share_one_scale_with_white_at_zero():
         assert image.get_clim() == (-3, 3)
         labels = [tick.get_text() for tick in axes.get_yticklabels()]
         assert labels == (["I", "love"] if n % 2 == 0 else [])
+
+
+def test_votes_fill_their_bar_and_what_was_taken_after_the_softmax_is_a_hatched_hole():
+    (axes,) = FIGURES["votes"]().axes
+    pieces = [(round(p.get_x(), 9), p.get_width(), p.get_hatch()) for p in axes.patches]
+    assert pieces[:3] == [(0, 0.25, None), (0.25, 0.5, None), (0.75, 0.25, None)]
+    assert pieces[3:] == [(0, 0.25, None), (0.25, 0.5, None), (0.75, 0.25, "////")]
+    assert axes.patches[2].get_facecolor() != axes.patches[1].get_facecolor()
+    words = [text.get_text() for text in axes.texts]
+    assert words == ["I\n0.25", "love\n0.50", "padding\n0.25", "I\n0.25", "love\n0.50"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["seen", "after"]
+    assert axes.yaxis_inverted()
 
 
 def test_orders_have_their_german_below_them_and_the_word_that_moves_is_marked():

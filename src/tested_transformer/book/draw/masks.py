@@ -75,6 +75,29 @@ def kinds(
 
 
 @pic.styled
+def votes(bars: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+    """Weights of one word as bars cut into a piece for each key, the last one grey; what is missing is hatched."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 0.5 + 0.55 * len(bars))
+    for line, weights in enumerate(bars.values()):
+        left, at = 0.0, {"ha": "center", "va": "center"}
+        for key, (word, weight) in enumerate(zip(words, weights, strict=True)):
+            if weight:
+                face = pic.FAINT if key == len(words) - 1 else pic.WEIGHTS(0.3)
+                axes.barh(line, weight, 0.7, left, color=face, edgecolor="white")
+                axes.text(left + weight / 2, line, f"{word}\n{weight:.2f}", **at)
+            left += weight
+        if left < 0.999:
+            look = {"color": "white", "edgecolor": pic.FAINT, "hatch": "////"}
+            axes.barh(line, 1 - left, 0.7, left, **look)
+    axes.set(xlim=(0, 1), xticks=[0, 0.5, 1], yticks=range(len(bars)))
+    axes.set_yticklabels(list(bars))
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    return figure
+
+
+@pic.styled
 def hidden(
     panels: Mapping[str, ArrayLike], masks: Sequence[ArrayLike], words: Sequence[str]
 ) -> pic.Picture:
