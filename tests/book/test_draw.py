@@ -115,6 +115,8 @@ FIGURES |= {
     "writes": lambda: draw.decoder.writes(
         LONG, ("<bos>", "Ich", "weil"), {"across": np.eye(6)[5] * 0.9, "back": np.array([0.5, 0.3, 0.2])}, "er"
     ),
+    "depth": lambda: draw.addnorm.depth({"small": 0.1 ** np.arange(25), "large": 2.0 ** np.arange(25)}),
+    "fan": lambda: draw.addnorm.fan({"open": [80, 90, 100], "behind 24, closed": [5, 8, 10]}),
     "river": lambda: draw.addnorm.river("it", [("attention", 16.4, 6.1, 17.9, 11.4), ("box", 11.4, 0.4, 11.3, 10.5)]),
     "row of": lambda: draw.heads.row_of(np.linspace(0, 1, 24).reshape(2, 2, 6), LONG, marked=(1, 0)),
 }
@@ -940,3 +942,14 @@ def test_curves_of_likeness_are_the_numbers_with_their_names():
     assert list(one.get_ydata()) == [0, 0.5, 1]
     assert list(two.get_ydata()) == [0, 0.1, 0.2]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
+
+
+def test_every_arrow_of_a_fan_has_its_angle_to_the_first_by_turns_left_and_right():
+    panels = FIGURES["fan"]().axes
+    for axes, angles in zip(panels, ([80, 90, 100], [5, 8, 10]), strict=True):
+        *others, first = (arrow.get_xy() for arrow in axes.patches)
+        tips = [corners[np.argmax(np.linalg.norm(corners, axis=1))] for corners in others]
+        turned = np.degrees([np.arctan2(*tip) for tip in tips])
+        assert turned == pytest.approx(np.multiply(angles, [-1, 1, -1]), abs=0.5)
+        assert first[np.argmax(first[:, 1])] == pytest.approx([0, 1.12], abs=1e-6)
+    assert [axes.get_title("center") for axes in panels] == ["open", "behind 24:\nclosed"]

@@ -52,6 +52,7 @@ def test_a_stack_is_that_of_pytorch(add, norm):
     assert run.signal == pytest.approx([size(row.detach().numpy()) for row in rows])
     assert run.gradient == pytest.approx([size(row.grad.numpy()) for row in rows])
     assert run.alike == pytest.approx(alike(rows[-1].detach().numpy()))
+    assert np.allclose(run.rows, rows[-1].detach().numpy())
 
 
 @pytest.mark.parametrize("norm_first", [False, True])

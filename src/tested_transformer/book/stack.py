@@ -21,6 +21,7 @@ class Run(NamedTuple):
     signal: list[float]
     gradient: list[float]
     alike: float  # the mean cosine of two rows in the end
+    rows: Float[np.ndarray, "N D"]  # in the end
 
 
 def box_params(
@@ -60,7 +61,7 @@ def stack(
         d = _norm_backward(d, y) if norm else d
         d = add * d + feed_forward_backward(d, kept)[0]
         gradient.append(size(d))
-    return Run(signal, gradient[::-1], alike(x))
+    return Run(signal, gradient[::-1], alike(x), x)
 
 
 def size(x: Float[np.ndarray, "*S"]) -> float:

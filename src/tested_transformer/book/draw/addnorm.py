@@ -77,29 +77,45 @@ LARGE, WIDE = 13, 0.8
 
 
 @pic.styled
-def depth(stacks: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> pic.Picture:
-    """Signal and gradient in every place of a stack, from top to bottom, a curve for each kind of stack."""
-    figure, (panels,) = pic.picture(pic.PHONE, 4.2, columns=2, sharex=True, sharey=True)
-    titles = ("signal, going down ↓", "gradient, going up ↑")
-    for axes, which, title in zip(panels, (0, 1), titles, strict=True):
-        for j, (name, sizes) in enumerate(stacks.items()):
-            style = {"color": COLOURS[j], "linestyle": STYLES[j], "linewidth": 2.5}
-            axes.plot(sizes[which], range(len(sizes[which])), label=name, **style)
-        axes.set_xscale("log")
-        axes.set_title(title, loc="center")
-        axes.set_xlabel("size")
-        axes.grid(axis="x", color=pic.FAINT, linewidth=0.5)
-    every = [np.log10(curve) for sizes in stacks.values() for curve in sizes]
-    low, high = np.floor(np.min(every)), np.ceil(np.max(every))
-    step = max(1, round((high - low) / 3))
-    powers = np.arange(step * np.ceil(low / step), high + 1, step)
-    panels[0].set_xticks(10.0**powers)
-    panels[0].xaxis.set_minor_locator(NullLocator())
-    boxes = len(sizes[0]) - 1
-    panels[0].set(ylim=(boxes + 0.5, -0.5), yticks=range(0, boxes + 1, boxes // 4))
-    panels[0].set_ylabel("boxes above this place")
-    handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=1)
+def depth(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
+    """The size of the rows in every place of a stack, from top to bottom, a curve for each kind of stack."""
+    figure, ((axes,),) = pic.picture(4.6, 3.4)
+    for j, (name, sizes) in enumerate(stacks.items()):
+        style = {"color": COLOURS[j], "linestyle": STYLES[j], "linewidth": 2.5}
+        axes.plot(sizes, range(len(sizes)), label=name, **style)
+    axes.set_xscale("log")
+    axes.set_xlabel("size of the rows")
+    axes.grid(axis="x", color=pic.FAINT, linewidth=0.5)
+    every = np.log10(list(stacks.values()))
+    axes.set_xticks(10.0 ** np.arange(5 * np.ceil(every.min() / 5), every.max(), 5))
+    axes.xaxis.set_minor_locator(NullLocator())
+    boxes = len(sizes) - 1
+    axes.set(ylim=(boxes + 0.5, -0.5), yticks=range(0, boxes + 1, boxes // 4))
+    axes.set_ylabel("boxes passed")
+    figure.legend(loc="outside upper center", ncols=1)
+    return figure
+
+
+@pic.styled
+def fan(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
+    """The first row as an arrow upwards, and the others at their angles to it, by turns left and right.
+
+    For each stack the angles in degrees.
+    """
+    figure, (panels,) = pic.picture(pic.PHONE, 1.6, columns=len(stacks))
+    for axes, (name, angles) in zip(panels, stacks.items(), strict=True):
+        turns = np.radians(angles) * np.resize([-1, 1], len(angles))
+        for turn in turns:
+            look = {"color": COLOURS[1], "width": 0.008, "head_width": 0.07}
+            axes.arrow(
+                0, 0, np.sin(turn), np.cos(turn), length_includes_head=True, **look
+            )
+        look = {"color": pic.QUERY, "width": 0.035, "head_width": 0.14}
+        axes.arrow(0, 0, 0, 1.12, length_includes_head=True, zorder=5, **look)
+        axes.set(xlim=(-1.15, 1.15), ylim=(-0.5, 1.2))
+        axes.set_aspect("equal")
+        axes.set_axis_off()
+        axes.set_title(name.replace(", ", ":\n"), loc="center")
     return figure
 
 
