@@ -475,12 +475,12 @@ def test_a_box_that_returns_more_than_a_tensor_is_refused(norm_first):
 # Pictures
 
 
-def test_a_gradient_is_drawn_from_the_top_down():
-    signal, gradient = {"a": [1.0, 2.0, 4.0]}, {"a": [1.0, 3.0, 9.0]}
-    left, right = draw.addnorm.depth(signal, gradient).axes
-    assert [line.tolist() for line in left.lines[0].get_data()] == [[0, 1, 2], [1, 2, 4]]
-    assert [line.tolist() for line in right.lines[0].get_data()] == [[2, 1, 0], [1, 3, 9]]
-    assert left.get_yscale() == right.get_yscale() == "log"
+def test_the_size_of_rows_is_drawn_from_the_top_down():
+    (axes,) = draw.addnorm.depth({"a": [1.0, 2.0, 4.0], "b": [1.0, 0.1, 1e-9]}).axes
+    for line, sizes in zip(axes.lines, ([1, 2, 4], [1, 0.1, 1e-9]), strict=True):
+        assert [place.tolist() for place in line.get_data()] == [sizes, [0, 1, 2]]
+    assert axes.get_xscale() == "log"
+    assert axes.yaxis_inverted()
 
 
 def test_rows_are_drawn_where_they_lie_each_beside_its_word():
