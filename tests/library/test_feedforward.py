@@ -316,11 +316,11 @@ def test_the_kinks_are_drawn_as_given():
 
 def test_the_firing_units_stand_in_rows_of_words():
     inner = normal(2, 4)
-    left, right = draw.feedforward.firing(inner, relu(inner), ("this", "that")).axes
-    assert np.array_equal(left.get_images()[0].get_array(), inner)
-    assert np.array_equal(right.get_images()[0].get_array(), relu(inner))
-    assert [tick.get_text() for tick in left.get_yticklabels()] == ["this", "that"]
-    low, high = left.get_images()[0].get_clim()
+    upper, lower = draw.feedforward.firing(inner, relu(inner), ("this", "that")).axes
+    assert np.array_equal(upper.get_images()[0].get_array(), inner)
+    assert np.array_equal(lower.get_images()[0].get_array(), relu(inner))
+    assert [tick.get_text() for tick in upper.get_yticklabels()] == ["this", "that"]
+    low, high = upper.get_images()[0].get_clim()
     assert low == -high, "zero is white"
 
 
@@ -355,3 +355,24 @@ def test_a_line_parts_the_points_that_are_wanted_from_the_others():
     (x, y) = right.lines[0].get_data()
     slope = (y[1] - y[0]) / (x[1] - x[0])
     assert np.array_equal(hidden[:, 1] > y[0] + slope * (hidden[:, 0] - x[0]), wanted)
+
+
+def test_each_question_stands_over_its_unit():
+    inner, questions = normal(2, 3), ["first", "second", "third + 1"]
+    upper, lower = draw.feedforward.firing(inner, relu(inner), ("this", "that"), questions).axes
+    over = [(tick.get_position()[0], tick.get_text()) for tick in upper.get_xticklabels()]
+    assert over == list(enumerate(questions))
+    assert upper.xaxis.get_ticks_position() == "top"
+    assert [tick.get_text() for tick in lower.get_xticklabels()] == ["1", "2", "3"]
+
+
+def test_what_units_tell_is_a_point_for_each_case_in_the_row_of_its_group_filled_where_it_fires():
+    inner, groups = normal(7, 2), list("mfnmfnm")
+    names = {"m": "er", "f": "sie", "n": "es"}
+    for axes, values in zip(draw.feedforward.told(inner, groups, names, [14, 137]).axes, inner.T, strict=True):
+        for n, (group, points) in enumerate(zip(names, axes.collections, strict=True)):
+            x, y = points.get_offsets().T
+            assert np.array_equal(x, values[np.array(groups) == group])
+            assert np.all(abs(y - n) < 0.5)
+            white = np.all(points.get_facecolor()[:, :3] == 1, axis=1)
+            assert np.array_equal(white, x <= 0)

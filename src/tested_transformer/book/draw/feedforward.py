@@ -102,18 +102,55 @@ def kinks(
 
 
 @pic.styled
-def firing(inner: ArrayLike, hidden: ArrayLike, words: Sequence[str]) -> pic.Picture:
-    """The hidden layer before and after the activation: a row for each word."""
+def firing(
+    inner: ArrayLike,
+    hidden: ArrayLike,
+    words: Sequence[str],
+    questions: Sequence[str] = (),
+) -> pic.Picture:
+    """The hidden layer before and after the activation: a row for each word, over each unit what it asks."""
     units = np.shape(inner)[1]
     limit = max(np.abs(inner).max(), np.abs(hidden).max())
-    figure, (panels,) = pic.picture(pic.PHONE, 2.1, columns=2)
-    names = ("before", "after the ReLU")
-    for axes, x, name in zip(panels, (inner, hidden), names, strict=True):
+    figure, panels = pic.picture(pic.PHONE, 3.2, rows=2)
+    names = ("before", "after ReLU")
+    for axes, x, name in zip(panels[:, 0], (inner, hidden), names, strict=True):
         pic.tiles(axes, x, pic.SIGNED, (-1.3 * limit, 1.3 * limit), decimals=1)
-        axes.set_xticks(range(units), range(1, units + 1))
-        axes.set_yticks(range(len(words)), words if axes is panels[0] else [])
-        axes.set_xlabel("hidden unit")
-        axes.set_title(name, loc="center")
+        axes.set_aspect("auto")
+        axes.set_xticks([])
+        axes.set_yticks(range(len(words)), words)
+        axes.yaxis.set_label_position("right")
+        axes.set_ylabel(name)
+    upper, lower = panels[:, 0]
+    if questions:
+        upper.xaxis.tick_top()
+        upper.set_xticks(range(units), questions)
+    lower.set_xticks(range(units), range(1, units + 1))
+    lower.set_xlabel("hidden unit")
+    return figure
+
+
+@pic.styled
+def told(
+    inner: ArrayLike, groups: Sequence[str], names: Mapping[str, str], units: ArrayLike
+) -> pic.Picture:
+    """Some units before the ReLU (cases × units), a panel for each: the cases by group, filled where the unit fires.
+
+    names has a name for each group, in the order of the rows.
+    """
+    inner, of = np.asarray(inner), np.asarray(groups)
+    figure, (panels,) = pic.picture(pic.PHONE, 2.3, columns=inner.shape[1], sharex=True)
+    for axes, values, unit in zip(panels, inner.T, units, strict=True):
+        axes.axvline(0, color=pic.FAINT, linewidth=1, zorder=0)
+        for at, group in enumerate(names):
+            x = values[of == group]
+            y = at + np.linspace(-0.3, 0.3, len(x))
+            look = {"s": 11, "edgecolor": pic.INK, "linewidth": 0.7}
+            axes.scatter(x, y, c=np.where(x > 0, pic.INK, "white"), **look)
+        axes.set_yticks(range(len(names)), names.values() if axes is panels[0] else [])
+        axes.set(ylim=(len(names) - 0.5, -0.5))
+        axes.tick_params(axis="y", length=0)
+        axes.set_title(f"unit {unit}", loc="center")
+    figure.supxlabel("number of the unit before the ReLU", fontsize=11)
     return figure
 
 
