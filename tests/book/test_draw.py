@@ -115,6 +115,9 @@ FIGURES |= {
     "writes": lambda: draw.decoder.writes(
         LONG, ("<bos>", "Ich", "weil"), {"across": np.eye(6)[5] * 0.9, "back": np.array([0.5, 0.3, 0.2])}, "er"
     ),
+    "exchanged": lambda: draw.decoder.exchanged(
+        {"chair": LONG, "lamp": LONG}, 5, "Ich brauche den Stuhl, weil", {"er": "m", "sie": "f"}
+    ),
     "river": lambda: draw.addnorm.river("it", [("attention", 16.4, 6.1, 17.9, 11.4), ("box", 11.4, 0.4, 11.3, 10.5)]),
     "row of": lambda: draw.heads.row_of(np.linspace(0, 1, 24).reshape(2, 2, 6), LONG, marked=(1, 0)),
 }
@@ -927,3 +930,37 @@ def test_curves_of_likeness_are_the_numbers_with_their_names():
     assert list(one.get_ydata()) == [0, 0.5, 1]
     assert list(two.get_ydata()) == [0, 0.1, 0.2]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
+
+
+def decoded(**more):
+    y, words = normal(4, 3), ("<bos>", "ich", "liebe", "KI")
+    steps = {"y": y, "self": np.eye(4), "normed 1": y, "memory": X, "cross": np.eye(4, 3), "normed 2": y}
+    return draw.decoder.layer(steps | {"hidden": normal(4, 4), "out": y}, words, WORDS, **more)
+
+
+def test_the_row_that_is_followed_is_framed_in_every_box_of_the_target():
+    figure = decoded(row=1, word="liebe")
+    frame, *boxes = figure.axes
+    framed = {}
+    for box in boxes:
+        edges = [p for p in box.patches if isinstance(p, Rectangle) and to_rgb(p.get_edgecolor()[:3]) == to_rgb(OUT)]
+        framed[box.get_title()] = [(edge.get_y(), edge.get_width()) for edge in edges]
+    assert framed.pop("memory $M$") == []
+    assert {width for ((y, width),) in framed.values() if y == 0.5} == {3, 4}
+    assert len(framed) == 7
+    assert [text.get_text() for text in frame.texts if text.get_weight() == "bold"] == ["liebe"]
+    (_, *boxes) = decoded().axes
+    assert not any(to_rgb(p.get_edgecolor()[:3]) == to_rgb(OUT) for box in boxes for p in box.patches)
+
+
+def test_the_exchanged_word_is_filled_in_both_sentences_and_leads_to_the_pronoun():
+    (frame,) = FIGURES["exchanged"]().axes
+    filled = [
+        t for t in frame.texts if t.get_bbox_patch() and to_rgb(t.get_bbox_patch().get_facecolor()[:3]) != (1, 1, 1)
+    ]
+    assert [text.get_text() for text in filled] == ["it", "it"]
+    assert "er → sie" in [text.get_text() for text in frame.texts]
+    low, high = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    (_, y0), (_, y1) = low._posA_posB
+    assert filled[1].get_position()[1] < y0 < y1 < filled[0].get_position()[1] < high._posA_posB[1][1]
+    assert to_rgb(low.get_edgecolor()[:3]) == to_rgb(COLOURS["f"])
