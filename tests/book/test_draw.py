@@ -117,6 +117,9 @@ FIGURES |= {
     ),
     "depth": lambda: draw.addnorm.depth({"small": 0.1 ** np.arange(25), "large": 2.0 ** np.arange(25)}),
     "fan": lambda: draw.addnorm.fan({"open": [80, 90, 100], "behind 24, closed": [5, 8, 10]}),
+    "exchanged": lambda: draw.decoder.exchanged(
+        {"chair": LONG, "lamp": LONG}, 5, "Ich brauche den Stuhl, weil", {"er": "m", "sie": "f"}
+    ),
     "river": lambda: draw.addnorm.river("it", [("attention", 16.4, 6.1, 17.9, 11.4), ("box", 11.4, 0.4, 11.3, 10.5)]),
     "row of": lambda: draw.heads.row_of(np.linspace(0, 1, 24).reshape(2, 2, 6), LONG, marked=(1, 0)),
 }
@@ -957,3 +960,35 @@ def test_every_arrow_of_a_fan_has_its_angle_to_the_first_by_turns_left_and_right
         assert turned == pytest.approx(np.multiply(angles, [-1, 1, -1]), abs=0.5)
         assert first[np.argmax(first[:, 1])] == pytest.approx([0, 1.12], abs=1e-6)
     assert [axes.get_title("center") for axes in panels] == ["open", "behind 24:\nclosed"]
+def decoded(**more):
+    y, words = normal(4, 3), ("<bos>", "ich", "liebe", "KI")
+    steps = {"y": y, "self": np.eye(4), "normed 1": y, "memory": X, "cross": np.eye(4, 3), "normed 2": y}
+    return draw.decoder.layer(steps | {"hidden": normal(4, 4), "out": y}, words, WORDS, **more)
+
+
+def test_the_row_that_is_followed_is_framed_in_every_box_of_the_target():
+    figure = decoded(row=1, word="liebe")
+    frame, *boxes = figure.axes
+    framed = {}
+    for box in boxes:
+        edges = [p for p in box.patches if isinstance(p, Rectangle) and to_rgb(p.get_edgecolor()[:3]) == to_rgb(OUT)]
+        framed[box.get_title()] = [(edge.get_y(), edge.get_width()) for edge in edges]
+    assert framed.pop("memory $M$") == []
+    assert {width for ((y, width),) in framed.values() if y == 0.5} == {3, 4}
+    assert len(framed) == 7
+    assert [text.get_text() for text in frame.texts if text.get_weight() == "bold"] == ["liebe"]
+    (_, *boxes) = decoded().axes
+    assert not any(to_rgb(p.get_edgecolor()[:3]) == to_rgb(OUT) for box in boxes for p in box.patches)
+
+
+def test_the_exchanged_word_is_filled_in_both_sentences_and_leads_to_the_pronoun():
+    (frame,) = FIGURES["exchanged"]().axes
+    filled = [
+        t for t in frame.texts if t.get_bbox_patch() and to_rgb(t.get_bbox_patch().get_facecolor()[:3]) != (1, 1, 1)
+    ]
+    assert [text.get_text() for text in filled] == ["it", "it"]
+    assert "er → sie" in [text.get_text() for text in frame.texts]
+    low, high = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    (_, y0), (_, y1) = low._posA_posB
+    assert filled[1].get_position()[1] < y0 < y1 < filled[0].get_position()[1] < high._posA_posB[1][1]
+    assert to_rgb(low.get_edgecolor()[:3]) == to_rgb(COLOURS["f"])

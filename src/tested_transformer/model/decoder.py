@@ -53,9 +53,9 @@ class DecoderLayer(nn.Module):
         look_back: Callable[[Tensor], Tensor],
         look_across: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "B T D"]:
-        """The three sub-layers: where keys and values come from, the two looks know.
+        """The three sub-layers. Both attentions are functions of the rows that ask.
 
-        In `forward` they are calculated, in decoding they come out of a cache.
+        In `forward` they calculate keys and values; in decoding a cache has them.
         """
         x = self.addnorm_1(x, look_back)
         x = self.addnorm_2(x, look_across)

@@ -1,12 +1,15 @@
-"""Pictures of the decoder: where it looks as it writes, one layer with its numbers, and what its outputs depend on."""
+"""Pictures of the decoder: where it looks, one layer with its numbers, a row exchanged, what its outputs depend on."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import above, arrow, below, blank, box, residual
+from tested_transformer.book.draw.thread import COLOURS
 
 
 @pic.styled
@@ -70,11 +73,16 @@ def _middles(tokens: Sequence[str]) -> np.ndarray:
 
 @pic.styled
 def layer(
-    steps: Mapping[str, ArrayLike], target: Sequence[str], source: Sequence[str]
+    steps: Mapping[str, ArrayLike],
+    target: Sequence[str],
+    source: Sequence[str],
+    row: int | None = None,
+    word: str = "",
 ) -> pic.Picture:
     """One decoder layer from top to bottom, with its numbers.
 
     `steps` names them: y, self (weights), normed 1, memory, cross (weights), normed 2, hidden, out.
+    A row of the target may be framed in all boxes; the word is what its output tells.
     """
     figure, frame = blank(pic.PHONE, 11.75)
     boxes = {}
@@ -102,6 +110,66 @@ def layer(
     middle = boxes["memory"].get_position()
     y = (middle.y0 + middle.y1) / 2 * figure.get_figheight()
     arrow(frame, (2.07, y), (2.3, y), pic.KEY)
+    if row is not None:
+        for name in boxes.keys() - {"memory"}:
+            size = np.shape(steps[name])[1], 1
+            look = {"fill": False, "edgecolor": pic.OUT, "linewidth": 2.5}
+            edge = Rectangle((-0.5, row - 0.5), *size, clip_on=False, zorder=5, **look)
+            boxes[name].add_patch(edge)
+        at = boxes["out"].get_position()
+        right, top = at.x1 * pic.PHONE, at.y1 * figure.get_figheight()
+        y = top - (row + 0.5) * (at.height * figure.get_figheight()) / len(target)
+        arrow(frame, (right + 0.05, y), (right + 0.25, y), pic.OUT)
+        ink = {"color": pic.OUT, "weight": "bold", "va": "center_baseline"}
+        frame.text(right + 0.29, y, word, **ink)
+    return figure
+
+
+@pic.styled
+def exchanged(
+    english: Mapping[str, Sequence[str]],
+    word: int,
+    german: str,
+    pronouns: Mapping[str, str],
+) -> pic.Picture:
+    """The row of one word in the memory replaced by that of another sentence, and the pronoun that follows.
+
+    english has the tokens of both sentences under their things, the one that is translated
+    first; pronouns has the usual one and the one that follows, with their genders.
+    """
+    figure, frame = blank(pic.PHONE, 2.95)
+    (usual, _), (other, gender) = pronouns.items()
+    colour, heights, places = COLOURS[gender], (1.45, 0.35), []
+    for (thing, tokens), y in zip(english.items(), heights, strict=True):
+        texts = [token.strip() for token in tokens]
+        widths = np.array(
+            [TextPath((0, 0), t, size=11).get_extents().width / 72 for t in texts]
+        )
+        gap = (pic.PHONE - 0.1 - widths.sum()) / len(texts)
+        centres = 0.05 + np.cumsum(widths + gap) - (widths + gap) / 2
+        places.append((centres[word], y))
+        frame.text(
+            0.07, y + 0.36, f"memory, with the {thing}", va="center", style="italic"
+        )
+        for n, (x, text) in enumerate(zip(centres, texts, strict=True)):
+            edge = colour if n == word else pic.FAINT
+            face = colour if n == word else "white"
+            bbox = {"boxstyle": "round,pad=0.22", "facecolor": face, "edgecolor": edge}
+            ink = (
+                {"color": "white", "weight": "bold"}
+                if n == word
+                else {"color": pic.INK}
+            )
+            frame.text(x, y, text, ha="center", va="center_baseline", bbox=bbox, **ink)
+    (x, y), (start, low) = places
+    arrow(frame, (start, low + 0.18), (x, y - 0.18), colour)
+    arrow(frame, (x, y + 0.18), (x, 2.25), colour)
+    middle = {"ha": "center", "va": "center_baseline"}
+    frame.text(
+        x + 0.1, 2.42, f"{usual} → {other}", color=colour, weight="bold", **middle
+    )
+    frame.text(x - 0.5, 2.42, german, ha="right", va="center_baseline")
+    frame.text(0.07, 2.78, "written, and the next word", va="center", style="italic")
     return figure
 
 
