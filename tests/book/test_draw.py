@@ -960,6 +960,8 @@ def test_every_arrow_of_a_fan_has_its_angle_to_the_first_by_turns_left_and_right
         assert turned == pytest.approx(np.multiply(angles, [-1, 1, -1]), abs=0.5)
         assert first[np.argmax(first[:, 1])] == pytest.approx([0, 1.12], abs=1e-6)
     assert [axes.get_title("center") for axes in panels] == ["open", "behind 24:\nclosed"]
+
+
 def decoded(**more):
     y, words = normal(4, 3), ("<bos>", "ich", "liebe", "KI")
     steps = {"y": y, "self": np.eye(4), "normed 1": y, "memory": X, "cross": np.eye(4, 3), "normed 2": y}
