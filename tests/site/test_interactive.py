@@ -275,7 +275,8 @@ def test_the_map_has_every_tensor_of_every_run_once(layers):
 
 def test_the_stages_of_a_run_have_its_shapes():
     assert words.stages(walked(layers=2)) == {
-        "source": "3 × 6", "memory": "3 × 6", "target": "4 × 6", "cross-attention": "2 × 4 × 3",
+        "source": "3 × 6", "self-attention": "2 × 3 × 3", "inner width": "3 × 8", "memory": "3 × 6",
+        "target": "4 × 6", "masked self-attention": "2 × 4 × 4", "cross-attention": "2 × 4 × 3",
         "decoder's rows": "4 × 6", "logits": "4 × 10",
     }  # fmt: skip
     assert words.stages(walked_wide())["cross-attention"] == "2 × 3 × 2"

@@ -66,8 +66,11 @@ ABOUT = {
 
 STAGES = {
     "source": "encoder.sum",
+    "self-attention": "encoder.layers.{last}.self_attention.weights",
+    "inner width": "encoder.layers.{last}.feed_forward.hidden",
     "memory": "encoder.layers.{last}.addnorm_2.out",
     "target": "decoder.sum",
+    "masked self-attention": "decoder.layers.{last}.self_attention.weights",
     "cross-attention": "decoder.layers.{last}.cross_attention.weights",
     "decoder's rows": "decoder.layers.{last}.addnorm_3.out",
     "logits": "logits",
