@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.byhand.transformer import (
@@ -122,7 +122,7 @@ def small_step(
     wanted: Int[np.ndarray, "B T"],
     config: Config,
     rate: float = 0.5,
-) -> tuple[Params, Float[np.ndarray, ""]]:
+) -> tuple[Params, float]:
     """The parameters after a small correction, and the loss before it.
 
     Every number moves against its gradient.
@@ -131,7 +131,7 @@ def small_step(
     p, right = softmax(logits), np.eye(config.vocab_size)[wanted]
     gradient = transformer_backward((p - right) / wanted.size, saved)
     moved = {name: w - rate * gradient[name] for name, w in params.items()}
-    return moved, -np.log((p * right).sum(axis=-1)).mean()
+    return moved, float(-np.log((p * right).sum(axis=-1)).mean())
 
 
 class Table(NamedTuple):
