@@ -19,6 +19,8 @@ from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
 from tested_transformer.book.thread import FRAMES, THINGS, Answer
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.positions import sinusoids
+from tested_transformer.byhand.transformer import create_params
+from tested_transformer.config import Config
 from tested_transformer.decoding.translator import Translator
 
 CSS = (BOOK / "_static" / "book.css").read_text(encoding="utf-8")
@@ -275,11 +277,30 @@ def test_the_map_has_every_tensor_of_every_run_once(layers):
 
 def test_the_stages_of_a_run_have_its_shapes():
     assert words.stages(walked(layers=2)) == {
-        "source": "3 × 6", "memory": "3 × 6", "target": "4 × 6", "cross-attention": "2 × 4 × 3",
+        "source": "3 × 6", "self-attention": "2 × 3 × 3", "inner width": "3 × 8", "memory": "3 × 6",
+        "target": "4 × 6", "masked self-attention": "2 × 4 × 4", "cross-attention": "2 × 4 × 3",
         "decoder's rows": "4 × 6", "logits": "4 × 10",
     }  # fmt: skip
     assert words.stages(walked_wide())["cross-attention"] == "2 × 3 × 2"
     assert [words.n_layers(run) for run in (walked(), walked_wide())] == [1, 2]
+
+
+def test_small_steps_make_the_wanted_tokens_more_probable_and_hand_back_the_loss_of_a_run():
+    config = Config(vocab_size=10, d_model=6, d_ff=8, n_heads=2, n_layers=1, dropout=0.0)
+    params, losses = create_params(config, np.random.default_rng(0)), []
+    texts = np.array([[4, 5, 6]]), np.array([[1, 7, 8, 9]]), np.array([[7, 8, 9, 2]])
+    begun, rate = params, 1e-4
+    moved, before = words.small_step(begun, *texts, config, rate)
+    slope = sum(((begun[name] - moved[name]) ** 2).sum() for name in begun) / rate
+    after = words.run(moved, *texts, config)["answers"]
+    assert np.isclose(before - after[:, 1].mean(), slope, rtol=0.01)  # downhill, as steeply as the gradient says
+    assert np.allclose(after[:, 1], -np.log(after[:, 0]))
+    for _ in range(20):
+        answers = words.run(params, *texts, config)["answers"]
+        params, loss = words.small_step(params, *texts, config)
+        assert np.isclose(loss, answers[:, 1].mean())
+        losses.append(loss)
+    assert losses[-1] < losses[0] / 2
 
 
 def test_of_a_wide_table_the_first_columns_are_shown_and_of_a_vocabulary_the_most_probable():

@@ -202,7 +202,7 @@
       const names = (letter, count) => this.words[letter] ?? [...Array(count).keys()].map((c) => String(c + 1));
       const columns = table.columns.length ? table.columns : names(across, x[0].length);
       const rows = names(down, x.length).map((word, i) => (table.name === "answers" ? `${word} → ${this.words.V[this.wanted[i]]}` : word));
-      const most = table.kind === "share" ? 1 : Math.max(...x.flat().map(number).filter(Number.isFinite).map(Math.abs));
+      const most = table.kind === "share" ? 1 : Math.max(1, ...x.flat().map(number).filter(Number.isFinite).map(Math.abs));
       const lit = (i, c) => (table.turned ? c : i) === this.followed[axes[0]];
       const heat = (value) => (table.kind === "plain" || !Number.isFinite(value) ? {} : { class: value < 0 ? "below" : "above", style: `--heat: ${((100 * Math.abs(value)) / (most || 1)).toFixed(0)}%` });
       const cell = (value, i, c) => {

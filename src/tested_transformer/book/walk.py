@@ -4,6 +4,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+from jaxtyping import Int
+
+from tested_transformer.byhand.softmax import softmax
+from tested_transformer.byhand.transformer import (
+    tensors,
+    transformer,
+    transformer_backward,
+)
+from tested_transformer.config import Config
+from tested_transformer.params import Params
+
 CHAPTERS = {
     "tokens": "Tokens",
     "embedding": "Embedding",
@@ -66,8 +78,11 @@ ABOUT = {
 
 STAGES = {
     "source": "encoder.sum",
+    "self-attention": "encoder.layers.{last}.self_attention.weights",
+    "inner width": "encoder.layers.{last}.feed_forward.hidden",
     "memory": "encoder.layers.{last}.addnorm_2.out",
     "target": "decoder.sum",
+    "masked self-attention": "decoder.layers.{last}.self_attention.weights",
     "cross-attention": "decoder.layers.{last}.cross_attention.weights",
     "decoder's rows": "decoder.layers.{last}.addnorm_3.out",
     "logits": "logits",
@@ -85,6 +100,38 @@ def stages(run: Mapping[str, Any]) -> dict[str, str]:
     last = n_layers(run) - 1
     found = {title: run[name.format(last=last)] for title, name in STAGES.items()}
     return {title: " × ".join(map(str, x.shape)) for title, x in found.items()}
+
+
+def run(
+    params: Params,
+    source: Int[np.ndarray, "1 S"],
+    target: Int[np.ndarray, "1 T"],
+    wanted: Int[np.ndarray, "1 T"],
+    config: Config,
+) -> dict[str, np.ndarray]:
+    """What a run of the model kept, by name, and "answers": probability and loss of each wanted token."""
+    logits, saved = transformer(source, target, params, config)
+    p = softmax(logits)[0, np.arange(wanted.size), wanted[0]]
+    return dict(tensors(saved)) | {"answers": np.stack([p, -np.log(p)], axis=1)}
+
+
+def small_step(
+    params: Params,
+    source: Int[np.ndarray, "B S"],
+    target: Int[np.ndarray, "B T"],
+    wanted: Int[np.ndarray, "B T"],
+    config: Config,
+    rate: float = 0.5,
+) -> tuple[Params, float]:
+    """The parameters after a small correction, and the loss before it.
+
+    Every number moves against its gradient.
+    """
+    logits, saved = transformer(source, target, params, config)
+    p, right = softmax(logits), np.eye(config.vocab_size)[wanted]
+    gradient = transformer_backward((p - right) / wanted.size, saved)
+    moved = {name: w - rate * gradient[name] for name, w in params.items()}
+    return moved, float(-np.log((p * right).sum(axis=-1)).mean())
 
 
 class Table(NamedTuple):
