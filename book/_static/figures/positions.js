@@ -80,7 +80,7 @@
       return draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `A curve of dot products by distance from 0 to ${this.reach}; at ${this.offset} it is ${written(values[this.offset], 2)} of ${most}.` },
         draw("path", { class: "axis", d: `M${left} ${y(0)}H${width - right}M${left} ${top}V${height - bottom}` }),
         ticks.map((k) => draw("text", { x: x(k), y: height - bottom + 20, "text-anchor": "middle" }, String(k))),
-        [0, most].map((v) => draw("text", { x: left - 6, y: y(v) + 5, "text-anchor": "end" }, String(v))),
+        [0, most].map((v) => draw("text", { x: left - 6, y: y(v) + 5, "text-anchor": "end" }, String(round(v)))),
         draw("path", { class: "line", d: line }),
         draw("path", { class: "mark", d: `M${x(this.offset)} ${y(values[this.offset])}V${y(0)}` }),
         draw("circle", { class: "dot", cx: x(this.offset), cy: y(values[this.offset]), r: 6 }),
