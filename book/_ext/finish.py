@@ -13,6 +13,7 @@ from formulas import add_formulas
 from front import Checked, show_badge
 from icons import cut_icons
 from languages import mark_languages
+from light import lighten_pictures
 from live import bring_scripts
 from sphinx.util.docutils import SphinxDirective
 from styles import cut_styles
@@ -145,6 +146,7 @@ def setup(app):
     app.connect("build-finished", lead_to_first_page, priority=100)
     app.connect("build-finished", touch_up)
     app.connect("build-finished", write_thumbnails)
+    app.connect("build-finished", lighten_pictures)
     app.connect("build-finished", write_translator)
     app.connect("html-page-context", ask_for_text)
     app.connect("build-finished", cut_faces, priority=590)

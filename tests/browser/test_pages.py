@@ -159,7 +159,7 @@ def test_without_scripts_a_page_is_read_and_left(visit):
     assert formula.text_content() == "dv"
     assert formula.bounding_box()["height"] < 30
     page.locator(".prev-next-footer a").first.click()
-    assert "masks.html#" in page.url
+    assert page.url.endswith("masks.html")
 
 
 def test_a_solution_opens_with_the_keyboard(visit):
