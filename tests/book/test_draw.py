@@ -763,6 +763,14 @@ def test_a_batch_is_sheets_behind_each_other_with_the_first_in_front():
         left, _, _, top = sheet.get_extent()
         assert left - 0.1 < words[name][0] < left
         assert top - 0.1 < words[name][1] < top
+    (framed,) = draw.notation.batch({"chair": SENTENCE, "lamp": 2 * SENTENCE}, row=1).axes
+    lit = [patch for patch in framed.patches if patch.get_edgecolor()[:3] == to_rgb(QUERY)]
+    assert len(lit) == 2
+    for patch, sheet in zip(lit, sorted(framed.get_images(), key=lambda s: s.get_zorder()), strict=True):
+        left, right, bottom, top = sheet.get_extent()
+        assert np.allclose((patch.get_x(), patch.get_width()), (left, right - left))
+        assert np.isclose(patch.get_y(), top - (top - bottom) * 2 / 4)
+        assert sheet.get_zorder() < patch.get_zorder() < sheet.get_zorder() + 1
     with pytest.raises(ValueError, match=r"one shape, not of \[\(2, 3\), \(4, 3\)\]"):
         draw.notation.batch({"a": normal(4, 3), "b": normal(2, 3)})
 
@@ -809,7 +817,8 @@ def test_weights_between_places_have_a_scale_to_their_largest_and_a_frame_around
 
 
 def test_parts_of_scores_share_one_scale_with_white_at_zero():
-    panels = FIGURES["parts"]().axes
+    *panels, bar = FIGURES["parts"]().axes
+    assert bar.get_xlim() == (-3, 3)
     assert [axes.get_title() for axes in panels] == ["a", "b", "c", "d"]
     for n, axes in enumerate(panels):
         (image,) = axes.get_images()

@@ -54,8 +54,11 @@ def rows(
 
 
 @pic.styled
-def batch(sentences: Mapping[str, ArrayLike]) -> pic.Picture:
-    """Several sentences behind each other, each a matrix (T, D) under its name: together (B, T, D)."""
+def batch(sentences: Mapping[str, ArrayLike], row: int | None = None) -> pic.Picture:
+    """Several sentences behind each other, each a matrix (T, D) under its name: together (B, T, D).
+
+    A row can be framed in all of them.
+    """
     shapes = {np.shape(vectors) for vectors in sentences.values()}
     if len(shapes) != 1:
         raise ValueError(f"a batch has sentences of one shape, not of {sorted(shapes)}")
@@ -67,6 +70,11 @@ def batch(sentences: Mapping[str, ArrayLike]) -> pic.Picture:
         x, y = left + step * place, bottom + step * place
         extent = (x, x + size[0], y, y + size[1])
         _sheet(frame, vectors, extent, 2 * (len(sentences) - place))
+        if row is not None:
+            line, level = size[1] / count, 2 * (len(sentences) - place) + 0.7
+            corner = x, y + size[1] - line * (row + 1)
+            look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2}
+            frame.add_patch(Rectangle(corner, size[0], line, zorder=level, **look))
         text = x - 0.07, y + size[1] - 0.02
         frame.text(*text, name, ha="right", va="top")
     x, y = left + size[0] + 0.08, bottom - 0.03
