@@ -19,11 +19,11 @@ STEP, TILE = 1.05, (0.2, 0.16)
 
 KINDS = {
     "table": pic.OUT,
-    "attention": pic.QUERY,
-    "feed-forward": pic.VALUE,
-    "norms": pic.KEY,
+    "attention": pic.KEY,
+    "feed-forward": pic.QUERY,
+    "norms": pic.VALUE,
 }
-"""Colours of the kinds of boxes."""
+"""Colours of the kinds of boxes, as on the first page and in the strip of each chapter."""
 
 STOPS = tuple(
     {
