@@ -312,8 +312,7 @@ def links(translator: Translator, sentence: Sentence, least: float = 0.9) -> lis
         may_look = torch.ones_like(weights, dtype=torch.bool)
         may_look[layer, head, i, j] = False
         cut = _encoded(translator, source, may_look)
-        both = zip(usual, _follows(translator, sentence, source, cut), strict=True)
-        other = next(((a.strip(), b.strip()) for a, b in both if a != b), None)
+        other = _first_other(usual, _follows(translator, sentence, source, cut))
         pair = names[i].strip(), names[j].strip()
         weight = float(weights[layer, head, i, j])
         found.append(Link(layer + 1, head + 1, *pair, weight, other))
@@ -338,6 +337,12 @@ def _follows(
         model.decode(torch.tensor([target]), memory, source)
     )
     return [translator.name(int(i)) for i in logits[0].argmax(-1)]
+
+
+def _first_other(usual: list[str], other: list[str]) -> tuple[str, str] | None:
+    """The first two tokens at one place that differ."""
+    both = zip(usual, other, strict=True)
+    return next(((a.strip(), b.strip()) for a, b in both if a != b), None)
 
 
 class Answer(NamedTuple):
@@ -659,8 +664,8 @@ def shapes(
 def begun(translator: Translator, thing: str) -> tuple[np.ndarray, np.ndarray]:
     """The ids of the first frame about a thing: all of the English, and the German up to the word for "it"."""
     sentence = FRAMES[0].say(thing)
-    german = sentence.german.rpartition(f" {pronoun(sentence.german)} ")[0]
-    return asked(translator, sentence._replace(german=german))[:2]
+    begun = sentence._replace(german=_before_pronoun(sentence.german))
+    return asked(translator, begun)[:2]
 
 
 def asked(
@@ -883,6 +888,4 @@ def unlinked(
     may_look[layer - 1, :, i, j] = False
     without_it = _encoded(translator, source, may_look)
     both = (_follows(translator, sentence, source, m) for m in (usual, without_it))
-    return next(
-        ((a.strip(), b.strip()) for a, b in zip(*both, strict=True) if a != b), None
-    )
+    return _first_other(*both)
