@@ -1,0 +1,142 @@
+"""Learning without a library for gradients: one step, writing, and words backwards."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Int
+
+from tested_transformer.byhand.adam import create_state, update
+from tested_transformer.byhand.gradient import numerical_gradient
+from tested_transformer.byhand.loss import smoothed_loss, smoothed_loss_backward
+from tested_transformer.byhand.transformer import (
+    create_params,
+    transformer,
+    transformer_backward,
+)
+from tested_transformer.checks import at_least
+from tested_transformer.config import Config
+from tested_transformer.params import Params
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FIRST = 4  # the id of "a": smaller ones are no letters
+NOUNS = ("chair", "lamp", "picture")
+N_IDS = FIRST + len(LETTERS)
+SMALL = Config(vocab_size=N_IDS, d_model=8, d_ff=8, n_heads=2, n_layers=1)
+SIZES = Config(vocab_size=N_IDS, d_model=32, d_ff=64, n_heads=2, n_layers=2)
+
+
+def gradients(
+    source: Int[np.ndarray, "B S"],
+    target: Int[np.ndarray, "B T"],
+    params: Params,
+    config: Config,
+    smoothing: float = 0.0,
+) -> tuple[float, Params]:
+    """The mean loss of all tokens of target but the first, and its gradients.
+
+    The model reads target without its last token and is asked for the next ones.
+    """
+    read, asked = target[:, :-1], target[:, 1:]
+    logits, saved = transformer(source, read, params, config)
+    loss = smoothed_loss(logits, asked, config.pad_id, smoothing)
+    d_logits = smoothed_loss_backward(logits, asked, config.pad_id, smoothing)
+    return loss, transformer_backward(d_logits, saved)
+
+
+def write(
+    source: Int[np.ndarray, "B S"], params: Params, config: Config, max_len: int
+) -> Int[np.ndarray, "B {max_len}"]:
+    """Always the token with the largest logit; behind the end stands padding."""
+    at_least(1, max_len=max_len)
+    written = np.full((len(source), 1), config.bos_id)
+    ended = np.zeros(len(source), dtype=bool)
+    for _ in range(max_len):
+        logits = transformer(source, written, params, config)[0][:, -1]
+        token = np.where(ended, config.pad_id, logits.argmax(axis=-1))
+        written = np.column_stack([written, token])
+        ended |= token == config.eos_id
+    return written[:, 1:]
+
+
+def random_words(n: int, rng: np.random.Generator) -> list[str]:
+    """Three to seven letters each, all equally likely: none of the three nouns."""
+    words = ["".join(rng.choice([*LETTERS], rng.integers(3, 8))) for _ in range(n)]
+    return [word for word in words if word not in NOUNS]
+
+
+def backwards(
+    words: Sequence[str], config: Config
+) -> tuple[Int[np.ndarray, "B S"], Int[np.ndarray, "B T"]]:
+    """The ids of words, and those of the same words backwards, from bos to eos."""
+    sources = [[FIRST + LETTERS.index(letter) for letter in word] for word in words]
+    targets = [[config.bos_id, *ids[::-1], config.eos_id] for ids in sources]
+    return padded(sources, config.pad_id), padded(targets, config.pad_id)
+
+
+def padded(rows: list[list[int]], pad_id: int) -> Int[np.ndarray, "B T"]:
+    """Rows of ids, filled up to the length of the longest."""
+    longest = max(len(row) for row in rows)
+    return np.array([row + [pad_id] * (longest - len(row)) for row in rows])
+
+
+def spelled(ids: Int[np.ndarray, "T"]) -> str:
+    """The letters among some ids, as a word."""
+    return "".join(LETTERS[i - FIRST] for i in ids if i >= FIRST)
+
+
+def largest_error(config: Config, rng: np.random.Generator) -> tuple[int, float]:
+    """Nudge every number of a model: how many there are, the largest difference."""
+    params = create_params(config, rng, gain=1.0)
+    words = backwards(random_words(4, rng), config)
+    d_params = gradients(*words, params, config)[1]
+
+    def loss(name, w):
+        return gradients(*words, params | {name: w}, config)[0]
+
+    errors = [
+        abs(numerical_gradient(lambda w, name=name: loss(name, w), w) - d_params[name])
+        for name, w in params.items()
+    ]
+    return sum(e.size for e in errors), float(max(e.max() for e in errors))
+
+
+def learn(steps: int = 600, every: int = 50, rate: float = 0.003) -> Params:
+    """Let a model learn to write words backwards, and print how far it is.
+
+    The rate rises in the first tenth of the steps, and falls to zero in the others.
+    """
+    at_least(10, steps=steps)
+    at_least(1, every=every)
+    rng = np.random.default_rng(0)
+    params = create_params(SIZES, rng, gain=1.0)
+    state = create_state(params)
+    for step in range(1, steps + 1):
+        batch = backwards(random_words(64, rng), SIZES)
+        loss, d_params = gradients(*batch, params, SIZES)
+        share = min(step / (0.1 * steps), (steps + 1 - step) / (0.9 * steps))
+        params, state = update(params, d_params, state, rate * share)
+        if step % every == 0:
+            pairs = zip(NOUNS, answers(NOUNS, params), strict=True)
+            told = "   ".join(f"{noun} → {answer}" for noun, answer in pairs)
+            print(f"step {step:4}   loss {loss:.3f}   {told}")
+    return params
+
+
+def answers(words: Sequence[str], params: Params) -> list[str]:
+    """What the model writes for each word."""
+    source = backwards(words, SIZES)[0]
+    return [spelled(ids) for ids in write(source, params, SIZES, 8)]
+
+
+def main() -> None:
+    """Check every gradient of a small model; learn; ask for words that are new."""
+    n, error = largest_error(SMALL, np.random.default_rng(1))
+    print(f"{n} gradients, each checked by nudging: largest difference {error:.0e}")
+    params = learn()
+    new = random_words(200, np.random.default_rng(2))
+    right = sum(w[::-1] == a for w, a in zip(new, answers(new, params), strict=True))
+    print(f"{right} of {len(new)} other words written backwards")
+
+
+if __name__ == "__main__":
+    main()
