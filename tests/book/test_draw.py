@@ -179,6 +179,13 @@ FIGURES |= {
     "hops": lambda: draw.encoder.hops(np.eye(3)[[0, 0, 1]], KNOWS),
     "alike": lambda: draw.encoder.alike({"one": [0, 0.5, 1], "two": [0, 0.1, 0.2]}),
 }
+ROUND = {10: ["aa", "b"], 20: ["ba", "c"]}
+FIGURES |= {
+    "learns": lambda: draw.onefile.learns(np.linspace(4, 1, 40), ROUND, ("ab", "c")),
+    "hidden faults": lambda: draw.onefile.faults(
+        {rule: {"right": CURVE + 1, "wrong": CURVE**2} for rule in ("a", "b")}
+    ),
+}
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 
@@ -1003,3 +1010,21 @@ def test_the_exchanged_word_is_filled_in_both_sentences_and_leads_to_the_pronoun
     (_, y0), (_, y1) = low._posA_posB
     assert filled[1].get_position()[1] < y0 < y1 < filled[0].get_position()[1] < high._posA_posB[1][1]
     assert to_rgb(low.get_edgecolor()[:3]) == to_rgb(COLOURS["f"])
+
+
+def test_what_is_written_stands_below_its_step_and_only_what_is_right_is_bold():
+    curve, told = FIGURES["learns"]().axes
+    places = {text.get_text(): (*text.get_position(), text.get_weight()) for text in told.texts}
+    assert places == {"aa": (10, 1, "normal"), "b": (10, 2, "normal"), "ba": (20, 1, "bold"), "c": (20, 2, "bold")}
+    assert [label.get_text() for label in told.get_yticklabels()] == ["ab", "c"]
+    assert curve.get_xlim() == told.get_xlim()
+    marks = [line.get_xydata()[0] for line in curve.lines if line.get_marker() == "o"]
+    assert np.allclose(marks, [(step, np.linspace(4, 1, 40)[step - 1]) for step in ROUND])
+
+
+def test_a_wrong_run_is_drawn_above_the_band_of_the_right_one():
+    for axes in FIGURES["hidden faults"]().axes:
+        band, line = axes.lines
+        assert band.get_linewidth() > 2 * line.get_linewidth()
+        assert band.get_zorder() <= line.get_zorder()
+        assert np.allclose(line.get_ydata(), CURVE**2)

@@ -23,6 +23,7 @@ from tested_transformer.book.draw import looking as looking
 from tested_transformer.book.draw import loss as loss
 from tested_transformer.book.draw import masks as masks
 from tested_transformer.book.draw import notation as notation
+from tested_transformer.book.draw import onefile as onefile
 from tested_transformer.book.draw import paper as paper
 from tested_transformer.book.draw import patches as patches
 from tested_transformer.book.draw import positions as positions

@@ -1,0 +1,41 @@
+"""Wrong gradients: each fault changes what it says and nothing else, and the steps are those of the rules."""
+
+import numpy as np
+import pytest
+
+from tested_transformer.book import faults
+from tested_transformer.byhand.training import SIZES
+from tested_transformer.byhand.transformer import create_params
+
+D = {"a.w_2.weight": np.arange(6.0).reshape(2, 3), "a.w_2.bias": np.ones(2), "b.weight": np.ones((2, 2))}
+
+
+def changed(fault):
+    after = fault(D)
+    assert after.keys() == D.keys()
+    return {name for name, g in D.items() if not np.array_equal(after[name], g)}
+
+
+def test_a_fault_changes_the_gradients_that_it_names():
+    assert changed(faults.times(1)) == set()
+    assert changed(faults.times(7)) == set(D)
+    assert changed(faults.times(-1, "w_2.weight")) == {"a.w_2.weight"}
+    assert changed(faults.means) == {"a.w_2.bias"}
+    assert np.array_equal(faults.transposed("a.w_2.weight")(D)["a.w_2.weight"], D["a.w_2.weight"].T)
+    assert faults.means(D)["a.w_2.bias"] == pytest.approx([1 / 40, 1 / 40])
+
+
+def test_descent_sees_a_factor_and_adam_does_not():
+    for step, seen in ((faults.by_adam(), False), (faults.downhill(), True)):
+        right, wrong = (faults.sixty(faults.times(factor), step) for factor in (1, 7))
+        assert right.shape == (60,)
+        assert (faults.largest_share(wrong, right) > 0.1) == seen
+
+
+def test_adam_moves_as_far_for_gradients_of_another_scale():
+    assert faults.moves([2, 1, -1]) == pytest.approx(faults.moves([20, 10, -10]))
+    assert faults.moves([5])[0] == pytest.approx(1)
+
+
+def test_an_untrained_model_writes_nothing_right():
+    assert faults.right_of(5, create_params(SIZES, np.random.default_rng(0))) == 0
