@@ -77,7 +77,7 @@ FIGURES |= {
     "machine": lambda: draw.transformer.machine([["I see", "it."], ["<bos> Ich"]], walked(layers=2), TOKENS),
     "looks": lambda: draw.transformer.looks({"a": (np.eye(2, 3), ("ich", "KI"), WORDS), "b": (A, WORDS, WORDS)}),
     "areas": lambda: draw.transformer.areas(PARTS),
-    "uses": lambda: draw.transformer.uses(USES, WORDS[:2]),
+    "uses": lambda: draw.backward_machine.uses(USES, WORDS[:2]),
     "guesses": lambda: draw.transformer.guesses([[12.3, 87.7], [50, 50], [1, 99]], WORDS, ("yes", "no")),
 }
 PATHS = {("a",): 0.6, ("b",): 0.4, ("a", "c"): 0.3, ("a", "d"): 0.3, ("b", "c"): 0.4}
