@@ -41,12 +41,13 @@ def way(
     memory = _half(frame, top, encoder, words[0], "memory", most, steps["encoder"])
     top = memory - 1.2
     last = _half(frame, top, decoder, words[1], "rows", most, steps["decoder"])
-    _read(frame, memory, top, len(decoder), steps["memory"])
+    _read(frame, memory, top, np.shape(decoder), steps["memory"])
     _logits(frame, last, _middle(len(words[1]) - 1), logits)
     return figure
 
 
-def _middle(place: int) -> float:
+def _middle(place: float) -> float:
+    """The middle of a column, in inches."""
     return LEFT + SIDE * (place + 0.5)
 
 
@@ -88,40 +89,33 @@ def _half(
             arrow(frame, (x, y + GAP / 2), (x, y - GAP / 2), pic.INK, 9, 1.1)
     for n, tail, head in steps:
         low = top - n * (TALL + GAP)
-        arrow(
-            frame, (_middle(tail), low), (_middle(head), low + GAP), size=13, **_look()
-        )
+        arrow(frame, (_middle(tail), low), (_middle(head), low + GAP), size=13, **BACK)
     return bottom
-
-
-def _look(**more: object) -> dict[str, object]:
-    """Keywords of `arrow` for the way back."""
-    return BACK | more
 
 
 def _read(
     frame: Axes,
     memory: float,
     top: float,
-    stages: int,
-    places: Sequence[tuple[int, int, int]],
+    shape: tuple[int, int],
+    steps: Sequence[tuple[int, int, int]],
 ) -> None:
-    """The layers of the decoder read the memory beside its rows, and on the same side its gradient returns."""
-    down, up = _middle(9) + 0.02, _middle(8) + 0.06
+    """The layers of the decoder read the memory beside its rows, where the gradient returns, too.
+
+    shape counts the stages of the decoder and its tokens.
+    """
+    stages, tokens = shape
+    edge, up, down = (_middle(tokens - 0.5 + side) for side in (0, 0.65, 1.55))
     layers = [top - TALL - GAP / 2 - n * (TALL + GAP) for n in range(stages - 1)]
-    edge = _middle(7) + SIDE / 2
     frame.plot([down, down], [memory, layers[-1] - 0.06], color=pic.INK, linewidth=1.1)
     for y in layers:
         arrow(frame, (down, y - 0.06), (edge, y - 0.06), pic.INK, 9, 1.1)
-    for n, _, place in places:
-        level, y = memory - 0.24, layers[n - 1] + 0.07
+    for n, _, place in steps:
+        level, y, x = memory - 0.24, layers[n - 1] + 0.07, _middle(place)
         look = {"color": BACK["colour"], "linewidth": BACK["width"]}
         look |= {"linestyle": BACK["linestyle"], "zorder": 5}
-        xs, ys = [edge, up, up, _middle(place)], [y, y, level, level]
-        frame.plot(xs, ys, **look)
-        arrow(
-            frame, (_middle(place), level), (_middle(place), memory), size=13, **_look()
-        )
+        frame.plot([edge, up, up, x], [y, y, level, level], **look)
+        arrow(frame, (x, level), (x, memory), size=13, **BACK)
 
 
 def _logits(
@@ -134,7 +128,7 @@ def _logits(
         x = middle + 0.5 * side
         place = x - 0.46, last - 0.66 - TALL / 2, 0.92, TALL
         tile(frame, place, "white", f"{word} {number:+.1f}".replace("-", "−"))
-    arrow(frame, (middle, last - 0.5), (middle, last), size=13, **_look())
+    arrow(frame, (middle, last - 0.5), (middle, last), size=13, **BACK)
 
 
 @pic.styled
