@@ -71,13 +71,16 @@ PARTS = {
     "encoder": {"self-attention": 1_000_000, "feed-forward": 3_990_000, "norms": 10_000},
     "decoder": {"cross-attention": 2_000_000},
 }
+HALVES = [[1.0, 2.0, 0.5], [0.5, 3.0, 0.0]], [[0.25] * 8, [0.0] * 7 + [1.5]]
+BACKWARDS = {"encoder": [(1, 1, 0)], "memory": [(1, 7, 1)], "decoder": [(1, 7, 7)]}
 USES = {"as source": [1.0, 0.0], "as target": [0.5, 0.25], "at the output": [0.1, 0.2]}
 FIGURES |= {
     "journey": lambda: draw.transformer.journey(walked(), SENTENCES),
     "machine": lambda: draw.transformer.machine([["I see", "it."], ["<bos> Ich"]], walked(layers=2), TOKENS),
     "looks": lambda: draw.transformer.looks({"a": (np.eye(2, 3), ("ich", "KI"), WORDS), "b": (A, WORDS, WORDS)}),
     "areas": lambda: draw.transformer.areas(PARTS),
-    "uses": lambda: draw.transformer.uses(USES, WORDS[:2]),
+    "way": lambda: draw.backward_machine.way(*HALVES, (WORDS, "abcdefgh"), {"er": 1, "sie": -1}, BACKWARDS),
+    "uses": lambda: draw.backward_machine.uses(USES, WORDS[:2]),
     "guesses": lambda: draw.transformer.guesses([[12.3, 87.7], [50, 50], [1, 99]], WORDS, ("yes", "no")),
 }
 PATHS = {("a",): 0.6, ("b",): 0.4, ("a", "c"): 0.3, ("a", "d"): 0.3, ("b", "c"): 0.4}
@@ -1003,3 +1006,21 @@ def test_the_exchanged_word_is_filled_in_both_sentences_and_leads_to_the_pronoun
     (_, y0), (_, y1) = low._posA_posB
     assert filled[1].get_position()[1] < y0 < y1 < filled[0].get_position()[1] < high._posA_posB[1][1]
     assert to_rgb(low.get_edgecolor()[:3]) == to_rgb(COLOURS["f"])
+
+
+def test_the_data_run_down_and_their_gradient_up_past_the_length_of_each_row():
+    (frame,) = FIGURES["way"]().axes
+    written = [text.get_text() for text in frame.texts]
+    assert [text for text in written if re.fullmatch(r"[\d.]+", text)] == [
+        *("1.0", "2.0", "0.5", "0.5", "3.0", "0"), *["0.2"] * 8, *["0"] * 7, "1.5"
+    ]  # fmt: skip
+    assert {"er +1.0", "sie −1.0"} <= set(written)
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    back = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) == to_rgb(KEY)]
+    assert all(tail[1] < head[1] for tail, head in back)
+    assert len(back) == 4, "three steps and the one from the logits"
+    data = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) != to_rgb(KEY)]
+    assert all(tail[1] >= head[1] for tail, head in data)
+    ((_, end),) = [pair for pair in back if pair[0][0] != pair[1][0]]
+    place = next(text.get_position()[0] for text in frame.texts if text.get_text() == WORDS[0])
+    assert end[0] == pytest.approx(place)
