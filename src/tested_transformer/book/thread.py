@@ -718,7 +718,7 @@ def moved(translator: Translator, things: Sequence[str], arrow: ArrayLike) -> li
         hook.remove()
 
 
-def noun(translator: Translator, thing: str) -> np.ndarray:
+def noun_row(translator: Translator, thing: str) -> np.ndarray:
     """The row of a thing in the model's table, if its English is one token."""
     return translator.model.embedding.weight.detach()[_row(translator, thing)].numpy()
 
@@ -753,6 +753,12 @@ def turned(
         word = translator.name(int(chances.argmax())).strip()
         found.append((-chances[right].item(), word))
     return found
+
+
+def surprise(translator: Translator, thing: str, column: int, value: float) -> float:
+    """How surprised the model is with one such value, as in `turned`."""
+    ((nats, _),) = turned(translator, thing, column, [value])
+    return nats
 
 
 def pieces(translator: Translator, text: str) -> list[tuple[str, int]]:

@@ -134,5 +134,5 @@ def errors(
         axes.plot(*mark, "o", color=colour, markersize=8)
     axes.set_xlabel("size of the nudge, $h$")
     axes.set_ylabel("relative error of the slope")
-    axes.legend(loc="upper right")
+    axes.legend(loc=(0.03, 0.52))
     return figure
