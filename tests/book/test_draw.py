@@ -1024,3 +1024,55 @@ def test_the_data_run_down_and_their_gradient_up_past_the_length_of_each_row():
     ((_, end),) = [pair for pair in back if pair[0][0] != pair[1][0]]
     place = next(text.get_position()[0] for text in frame.texts if text.get_text() == WORDS[0])
     assert end[0] == pytest.approx(place)
+
+
+WAYS = {"x": (2, 0.4, "x"), "y": (4, 1.3, "y"), "z": (2, 2.2, "z")}
+STEPS_BACK = [("x", "y", "3"), ("x", "z", "1"), ("y", "z", "2")]
+FIGURES |= {
+    "turned": lambda: draw.derivatives.turned(
+        (CURVE, CURVE**2), {"there": (0, 0), "here": (0.5, 0.25)}, 1.0, "a number"
+    ),
+    "nudged": lambda: draw.derivatives.nudged((CURVE, CURVE**2), [(0, 0), (0.4, 0.16), (0.8, 0.64)], (0.8, 0.8, 1.2)),
+    "ways": lambda: draw.derivatives.ways(WAYS, STEPS_BACK, {"x": "7"}),
+    "errors": lambda: draw.derivatives.errors(
+        [1e-4, 1e-2, 1], {"one": [0.1, 0.01, 1], "two": [1, 0.3, 1]}, {"one": 2e-2, "two": 1e-2}
+    ),
+}
+
+
+def test_the_line_at_a_turned_number_has_its_slope_and_touches_the_last_point():
+    (axes,) = FIGURES["turned"]().axes
+    line = next(line for line in axes.lines if line.get_linestyle() == "--")
+    (x, u), (y, v) = line.get_xdata(), line.get_ydata()
+    assert (v - y) / (u - x) == pytest.approx(1)
+    assert y + (0.5 - x) == pytest.approx(0.25)
+    assert "slope 1.00" in [text.get_text() for text in axes.texts]
+
+
+def test_lines_of_a_nudge_have_the_slopes_beside_their_names():
+    (axes,) = FIGURES["nudged"]().axes
+    for line, text in zip(*axes.get_legend_handles_labels(), strict=True):
+        x, y = line.get_xdata(), line.get_ydata()
+        assert (y[-1] - y[0]) / (x[-1] - x[0]) == pytest.approx(float(text.rpartition(" ")[2]))
+
+
+def test_each_solid_arrow_runs_down_and_a_dashed_one_with_its_slope_comes_back_beside_it():
+    (frame,) = FIGURES["ways"]().axes
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    down, up = arrows[::2], arrows[1::2]
+    assert len(down) == len(up) == 3
+    assert all(arrow._posA_posB[0][1] > arrow._posA_posB[1][1] for arrow in down)
+    assert all(arrow._posA_posB[0][1] < arrow._posA_posB[1][1] for arrow in up)
+    assert {(a.get_linestyle(), b.get_linestyle()) for a, b in zip(down, up, strict=True)} == {("solid", "--")}
+    places = {text.get_text(): np.array(text.get_position()) for text in frame.texts}
+    for (_, _, slope), arrow in zip(STEPS_BACK, up, strict=True):
+        middle = np.mean(arrow._posA_posB, axis=0)
+        assert np.linalg.norm(places[slope] - middle) < 0.2
+    assert places["7"][0] < places["x"][0]
+    assert places["7"][1] == places["x"][1] > places["y"][1] > places["z"][1]
+
+
+def test_the_mark_of_an_error_stands_at_the_nudge_that_is_nearest_to_the_best():
+    (axes,) = FIGURES["errors"]().axes
+    marks = [(*line.get_xdata(), *line.get_ydata()) for line in axes.lines if line.get_marker() == "o"]
+    assert marks == [(1e-2, 0.01), (1e-2, 0.3)]

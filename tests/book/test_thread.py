@@ -801,3 +801,28 @@ def test_a_link_that_is_cut_changes_the_first_word_that_needs_it(translator):
     assert thread.unlinked(translator, sentence, 2, "for", "looking") is None
     assert thread.unlinked(translator, sentence, 1, "it", "chair") is None
     assert thread.unlinked(translator, sentence, 2, "it", "chair") == ("ihn", "sie")
+
+
+def test_a_turned_number_counts_from_one_and_leaves_the_model_as_it_is(translator):
+    before = translator.model.embedding.weight.detach().clone()
+    row = thread.noun_row(translator, "chair")
+    (as_it_is, right), (turned, wrong) = thread.turned(translator, "chair", 49, [row[48], 1.5])
+    assert translator.model.embedding.weight.equal(before)
+    assert (right, wrong) == ("er", "es")
+    assert thread.surprise(translator, "chair", 49, 1.5) == turned
+    source, target = thread.begun(translator, "chair")
+    config = translator.model.config
+    for nats, value in ((as_it_is, row[48]), (turned, 1.5)):
+        weights = thread.learned(translator)
+        table = weights["embedding.weight"] = weights["embedding.weight"].copy()
+        table[translator.tokens.encode(" chair")[0], 48] = value
+        logits, _ = transformer(source, target, weights, config)
+        right = translator.tokens.encode(thread.THREAD[0].german)[target.shape[1] - 1]
+        chances = np.exp(logits[0, -1]) / np.exp(logits[0, -1]).sum()
+        assert nats == pytest.approx(-np.log(chances[right]), abs=1e-8)
+
+
+def test_a_column_outside_the_table_cannot_be_turned(translator):
+    for column in (0, 129):
+        with pytest.raises(ValueError, match=re.escape(f"column ({column}) must lie between 1 and 128")):
+            thread.turned(translator, "chair", column, [0])

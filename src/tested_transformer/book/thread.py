@@ -718,6 +718,49 @@ def moved(translator: Translator, things: Sequence[str], arrow: ArrayLike) -> li
         hook.remove()
 
 
+def noun_row(translator: Translator, thing: str) -> np.ndarray:
+    """The row of a thing in the model's table, if its English is one token."""
+    return translator.model.embedding.weight.detach()[_row(translator, thing)].numpy()
+
+
+def _row(translator: Translator, thing: str) -> int:
+    english = FRAMES[0].say(thing).english
+    return int(_ids(translator, english)[0, _place(translator, english, thing)])
+
+
+def turned(
+    translator: Translator, thing: str, column: int, values: Sequence[float]
+) -> list[tuple[float, str]]:
+    """How surprised the model is by the word for "it" if one number of a thing's row in the table has these values.
+
+    Beside it stands what the model writes there. The column is counted from 1; the model stays as it is.
+    """
+    model, width = translator.model, translator.model.config.d_model
+    if not 1 <= column <= width:
+        raise ValueError(f"column ({column}) must lie between 1 and {width}")
+    sentence = FRAMES[0].say(thing)
+    row = _row(translator, thing)
+    source, target = (torch.from_numpy(ids) for ids in begun(translator, thing))
+    right = translator.tokens.encode(sentence.german)[target.size(1) - 1]
+    found = []
+    for value in values:
+        table = model.embedding.weight.detach().clone()
+        table[row, column - 1] = value
+        with torch.no_grad():
+            given = {"embedding.weight": table}
+            logits = torch.func.functional_call(model, given, (source, target))
+        chances = logits[0, -1].log_softmax(-1)
+        word = translator.name(int(chances.argmax())).strip()
+        found.append((-chances[right].item(), word))
+    return found
+
+
+def surprise(translator: Translator, thing: str, column: int, value: float) -> float:
+    """How surprised the model is with one such value, as in `turned`."""
+    ((nats, _),) = turned(translator, thing, column, [value])
+    return nats
+
+
 def pieces(translator: Translator, text: str) -> list[tuple[str, int]]:
     """The tokens of a text as the translator reads them, each with its id."""
     return [(translator.name(i), i) for i in translator.tokens.encode(text)]
