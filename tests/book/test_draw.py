@@ -1076,3 +1076,36 @@ def test_the_mark_of_an_error_stands_at_the_nudge_that_is_nearest_to_the_best():
     (axes,) = FIGURES["errors"]().axes
     marks = [(*line.get_xdata(), *line.get_ydata()) for line in axes.lines if line.get_marker() == "o"]
     assert marks == [(1e-2, 0.01), (1e-2, 0.3)]
+
+
+def blame(**more):
+    given = {"tokens": [" need", " picture", " it"], "it": 2, "slopes": [0.8, -1.6, 0.4]}
+    return draw.backward.blame(**given | {"p": {"er": 0.25, "sie": 0.7, "es": 0.05}, "right": "es"} | more)
+
+
+def test_a_look_that_helps_lies_above_the_sentence_and_the_right_word_has_the_arrow_up():
+    (frame,) = blame().axes
+    arcs = [line for line in frame.lines if len(line.get_xdata()) > 2]
+    above = [line.get_ydata().mean() > draw.backward.LINE for line in arcs]
+    assert above == [False, True]  # what "it" gives itself has no arc
+    assert arcs[0].get_linewidth() / arcs[1].get_linewidth() == pytest.approx(0.8 / 1.6)
+    written = [text.get_text() for text in frame.texts]
+    assert {"+0.80", "−1.60", "+0.25", "+0.70", "−0.95"} <= set(written)
+    ways = [np.diff(line.get_ydata())[0] for line in frame.lines if len(line.get_xdata()) == 2]
+    assert np.sign(ways).tolist() == [-1, -1, 1]
+    with pytest.raises(ValueError, match="each token needs a slope"):
+        blame(slopes=[1.0])
+
+
+def test_slopes_stand_below_their_numbers_and_each_arrow_down_has_a_dashed_one_up():
+    x = {name: np.ones((3 if name in "KV" else 1, 3)) for name in draw.backward.PLACES}
+    (frame,) = draw.backward.there_and_back(x, {name: -2 * y for name, y in x.items()}, "love").axes
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    down = [arrow._posA_posB[0][1] > arrow._posA_posB[1][1] for arrow in arrows]
+    assert down == [True, False] * 5
+    assert all((arrow.get_linestyle() in ("-", "solid")) == d for arrow, d in zip(arrows, down, strict=True))
+    heights = {text: [t.get_position()[1] for t in frame.texts if t.get_text() == text] for text in ("1", "−2")}
+    assert len(heights["1"]) == len(heights["−2"]) == 30
+    assert np.mean(heights["1"]) > np.mean(heights["−2"])
+    with pytest.raises(ValueError, match="one shape"):
+        draw.backward.there_and_back(x, x | {"Q": np.ones((2, 3))}, "love")
