@@ -7,6 +7,7 @@ from api import Api, Commands, Short, name_chapters
 from architecture import svg
 from cards import Chapters, Routes, write_thumbnails
 from docutils import nodes
+from download import write_file
 from faces import ask_for_text, cut_faces
 from fold import add_folds
 from formulas import add_formulas
@@ -148,6 +149,7 @@ def setup(app):
     app.connect("build-finished", write_thumbnails)
     app.connect("build-finished", lighten_pictures)
     app.connect("build-finished", write_translator)
+    app.connect("build-finished", write_file)
     app.connect("html-page-context", ask_for_text)
     app.connect("build-finished", cut_faces, priority=590)
     app.connect("build-finished", cut_icons, priority=600)  # when the pages are done

@@ -51,7 +51,10 @@ ELSEWHERE = {
     "patches": ("pictures for words", {"tokens", "embedding"}),
     "scale": ("what it costs", WHOLE),
     "derivatives": ("before the way back", set()),
-    "backward": ("backwards: loss and attention", {"loss", "attention", "heads", "masks"}),
+    "backward": (
+        "backwards: loss and attention",
+        {"loss", "attention", "heads", "masks"},
+    ),
     "backward_layer": ("backwards: a layer", ENCODER | {"decoder"}),
     "backward_machine": ("backwards: all of it", WHOLE | {"loss"}),
     "onefile": ("all of it, in one file", WHOLE | {"loss", "adam", "train"}),

@@ -71,13 +71,16 @@ PARTS = {
     "encoder": {"self-attention": 1_000_000, "feed-forward": 3_990_000, "norms": 10_000},
     "decoder": {"cross-attention": 2_000_000},
 }
+HALVES = [[1.0, 2.0, 0.5], [0.5, 3.0, 0.0]], [[0.25] * 8, [0.0] * 7 + [1.5]]
+BACKWARDS = {"encoder": [(1, 1, 0)], "memory": [(1, 7, 1)], "decoder": [(1, 7, 7)]}
 USES = {"as source": [1.0, 0.0], "as target": [0.5, 0.25], "at the output": [0.1, 0.2]}
 FIGURES |= {
     "journey": lambda: draw.transformer.journey(walked(), SENTENCES),
     "machine": lambda: draw.transformer.machine([["I see", "it."], ["<bos> Ich"]], walked(layers=2), TOKENS),
     "looks": lambda: draw.transformer.looks({"a": (np.eye(2, 3), ("ich", "KI"), WORDS), "b": (A, WORDS, WORDS)}),
     "areas": lambda: draw.transformer.areas(PARTS),
-    "uses": lambda: draw.transformer.uses(USES, WORDS[:2]),
+    "way": lambda: draw.backward_machine.way(*HALVES, (WORDS, "abcdefgh"), {"er": 1, "sie": -1}, BACKWARDS),
+    "uses": lambda: draw.backward_machine.uses(USES, WORDS[:2]),
     "guesses": lambda: draw.transformer.guesses([[12.3, 87.7], [50, 50], [1, 99]], WORDS, ("yes", "no")),
 }
 PATHS = {("a",): 0.6, ("b",): 0.4, ("a", "c"): 0.3, ("a", "d"): 0.3, ("b", "c"): 0.4}
@@ -1010,6 +1013,109 @@ def test_the_exchanged_word_is_filled_in_both_sentences_and_leads_to_the_pronoun
     (_, y0), (_, y1) = low._posA_posB
     assert filled[1].get_position()[1] < y0 < y1 < filled[0].get_position()[1] < high._posA_posB[1][1]
     assert to_rgb(low.get_edgecolor()[:3]) == to_rgb(COLOURS["f"])
+
+
+def test_the_data_run_down_and_their_gradient_up_past_the_length_of_each_row():
+    (frame,) = FIGURES["way"]().axes
+    written = [text.get_text() for text in frame.texts]
+    assert [text for text in written if re.fullmatch(r"[\d.]+", text)] == [
+        *("1.0", "2.0", "0.5", "0.5", "3.0", "0"), *["0.2"] * 8, *["0"] * 7, "1.5"
+    ]  # fmt: skip
+    assert {"er +1.0", "sie −1.0"} <= set(written)
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    back = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) == to_rgb(KEY)]
+    assert all(tail[1] < head[1] for tail, head in back)
+    assert len(back) == 4, "three steps and the one from the logits"
+    data = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) != to_rgb(KEY)]
+    assert all(tail[1] >= head[1] for tail, head in data)
+    ((_, end),) = [pair for pair in back if pair[0][0] != pair[1][0]]
+    place = next(text.get_position()[0] for text in frame.texts if text.get_text() == WORDS[0])
+    assert end[0] == pytest.approx(place)
+
+
+WAYS = {"x": (2, 0.4, "x"), "y": (4, 1.3, "y"), "z": (2, 2.2, "z")}
+STEPS_BACK = [("x", "y", "3"), ("x", "z", "1"), ("y", "z", "2")]
+FIGURES |= {
+    "turned": lambda: draw.derivatives.turned(
+        (CURVE, CURVE**2), {"there": (0, 0), "here": (0.5, 0.25)}, 1.0, "a number"
+    ),
+    "nudged": lambda: draw.derivatives.nudged((CURVE, CURVE**2), [(0, 0), (0.4, 0.16), (0.8, 0.64)], (0.8, 0.8, 1.2)),
+    "ways": lambda: draw.derivatives.ways(WAYS, STEPS_BACK, {"x": "7"}),
+    "errors": lambda: draw.derivatives.errors(
+        [1e-4, 1e-2, 1], {"one": [0.1, 0.01, 1], "two": [1, 0.3, 1]}, {"one": 2e-2, "two": 1e-2}
+    ),
+}
+
+
+def test_the_line_at_a_turned_number_has_its_slope_and_touches_the_last_point():
+    (axes,) = FIGURES["turned"]().axes
+    line = next(line for line in axes.lines if line.get_linestyle() == "--")
+    (x, u), (y, v) = line.get_xdata(), line.get_ydata()
+    assert (v - y) / (u - x) == pytest.approx(1)
+    assert y + (0.5 - x) == pytest.approx(0.25)
+    assert "slope 1.00" in [text.get_text() for text in axes.texts]
+
+
+def test_lines_of_a_nudge_have_the_slopes_beside_their_names():
+    (axes,) = FIGURES["nudged"]().axes
+    for line, text in zip(*axes.get_legend_handles_labels(), strict=True):
+        x, y = line.get_xdata(), line.get_ydata()
+        assert (y[-1] - y[0]) / (x[-1] - x[0]) == pytest.approx(float(text.rpartition(" ")[2]))
+
+
+def test_each_solid_arrow_runs_down_and_a_dashed_one_with_its_slope_comes_back_beside_it():
+    (frame,) = FIGURES["ways"]().axes
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    down, up = arrows[::2], arrows[1::2]
+    assert len(down) == len(up) == 3
+    assert all(arrow._posA_posB[0][1] > arrow._posA_posB[1][1] for arrow in down)
+    assert all(arrow._posA_posB[0][1] < arrow._posA_posB[1][1] for arrow in up)
+    assert {(a.get_linestyle(), b.get_linestyle()) for a, b in zip(down, up, strict=True)} == {("solid", "--")}
+    places = {text.get_text(): np.array(text.get_position()) for text in frame.texts}
+    for (_, _, slope), arrow in zip(STEPS_BACK, up, strict=True):
+        middle = np.mean(arrow._posA_posB, axis=0)
+        assert np.linalg.norm(places[slope] - middle) < 0.2
+    assert places["7"][0] < places["x"][0]
+    assert places["7"][1] == places["x"][1] > places["y"][1] > places["z"][1]
+
+
+def test_the_mark_of_an_error_stands_at_the_nudge_that_is_nearest_to_the_best():
+    (axes,) = FIGURES["errors"]().axes
+    marks = [(*line.get_xdata(), *line.get_ydata()) for line in axes.lines if line.get_marker() == "o"]
+    assert marks == [(1e-2, 0.01), (1e-2, 0.3)]
+
+
+def blame(**more):
+    given = {"tokens": [" need", " picture", " it"], "it": 2, "slopes": [0.8, -1.6, 0.4]}
+    return draw.backward.blame(**given | {"p": {"er": 0.25, "sie": 0.7, "es": 0.05}, "right": "es"} | more)
+
+
+def test_a_look_that_helps_lies_above_the_sentence_and_the_right_word_has_the_arrow_up():
+    (frame,) = blame().axes
+    arcs = [line for line in frame.lines if len(line.get_xdata()) > 2]
+    above = [line.get_ydata().mean() > draw.backward.LINE for line in arcs]
+    assert above == [False, True]  # what "it" gives itself has no arc
+    assert arcs[0].get_linewidth() / arcs[1].get_linewidth() == pytest.approx(0.8 / 1.6)
+    written = [text.get_text() for text in frame.texts]
+    assert {"+0.80", "−1.60", "+0.25", "+0.70", "−0.95"} <= set(written)
+    ways = [np.diff(line.get_ydata())[0] for line in frame.lines if len(line.get_xdata()) == 2]
+    assert np.sign(ways).tolist() == [-1, -1, 1]
+    with pytest.raises(ValueError, match="each token needs a slope"):
+        blame(slopes=[1.0])
+
+
+def test_slopes_stand_below_their_numbers_and_each_arrow_down_has_a_dashed_one_up():
+    x = {name: np.ones((3 if name in "KV" else 1, 3)) for name in draw.backward.PLACES}
+    (frame,) = draw.backward.there_and_back(x, {name: -2 * y for name, y in x.items()}, "love").axes
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    down = [arrow._posA_posB[0][1] > arrow._posA_posB[1][1] for arrow in arrows]
+    assert down == [True, False] * 5
+    assert all((arrow.get_linestyle() in ("-", "solid")) == d for arrow, d in zip(arrows, down, strict=True))
+    heights = {text: [t.get_position()[1] for t in frame.texts if t.get_text() == text] for text in ("1", "−2")}
+    assert len(heights["1"]) == len(heights["−2"]) == 30
+    assert np.mean(heights["1"]) > np.mean(heights["−2"])
+    with pytest.raises(ValueError, match="one shape"):
+        draw.backward.there_and_back(x, x | {"Q": np.ones((2, 3))}, "love")
 
 
 def test_what_is_written_stands_below_its_step_and_only_what_is_right_is_bold():

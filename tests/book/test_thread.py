@@ -16,6 +16,7 @@ from helpers import normal, unchecked
 from tested_transformer.__main__ import parser
 from tested_transformer.book import thread
 from tested_transformer.byhand.attention import attention as byhand
+from tested_transformer.byhand.attention import attention_backward
 from tested_transformer.byhand.transformer import transformer
 from tested_transformer.command.run import Run, begins
 from tested_transformer.decoding.attention_weights import attention_weights
@@ -801,3 +802,55 @@ def test_a_link_that_is_cut_changes_the_first_word_that_needs_it(translator):
     assert thread.unlinked(translator, sentence, 2, "for", "looking") is None
     assert thread.unlinked(translator, sentence, 1, "it", "chair") is None
     assert thread.unlinked(translator, sentence, 2, "it", "chair") == ("ihn", "sie")
+
+
+def test_a_turned_number_counts_from_one_and_leaves_the_model_as_it_is(translator):
+    before = translator.model.embedding.weight.detach().clone()
+    row = thread.noun_row(translator, "chair")
+    (as_it_is, right), (turned, wrong) = thread.turned(translator, "chair", 49, [row[48], 1.5])
+    assert translator.model.embedding.weight.equal(before)
+    assert (right, wrong) == ("er", "es")
+    assert thread.surprise(translator, "chair", 49, 1.5) == turned
+    source, target = thread.begun(translator, "chair")
+    config = translator.model.config
+    for nats, value in ((as_it_is, row[48]), (turned, 1.5)):
+        weights = thread.learned(translator)
+        table = weights["embedding.weight"] = weights["embedding.weight"].copy()
+        table[translator.tokens.encode(" chair")[0], 48] = value
+        logits, _ = transformer(source, target, weights, config)
+        right = translator.tokens.encode(thread.THREAD[0].german)[target.shape[1] - 1]
+        chances = np.exp(logits[0, -1]) / np.exp(logits[0, -1]).sum()
+        assert nats == pytest.approx(-np.log(chances[right]), abs=1e-8)
+
+
+def test_a_column_outside_the_table_cannot_be_turned(translator):
+    for column in (0, 129):
+        with pytest.raises(ValueError, match=re.escape(f"column ({column}) must lie between 1 and 128")):
+            thread.turned(translator, "chair", column, [0])
+
+
+def test_what_arrives_at_a_head_leads_by_hand_to_the_gradient_that_pytorch_finds(translator):
+    blamed = thread.blamed(translator, thread.THREAD[0], layer=1, head=2)
+    q, k, v = blamed.parts
+    weights = byhand(q, k, v)[1]
+    d_q = attention_backward(blamed.d_out, q, k, v, weights)[0]
+    assert np.allclose(blamed.x.T @ d_q, blamed.d_w_q, rtol=1e-6, atol=1e-15)
+    assert blamed.loss == pytest.approx(-np.log(blamed.p["er"]))
+    assert blamed.d_logits["er"] == pytest.approx(blamed.p["er"] - 1)
+    assert blamed.d_logits["sie"] == pytest.approx(blamed.p["sie"])
+    assert all(parameter.grad is None for parameter in translator.model.parameters())
+
+
+def test_a_head_has_other_matrices_only_for_so_long(translator):
+    before = {name: w.clone() for name, w in translator.model.state_dict().items()}
+    with thread.replaced(translator, layer=2, head=3, w_q=np.zeros((128, 32))):
+        queries, *_ = thread.blamed(translator, thread.THREAD[2], layer=2, head=3).parts
+        assert not queries.any()
+        others, *_ = thread.blamed(translator, thread.THREAD[2], layer=2, head=4).parts
+        assert others.all()
+        assert thread.right_pronouns(translator) == (151, 270)
+    assert thread.right_pronouns(translator) == (270, 270)
+    assert all(torch.equal(w, before[name]) for name, w in translator.model.state_dict().items())
+    for matrices, rule in ({"w_o": 1}, "must be w_q, w_k or w_v"), ({"w_k": np.ones(3)}, r"w_k must have shape"):
+        with pytest.raises(ValueError, match=rule), thread.replaced(translator, 2, 3, **matrices):
+            pass

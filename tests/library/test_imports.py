@@ -22,7 +22,19 @@ LIBRARIES = {
     "config": set(),
     "data": {"gzip", "hashlib", "numbers", "numpy", "os", "pathlib", "torch", "zlib"},
     "phrasebook": {"random"},
-    "book": {"contextlib", "copy", "html", "importlib", "inspect", "json", "matplotlib", "numpy", "textwrap", "torch"},
+    "book": {
+        "ast",
+        "contextlib",
+        "copy",
+        "html",
+        "importlib",
+        "inspect",
+        "json",
+        "matplotlib",
+        "numpy",
+        "textwrap",
+        "torch",
+    },
 }
 STANDARD = {"collections", "dataclasses", "functools", "inspect", "io", "itertools", "math", "re", "typing"}
 

@@ -17,6 +17,7 @@ import tomllib
 import zipfile
 
 import address
+import download
 import matrix
 import pytest
 import readme
@@ -28,6 +29,7 @@ from packaging.utils import canonicalize_name
 
 import tested_transformer
 from tested_transformer.__main__ import main, parser
+from tested_transformer.book import onefile
 
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -250,11 +252,14 @@ def test_the_address_of_the_book_follows_from_that_of_the_repository():
     assert extensions["notfound_urls_prefix"] == f"/{name}/"
     assert PROJECT["urls"] == {"Book": book, "Repository": CONFIG["repository"]["url"]}
     assert (CITATION["url"], CITATION["repository-code"]) == (book, CONFIG["repository"]["url"])
+    assert book in onefile.HEAD
+    assert f"{book}{download.NAME}" in README
 
 
 def test_the_address_stands_where_it_is_known_to_stand():
     """Each of these is held to it by a test, here or in tests/book; the pages of the book are made of _config.yml."""
     known = {"_config.yml", "CITATION.cff", "CONTRIBUTING.md", "README.md", "book/index.ipynb", "pyproject.toml"}
+    known |= {"src/tested_transformer/book/onefile.py"}  # the file for download names the book that it is from
     chapters = {name for name in tracked() if name.endswith(".ipynb")}
     found = {name for name, text in texts(ROOT) if any(one in text for one in addresses(CONFIG))}
     assert known <= found <= known | chapters

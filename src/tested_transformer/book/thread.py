@@ -718,6 +718,49 @@ def moved(translator: Translator, things: Sequence[str], arrow: ArrayLike) -> li
         hook.remove()
 
 
+def noun_row(translator: Translator, thing: str) -> np.ndarray:
+    """The row of a thing in the model's table, if its English is one token."""
+    return translator.model.embedding.weight.detach()[_row(translator, thing)].numpy()
+
+
+def _row(translator: Translator, thing: str) -> int:
+    english = FRAMES[0].say(thing).english
+    return int(_ids(translator, english)[0, _place(translator, english, thing)])
+
+
+def turned(
+    translator: Translator, thing: str, column: int, values: Sequence[float]
+) -> list[tuple[float, str]]:
+    """How surprised the model is by the word for "it" if one number of a thing's row in the table has these values.
+
+    Beside it stands what the model writes there. The column is counted from 1; the model stays as it is.
+    """
+    model, width = translator.model, translator.model.config.d_model
+    if not 1 <= column <= width:
+        raise ValueError(f"column ({column}) must lie between 1 and {width}")
+    sentence = FRAMES[0].say(thing)
+    row = _row(translator, thing)
+    source, target = (torch.from_numpy(ids) for ids in begun(translator, thing))
+    right = translator.tokens.encode(sentence.german)[target.size(1) - 1]
+    found = []
+    for value in values:
+        table = model.embedding.weight.detach().clone()
+        table[row, column - 1] = value
+        with torch.no_grad():
+            given = {"embedding.weight": table}
+            logits = torch.func.functional_call(model, given, (source, target))
+        chances = logits[0, -1].log_softmax(-1)
+        word = translator.name(int(chances.argmax())).strip()
+        found.append((-chances[right].item(), word))
+    return found
+
+
+def surprise(translator: Translator, thing: str, column: int, value: float) -> float:
+    """How surprised the model is with one such value, as in `turned`."""
+    ((nats, _),) = turned(translator, thing, column, [value])
+    return nats
+
+
 def pieces(translator: Translator, text: str) -> list[tuple[str, int]]:
     """The tokens of a text as the translator reads them, each with its id."""
     return [(translator.name(i), i) for i in translator.tokens.encode(text)]
@@ -889,3 +932,96 @@ def unlinked(
     without_it = _encoded(translator, source, may_look)
     both = (_follows(translator, sentence, source, m) for m in (usual, without_it))
     return _first_other(*both)
+
+
+class Blamed(NamedTuple):
+    """What the loss at the pronoun of a sentence says to one head of the encoder."""
+
+    tokens: list[str]  # as they are read
+    p: dict[str, float]  # the probability of each pronoun, where the German has one
+    loss: float  # the surprise of the one that is right
+    d_logits: dict[str, float]  # and its slope in the logit of each
+    x: np.ndarray  # (S, D) what the head is given
+    parts: tuple[np.ndarray, ...]  # its queries, keys and values: (S, Dk) or (S, Dv)
+    d_out: np.ndarray  # (S, Dv) the gradient that arrives at its output
+    d_w_q: np.ndarray  # (D, Dk) PyTorch's gradient of its query matrix
+
+
+def blamed(translator: Translator, sentence: Sentence, layer: int, head: int) -> Blamed:
+    """The loss at the pronoun, if all before it is as in the German, and its gradient at a head (counted from 1)."""
+    model, box = translator.model, translator.model.encoder.layers[layer - 1]
+    box, own, given = box.self_attention, _own(translator, head), []
+    hooks = [
+        part.register_forward_pre_hook(lambda _, x: given.append(x[0]))
+        for part in (box, box.w_o)
+    ]
+    source, target, wanted = map(torch.from_numpy, asked(translator, sentence))
+    try:
+        states = model.decode(target, model.encode(source), source)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    place = len(translator.tokens.encode(_before_pronoun(sentence.german)))
+    logits, right = model.embedding.logits(states)[0, place], wanted[0, place]
+    loss = nn.functional.cross_entropy(logits, right)
+    x, joined = given
+    d_logits, d_joined, d_w_q = torch.autograd.grad(
+        loss, (logits, joined, box.w_q.weight)
+    )
+    named = {translator.name(i).strip(): i for i in range(len(logits))}
+    p, slopes = (
+        {word: float(y[named[word]]) for word in PRONOUNS}
+        for y in (logits.detach().softmax(-1), d_logits)
+    )
+    parts = (box.queries(x), box.keys(x), box.values(x))
+    return Blamed(
+        [translator.name(int(i)) for i in source[0]],
+        p,
+        float(loss.detach()),
+        slopes,
+        x[0].detach().numpy(),
+        tuple(part[0, head - 1].detach().numpy() for part in parts),
+        d_joined[0, :, own].numpy(),
+        d_w_q[own].T.numpy(),
+    )
+
+
+def _own(translator: Translator, head: int) -> slice:
+    """The columns of a head, counted from 1, where all heads stand side by side."""
+    width = translator.model.config.d_model // translator.model.config.n_heads
+    return slice((head - 1) * width, head * width)
+
+
+@contextmanager
+def replaced(
+    translator: Translator, layer: int, head: int, **matrices: ArrayLike
+) -> Iterator[None]:
+    """A head of the encoder has other matrices for as long as this lasts: w_q, w_k or w_v, each (D, Dk).
+
+    Layer and head are counted from 1.
+    """
+    box = translator.model.encoder.layers[layer - 1].self_attention
+    own, kept = {}, {}
+    for which, new in matrices.items():
+        if which not in ("w_q", "w_k", "w_v"):
+            raise ValueError(f"matrix ({which!r}) must be w_q, w_k or w_v")
+        own[which] = getattr(box, which).weight.detach()[_own(translator, head)].T
+        if np.shape(new) != own[which].shape:
+            rule = f"must have shape {tuple(own[which].shape)}"
+            raise ValueError(f"{which} {rule}, not {np.shape(new)}")
+        kept[which] = own[which].clone()
+    try:
+        for which, new in matrices.items():
+            own[which].copy_(torch.as_tensor(new))
+        yield
+    finally:
+        for which, old in kept.items():
+            own[which].copy_(old)
+
+
+def right_pronouns(translator: Translator) -> tuple[int, int]:
+    """In how many of all sentences the right pronoun follows, if all before it is as in the German; and of how many."""
+    said = [frame.say(thing) for frame in FRAMES for thing in THINGS]
+    found = [_next(translator, s, _memory(translator, s.english)) for s in said]
+    right = [pronoun(sentence.german) for sentence in said]
+    return sum(map(str.__eq__, found, right)), len(said)

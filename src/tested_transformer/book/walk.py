@@ -1,12 +1,15 @@
 """The path of the data through the whole model: its steps, what is said of each, and the chapter of each."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
+from tested_transformer.byhand.decoder import decoder_layer_backward
+from tested_transformer.byhand.encoder import encoder_layer_backward
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.byhand.transformer import (
     tensors,
@@ -132,6 +135,54 @@ def small_step(
     gradient = transformer_backward((p - right) / wanted.size, saved)
     moved = {name: w - rate * gradient[name] for name, w in params.items()}
     return moved, float(-np.log((p * right).sum(axis=-1)).mean())
+
+
+class WayBack(NamedTuple):
+    """The gradients of the rows at each stage, in the order of the data: the first are those of what goes in."""
+
+    encoder: list[np.ndarray]  # before each layer (B, S, D); the last is the memory's
+    shares: list[np.ndarray]  # what each decoder layer hands to the memory (B, S, D)
+    decoder: list[np.ndarray]  # before each layer (B, T, D), and behind the last
+
+
+def way_back(d_logits: Float[np.ndarray, "B T V"], saved: dict[str, Any]) -> WayBack:
+    """What `transformer_backward` passes on from layer to layer, kept at each stage."""
+    decoder, shares = [d_logits @ saved["table"]], []
+    for layer in reversed(saved["decoder"]):
+        d_x, d_memory, _ = decoder_layer_backward(decoder[0], layer)
+        decoder.insert(0, d_x)
+        shares.insert(0, d_memory)
+    encoder = [sum(shares)]
+    for layer in reversed(saved["encoder"]):
+        encoder.insert(0, encoder_layer_backward(encoder[0], layer)[0])
+    return WayBack(encoder, shares, decoder)
+
+
+def lengths(stages: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """For each stage of the first sentence how long its rows are."""
+    return [np.linalg.norm(rows[0], axis=-1) for rows in stages]
+
+
+def mistake(
+    logits: Float[np.ndarray, "1 T V"], right: int, place: int = -1
+) -> Float[np.ndarray, "1 T V"]:
+    """The gradient of the logits if only one is asked for, and this token should stand behind that place."""
+    d_logits = np.zeros_like(logits)
+    d_logits[0, place] = softmax(logits[0, place])
+    d_logits[0, place, right] -= 1
+    return d_logits
+
+
+def shut(saved: dict[str, Any], layer: int, head: int) -> dict[str, Any]:
+    """A copy of saved in which a head of the encoder hands nothing back; both are counted from 1.
+
+    What the head did in the forward pass stays.
+    """
+    copy = deepcopy(saved)
+    heads = copy["encoder"][layer - 1]["self_attention"]
+    n_heads, w_o = heads["q"].shape[1], heads["params"]["w_o.weight"]
+    w_o.reshape(len(w_o), n_heads, -1)[:, head - 1] = 0
+    return copy
 
 
 class Table(NamedTuple):

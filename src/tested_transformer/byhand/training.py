@@ -17,12 +17,10 @@ from tested_transformer.checks import at_least
 from tested_transformer.config import Config
 from tested_transformer.params import Params
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-FIRST = 4  # the id of "a": smaller ones are no letters
+SYMBOLS = "_<>?abcdefghijklmnopqrstuvwxyz"  # at their ids: pad, bos, eos, unk, letters
 NOUNS = ("chair", "lamp", "picture")
-N_IDS = FIRST + len(LETTERS)
-SMALL = Config(vocab_size=N_IDS, d_model=8, d_ff=8, n_heads=2, n_layers=1)
-SIZES = Config(vocab_size=N_IDS, d_model=32, d_ff=64, n_heads=2, n_layers=2)
+SMALL = Config(vocab_size=len(SYMBOLS), d_model=8, d_ff=8, n_heads=2, n_layers=1)
+SIZES = Config(vocab_size=len(SYMBOLS), d_model=32, d_ff=64, n_heads=2, n_layers=2)
 
 
 def gradients(
@@ -60,44 +58,39 @@ def write(
 
 def random_words(n: int, rng: np.random.Generator) -> list[str]:
     """Three to seven letters each, all equally likely: none of the three nouns."""
-    words = ["".join(rng.choice([*LETTERS], rng.integers(3, 8))) for _ in range(n)]
+    words = ["".join(rng.choice([*SYMBOLS[4:]], rng.integers(3, 8))) for _ in range(n)]
     return [word for word in words if word not in NOUNS]
 
 
+def ids_of(words: Sequence[str]) -> Int[np.ndarray, "B T"]:
+    """The id of each symbol, a row for each word, padding behind the short ones."""
+    longest = max(len(word) for word in words)
+    return np.array([[SYMBOLS.index(s) for s in w.ljust(longest, "_")] for w in words])
+
+
 def backwards(
-    words: Sequence[str], config: Config
+    words: Sequence[str],
 ) -> tuple[Int[np.ndarray, "B S"], Int[np.ndarray, "B T"]]:
-    """The ids of words, and those of the same words backwards, from bos to eos."""
-    sources = [[FIRST + LETTERS.index(letter) for letter in word] for word in words]
-    targets = [[config.bos_id, *ids[::-1], config.eos_id] for ids in sources]
-    return padded(sources, config.pad_id), padded(targets, config.pad_id)
+    """A batch: words, and the same words from the last letter to the first."""
+    return ids_of(words), ids_of([f"<{word[::-1]}>" for word in words])
 
 
-def padded(rows: list[list[int]], pad_id: int) -> Int[np.ndarray, "B T"]:
-    """Rows of ids, filled up to the length of the longest."""
-    longest = max(len(row) for row in rows)
-    return np.array([row + [pad_id] * (longest - len(row)) for row in rows])
-
-
-def spelled(ids: Int[np.ndarray, "T"]) -> str:
-    """The letters among some ids, as a word."""
-    return "".join(LETTERS[i - FIRST] for i in ids if i >= FIRST)
+def answers(words: Sequence[str], params: Params) -> list[str]:
+    """What a model writes for each word, up to the end."""
+    rows = write(ids_of(words), params, SIZES, max_len=8)
+    return ["".join(SYMBOLS[i] for i in row).partition(">")[0] for row in rows]
 
 
 def largest_error(config: Config, rng: np.random.Generator) -> tuple[int, float]:
     """Nudge every number of a model: how many there are, the largest difference."""
-    params = create_params(config, rng, gain=1.0)
-    words = backwards(random_words(4, rng), config)
-    d_params = gradients(*words, params, config)[1]
-
-    def loss(name, w):
-        return gradients(*words, params | {name: w}, config)[0]
-
-    errors = [
-        abs(numerical_gradient(lambda w, name=name: loss(name, w), w) - d_params[name])
-        for name, w in params.items()
-    ]
-    return sum(e.size for e in errors), float(max(e.max() for e in errors))
+    params, batch = create_params(config, rng, 1.0), backwards(random_words(4, rng))
+    d_params, largest = gradients(*batch, params, config)[1], 0.0
+    for name, w in params.items():
+        nudged = numerical_gradient(
+            lambda w, name=name: gradients(*batch, params | {name: w}, config)[0], w
+        )
+        largest = max(largest, float(abs(nudged - d_params[name]).max()))
+    return sum(w.size for w in params.values()), largest
 
 
 def learn(steps: int = 600, every: int = 50, rate: float = 0.003) -> Params:
@@ -111,21 +104,14 @@ def learn(steps: int = 600, every: int = 50, rate: float = 0.003) -> Params:
     params = create_params(SIZES, rng, gain=1.0)
     state = create_state(params)
     for step in range(1, steps + 1):
-        batch = backwards(random_words(64, rng), SIZES)
+        batch = backwards(random_words(64, rng))
         loss, d_params = gradients(*batch, params, SIZES)
         share = min(step / (0.1 * steps), (steps + 1 - step) / (0.9 * steps))
         params, state = update(params, d_params, state, rate * share)
         if step % every == 0:
-            pairs = zip(NOUNS, answers(NOUNS, params), strict=True)
-            told = "   ".join(f"{noun} → {answer}" for noun, answer in pairs)
-            print(f"step {step:4}   loss {loss:.3f}   {told}")
+            told = map(" → ".join, zip(NOUNS, answers(NOUNS, params), strict=True))
+            print(f"step {step:4}", f"loss {loss:.3f}", *told, sep="   ")
     return params
-
-
-def answers(words: Sequence[str], params: Params) -> list[str]:
-    """What the model writes for each word."""
-    source = backwards(words, SIZES)[0]
-    return [spelled(ids) for ids in write(source, params, SIZES, 8)]
 
 
 def main() -> None:

@@ -285,22 +285,6 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
 
 
 @pic.styled
-def uses(parts: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
-    """How much each use adds to each row of the table: a bar for a use and a word."""
-    figure, ((axes,),) = pic.picture(5.6, 3.4)
-    places, thick = np.arange(len(words)), 0.8 / len(parts)
-    colours = (pic.QUERY, pic.KEY, pic.VALUE)
-    for i, (use, sizes) in enumerate(parts.items()):
-        look = {"height": thick, "color": colours[i], "label": use}
-        axes.barh(places + (i - (len(parts) - 1) / 2) * thick, sizes, **look)
-    axes.set_yticks(places, words)
-    axes.invert_yaxis()
-    axes.set_xlabel("length of the gradient of the row")
-    figure.legend(loc="outside upper center", ncols=len(parts))
-    return figure
-
-
-@pic.styled
 def guesses(
     percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]
 ) -> pic.Picture:

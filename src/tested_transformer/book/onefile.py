@@ -1,0 +1,259 @@
+"""The whole machine in one file, put together from the functions of `byhand`: see the chapter of that name."""
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import re
+from itertools import pairwise
+
+from tested_transformer import params
+from tested_transformer.config import Config
+
+ROOMS = (
+    "softmax", "linear", "attention", "masks", "heads", "addnorm", "feedforward", "embedding", "positions",
+    "encoder", "decoder", "transformer", "loss", "adam", "gradient", "training",
+)  # fmt: skip
+"""The modules of `byhand` in the order of the file: each needs only what stands above it."""
+
+ENTRY = "main"
+CHECKS = {
+    "at_least",
+    "instance",
+    "positive",
+}  # what only looks at the input, beside functions called _check…
+WIDTH = 120
+
+HEAD = '''\
+"""A Transformer, encoder and decoder, with all of its gradients, in NumPy alone.
+
+    python transformer.py
+
+checks every gradient of a small model by nudging, lets another one learn to write words backwards, and tests it on
+words that it has never seen. "Paper" is "Attention Is All You Need". Shapes: B sentences, S source tokens, T target
+tokens, D numbers for each token, H heads, V ids; … is any axes. Made of the functions of *The Tested Transformer*,
+https://tested-transformer.github.io/tested-transformer/, without their checks of the input. MIT licence.
+"""
+
+from typing import NamedTuple
+
+import numpy as np'''
+
+
+def source() -> str:
+    """The text of the file."""
+    modules = [
+        params,
+        *(
+            importlib.import_module(f"tested_transformer.byhand.{name}")
+            for name in ROOMS
+        ),
+    ]
+    texts = [inspect.getsource(module) for module in modules]
+    trees = [ast.parse(text) for text in texts]
+    needed = _needed([statement for tree in trees for statement in tree.body])
+    pieces = [HEAD, _config(needed)]
+    for text, tree in zip(texts, trees, strict=True):
+        if kept := [
+            _cut(statement, text.splitlines())
+            for statement in tree.body
+            if statement in needed
+        ]:
+            title = ast.get_docstring(tree).splitlines()[0]
+            pieces += [f"# {title} ".ljust(WIDTH, "-")] * (len(kept) > 1) + kept
+    return _joined(pieces) + f'\n\nif __name__ == "__main__":\n    {ENTRY}()\n'
+
+
+def _needed(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The functions and constants that the program needs."""
+    defined = {
+        name: statement for statement in statements for name in _defines(statement)
+    }
+    waiting, found = [ENTRY], []
+    while waiting:
+        statement = defined.get(waiting.pop())
+        if statement and statement not in found:
+            found.append(statement)
+            waiting += _asked(statement)
+    return found
+
+
+def _defines(statement: ast.stmt) -> list[str]:
+    match statement:
+        case ast.FunctionDef(name):
+            return [name]
+        case ast.Assign([ast.Name(name)]):
+            return [name]
+    return []
+
+
+def _asked(statement: ast.stmt) -> set[str]:
+    """The names that a statement takes from outside, but for those that only its checks and annotations ask for."""
+    names = [
+        node
+        for part in _parts(statement)
+        for node in ast.walk(part)
+        if isinstance(node, ast.Name)
+    ]
+    own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    return {node.id for node in names} - own
+
+
+def _parts(statement: ast.stmt) -> list[ast.AST]:
+    """What of a statement stands in the file: of a function its defaults and its body."""
+    if not isinstance(statement, ast.FunctionDef):
+        return [statement]
+    body = [s for s in statement.body if not _checks(s)]
+    return [
+        *statement.args.defaults,
+        *(s.value if isinstance(s, ast.AnnAssign) else s for s in body),
+    ]
+
+
+def _checks(statement: ast.stmt) -> bool:
+    """Does a statement only look at the input?"""
+    match statement:
+        case ast.Expr(ast.Call(ast.Name(name))):
+            return name in CHECKS or name.startswith("_check")
+        case ast.If(_, [*_, ast.Raise()], []):
+            return True
+    return False
+
+
+def _cut(statement: ast.stmt, lines: list[str]) -> str:
+    """A statement as it stands in the file: without checks and annotations, the shapes beside the signature."""
+    if not isinstance(statement, ast.FunctionDef):
+        return "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
+    text = ast.get_docstring(statement)
+    first = statement.body[1 if text else 0].lineno
+    kept = dict(enumerate(lines[first - 1 : statement.end_lineno], start=first))
+    for s in ast.walk(statement):
+        if isinstance(s, ast.stmt) and s.lineno in kept and not hasattr(s, "body"):
+            rows = range(s.lineno, s.end_lineno + 1)
+            kept |= dict.fromkeys(rows) | dict(
+                zip(rows, _rows([kept[n] for n in rows]), strict=False)
+            )
+        if isinstance(s, ast.AnnAssign):
+            kept[s.lineno] = re.sub(r": .+? = ", " = ", kept[s.lineno], count=1)
+    for s in filter(_checks, statement.body):
+        kept |= dict.fromkeys(range(s.lineno, s.end_lineno + 1))
+    return "\n".join(
+        [
+            _signature(statement),
+            *_docstring(text),
+            *(k for k in kept.values() if k is not None),
+        ]
+    )
+
+
+def _rows(rows: list[str]) -> list[str]:
+    """The rows of one statement, on one line if it is not too long, or on three."""
+    if len(rows) == 1 or any("#" in row.removesuffix("# fmt: skip") for row in rows):
+        return rows
+    indent = rows[0][: len(rows[0]) - len(rows[0].lstrip())]
+    first, *inner, last = (row.strip().removesuffix("  # fmt: skip") for row in rows)
+    inner = re.sub(
+        r",? ([)\]}])", r"\1", re.sub(r"([(\[{]) ", r"\1", " ".join(inner))
+    ).removesuffix(",")
+    choices = [first + inner + last], [first, f"    {inner}", last]
+    fit = [
+        [indent + row for row in choice]
+        for choice in choices
+        if max(map(len, choice)) + len(indent) <= WIDTH
+    ]
+    return fit[0] if fit else rows
+
+
+def _docstring(text: str | None) -> list[str]:
+    """Its sentences, without those about errors that only the package raises; the first one alone if they are long."""
+    if not text:
+        return []
+    first, *others = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+    whole = re.sub(
+        r"[^.]*\b[A-Z]\w+Error\b[^.]*\.", "", " ".join([first, *others])
+    ).strip()
+    return [f'    """{whole if len(whole) <= WIDTH - 10 else first}"""']
+
+
+def _signature(f: ast.FunctionDef) -> str:
+    """One line, and behind it the shapes of arrays, or below it if they are too long."""
+    names = [a.arg for a in f.args.args]
+    defaults = dict(zip(names[::-1], f.args.defaults[::-1], strict=False))
+    args = [
+        name + (f"={ast.unparse(defaults[name])}" if name in defaults else "")
+        for name in names
+    ]
+    args += [f"**{f.args.kwarg.arg}"] if f.args.kwarg else []
+    line, back = f"def {f.name}({', '.join(args)}):", _shape(f.returns)
+    given = [(a.arg, shape) for a in f.args.args if (shape := _shape(a.annotation))]
+    named, bare = (
+        ", ".join(f"{name} {shape}" for name, shape in given),
+        ", ".join(shape for _, shape in given),
+    )
+    comments = [" -> ".join(filter(None, [said, back])) for said in (named, bare)]
+    if not comments[0]:
+        return line
+    choices = [
+        f"{line}{between}# {comment}"
+        for between in ("  ", "\n    ")
+        for comment in comments
+    ]
+    return next(
+        choice for choice in choices if max(map(len, choice.splitlines())) <= WIDTH
+    )
+
+
+def _shape(annotation: ast.expr | None) -> str:
+    """The shapes that an annotation has, as mathematicians write them."""
+    match annotation:
+        case ast.Subscript(
+            ast.Name("Float" | "Int" | "Bool"), ast.Tuple([_, ast.Constant(axes)])
+        ):
+            names = [
+                "…" if axis.startswith(("*", "...")) else axis.strip("{}")
+                for axis in axes.split()
+            ]
+            return "" if names == ["…"] else f"({', '.join(names)})"
+        case ast.Subscript(ast.Name("tuple"), ast.Tuple(parts)):
+            return ", ".join(filter(None, map(_shape, parts)))
+        case ast.BinOp(left):
+            return _shape(left)
+    return ""
+
+
+def _config(needed: list[ast.stmt]) -> str:
+    """The sizes of a model: the fields of `Config` that the functions ask for."""
+    nodes = [
+        node
+        for statement in needed
+        for part in _parts(statement)
+        for node in ast.walk(part)
+    ]
+    asked = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    lines = [
+        "class Config(NamedTuple):",
+        '    """The sizes of a model (paper, Table 3)."""',
+        "",
+    ]
+    for field in dataclasses.fields(Config):
+        if field.name in asked - {"d_k", "d_v"}:
+            default = (
+                "" if field.default is dataclasses.MISSING else f" = {field.default!r}"
+            )
+            lines.append(
+                f"    {field.name}: {getattr(field.type, '__name__', field.type)}{default}"
+            )
+    return "\n".join(
+        [*lines, "    d_k = d_v = property(lambda self: self.d_model // self.n_heads)"]
+    )
+
+
+def _joined(pieces: list[str]) -> str:
+    """An empty line around each function, none between constants."""
+    text = pieces[0]
+    for before, piece in pairwise(pieces):
+        apart = before.startswith("def") or (
+            piece.startswith(("#", "class", "def")) and not before.startswith("#")
+        )
+        text += f"\n\n{piece}" if apart else f"\n{piece}"
+    return text

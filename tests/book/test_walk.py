@@ -1,0 +1,71 @@
+"""The way back through the whole machine, stage by stage."""
+
+import numpy as np
+import pytest
+
+from tested_transformer.book import walk
+from tested_transformer.byhand.decoder import decoder_backward
+from tested_transformer.byhand.embedding import embedding_backward
+from tested_transformer.byhand.encoder import encoder_backward
+from tested_transformer.byhand.softmax import softmax
+from tested_transformer.byhand.transformer import create_params, transformer, transformer_backward
+from tested_transformer.config import Config
+
+SMALL = Config(vocab_size=10, d_model=6, d_ff=8, n_heads=2, n_layers=3, dropout=0.0)
+SOURCE, TARGET = np.array([[5, 4, 5, 6]]), np.array([[1, 7, 8]])
+
+
+@pytest.fixture
+def run():
+    return transformer(SOURCE, TARGET, create_params(SMALL, np.random.default_rng(0)), SMALL)
+
+
+def test_the_way_back_passes_the_stages_of_the_backward_pass(run):
+    logits, saved = run
+    d_logits = walk.mistake(logits, right=9)
+    back = walk.way_back(d_logits, saved)
+    assert [len(stages) for stages in back] == [4, 3, 4]
+    d_target, d_memory, _ = decoder_backward(d_logits @ saved["table"], saved["decoder"])
+    assert np.allclose(back.decoder[0], d_target)
+    assert np.allclose(back.encoder[-1], d_memory)
+    assert np.allclose(sum(back.shares), d_memory)
+    assert np.allclose(back.encoder[0], encoder_backward(d_memory, saved["encoder"])[0])
+
+
+def test_the_ends_of_the_way_back_are_the_shares_of_the_table(run):
+    logits, saved = run
+    d_logits = walk.mistake(logits, right=9, place=1)
+    back = walk.way_back(d_logits, saved)
+    read = zip((back.encoder[0], back.decoder[0]), (SOURCE, TARGET), strict=True)
+    inputs = sum(embedding_backward(d * np.sqrt(6), ids, 10) for d, ids in read)
+    whole = transformer_backward(d_logits, saved)["embedding.weight"]
+    assert np.allclose(inputs + d_logits[0].T @ saved["x"][0], whole)
+
+
+def test_a_mistake_asks_one_place_only(run):
+    logits, _ = run
+    d_logits = walk.mistake(logits, right=9, place=1)
+    assert not d_logits[0, [0, 2]].any()
+    assert np.allclose(d_logits[0, 1], softmax(logits[0, 1]) - np.eye(10)[9])
+
+
+def test_a_shut_head_hands_nothing_back_and_the_model_stays_as_it_was(run):
+    logits, saved = run
+    w_o = saved["encoder"][1]["self_attention"]["params"]["w_o.weight"]
+    before = w_o.copy()
+    closed = walk.shut(saved, layer=2, head=2)
+    assert np.array_equal(w_o, before)
+    now = closed["encoder"][1]["self_attention"]["params"]["w_o.weight"]
+    assert np.array_equal(now[:, :3], before[:, :3])
+    assert not now[:, 3:].any()
+    d_logits = walk.mistake(logits, right=9)
+    gradients = [transformer_backward(d_logits, s) for s in (saved, closed)]
+    name = "encoder.layers.1.self_attention.w_v.weight"
+    assert not gradients[1][name][3:].any()
+    assert gradients[0][name][3:].any()
+    assert all(np.allclose(*(g[n] for g in gradients)) for n in gradients[0] if n.startswith("decoder"))
+
+
+def test_lengths_are_those_of_the_rows_of_the_first_sentence():
+    (found,) = walk.lengths([np.array([[[3.0, 4.0], [0.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]]])])
+    assert found.tolist() == [5, 0]
