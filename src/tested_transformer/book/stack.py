@@ -6,7 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from tested_transformer.byhand.addnorm import layer_norm, layer_norm_backward
+from tested_transformer.byhand.addnorm import (
+    add_norm_backward,
+    layer_norm,
+    layer_norm_backward,
+)
 from tested_transformer.byhand.feedforward import feed_forward, feed_forward_backward
 from tested_transformer.byhand.heads import (
     multi_head_attention,
@@ -112,6 +116,38 @@ def layers(
         if box is FEED_FORWARD:
             lengths.append(float(np.linalg.norm(d_params["w_2.weight"])))
     return lengths[::-1], sizes
+
+
+class Around(NamedTuple):
+    """The gradient around a box: of the rows before it, of the sum behind it, and what the box hands back."""
+
+    before: Float[np.ndarray, "B T D"]
+    added: Float[np.ndarray, "B T D"]
+    back: Float[np.ndarray, "B T D"]
+
+
+def climb(
+    d_y: Float[np.ndarray, "B T D"],
+    saved: list[dict[str, Any]],
+    road: bool = True,
+    boxes: bool = True,
+) -> list[Around]:
+    """A gradient on its way up through encoder layers, box by box, the first box first.
+
+    Without the road, only what the boxes hand back goes on; without the boxes, only what
+    the sums hand past them. saved is what `encoder` gave.
+    """
+    found = []
+    for save in reversed(saved):
+        for box, name, frame in (
+            (FEED_FORWARD, "feed_forward", "addnorm_2"),
+            (ATTENTION, "self_attention", "addnorm_1"),
+        ):
+            d_added, _, _ = add_norm_backward(d_y, save[frame])
+            back, _ = box.backward(d_added, save[name])
+            d_y = road * d_added + boxes * back
+            found.append(Around(d_y, d_added, back))
+    return found[::-1]
 
 
 class _Box(NamedTuple):

@@ -10,6 +10,7 @@ except ModuleNotFoundError:
 from tested_transformer.book.draw import adam as adam
 from tested_transformer.book.draw import addnorm as addnorm
 from tested_transformer.book.draw import attention as attention
+from tested_transformer.book.draw import backward_layer as backward_layer
 from tested_transformer.book.draw import bert as bert
 from tested_transformer.book.draw import decode as decode
 from tested_transformer.book.draw import decoder as decoder
