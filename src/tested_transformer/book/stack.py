@@ -1,6 +1,6 @@
 """Many boxes in a row: how large signal and gradient are after each, and whether the rows can still be told apart."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,6 +148,50 @@ def climb(
             d_y = road * d_added + boxes * back
             found.append(Around(d_y, d_added, back))
     return found[::-1]
+
+
+class Stage(NamedTuple):
+    """Lengths of the gradient around a box, one for each of some rows.
+
+    Of the rows before the box, of the sum behind it, and of what the box hands back. In an
+    attention, `between` says how much a row (i) gets by what another one (j) asked.
+    """
+
+    name: str
+    before: np.ndarray
+    added: np.ndarray
+    back: np.ndarray
+    between: np.ndarray | None
+
+
+def lengths(
+    d: Float[np.ndarray, "1 T D"], rows: Sequence[int], unit: float = 1.0
+) -> np.ndarray:
+    """How long some rows of a gradient are."""
+    return np.linalg.norm(d[0, rows], axis=-1) / unit
+
+
+def stages(
+    d_y: Float[np.ndarray, "1 T D"],
+    saved: list[dict[str, Any]],
+    rows: Sequence[int],
+    unit: float = 1.0,
+) -> list[Stage]:
+    """What `climb` finds for some rows of one sentence, as lengths."""
+    found = []
+    for n, around in enumerate(climb(d_y, saved)):
+        between = None
+        if n % 2 == 0:
+            between = np.zeros((len(rows), len(rows)))
+            for j, asks in enumerate(rows):
+                alone = np.zeros_like(around.added)
+                alone[0, asks] = around.added[0, asks]
+                back, _ = _attend_backward(alone, saved[n // 2]["self_attention"])
+                between[:, j] = lengths(back, rows, unit)
+        name = "feed-forward" if n % 2 else "attention"
+        sizes = (lengths(d, rows, unit) for d in around)
+        found.append(Stage(name, *sizes, between))
+    return found
 
 
 class _Box(NamedTuple):

@@ -909,7 +909,9 @@ def surprise(
     memory.requires_grad_()
     target = torch.tensor([[model.config.bos_id, *begun]])
     logits = model.embedding.logits(model.decode(target, memory, source))[0, -1]
-    (d_memory,) = torch.autograd.grad(-logits.log_softmax(-1)[right[len(begun)]], memory)
+    (d_memory,) = torch.autograd.grad(
+        -logits.log_softmax(-1)[right[len(begun)]], memory
+    )
     params = {name: p.detach().numpy() for name, p in model.encoder.named_parameters()}
     tokens = [translator.name(int(i)) for i in source[0]]
     return tokens, x.numpy(), params, d_memory.numpy()

@@ -1,7 +1,6 @@
 """Pictures of gradients on their way up through the layers, and of what a norm leaves of one."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,27 +10,13 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
 from tested_transformer.book.draw.transformer import KINDS
+from tested_transformer.book.stack import Stage
 
 WIDE, HIGH = 0.17, 1.72
 """Points of width for a unit of the gradient; inches from one box to the next."""
 
 ROADS, TAPS = (0.86, 4.24), (2.02, 3.08)
 """Where the rows of the two words run, and where a box reads and hands back."""
-
-
-class Stage(NamedTuple):
-    """Sizes of the gradient around a box, one for each of two words.
-
-    Of the rows before the box, of the sum behind it, and what the box hands back. In
-    `between`, for an attention, the share that the first word (row) gets by what the
-    second one (column) asked, and so on.
-    """
-
-    name: str
-    before: Sequence[float]
-    added: Sequence[float]
-    back: Sequence[float]
-    between: ArrayLike | None = None
 
 
 @pic.styled
@@ -172,7 +157,8 @@ def tangent(
     frame.text(*inwards, word, color=pic.QUERY, weight="bold", **style)
     middle = (start + whole) / 2 - (0.12, 0)
     frame.text(*middle, "without\nthe shift", ha="right", **style)
-    frame.text(*(rest + (0.15, -0.02)), "what is left", color=pic.OUT, **style)
+    beside = rest + np.array([0.15, -0.02])
+    frame.text(*beside, "what is left", color=pic.OUT, **style)
     place = (whole + rest) / 2 - (0, 0.2)
     frame.text(*place, "stretch", color=pic.KEY, ha="center", **style)
     return figure
