@@ -124,6 +124,15 @@ FIGURES |= {
     "river": lambda: draw.addnorm.river("it", [("attention", 16.4, 6.1, 17.9, 11.4), ("box", 11.4, 0.4, 11.3, 10.5)]),
     "row of": lambda: draw.heads.row_of(np.linspace(0, 1, 24).reshape(2, 2, 6), LONG, marked=(1, 0)),
 }
+CLIMBED = [
+    Stage("attention", [36, 53], [27, 51], [20, 12], np.array([[11.0, 15.0], [0.3, 11.0]])),
+    Stage("feed-forward", [40, 79], [38, 79], [8, 0], None),
+]
+TANGENT = np.array([[-1.6, -0.6], [0.0, -0.8], [0.2, -0.7]])
+FIGURES |= {
+    "climb": lambda: draw.backward_layer.climb(("chair", "it"), CLIMBED, [1, 84]),
+    "tangent": lambda: draw.backward_layer.tangent(*TANGENT, "love"),
+}
 FOUR, PHRASES = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), ("good", "bad", "not good", "not bad")
 FIGURES |= {
     "network": lambda: draw.feedforward.network(normal(64), relu(normal(96)), normal(64), ("in", "hidden", "out")),
@@ -1004,17 +1013,6 @@ def test_the_exchanged_word_is_filled_in_both_sentences_and_leads_to_the_pronoun
     (_, y0), (_, y1) = low._posA_posB
     assert filled[1].get_position()[1] < y0 < y1 < filled[0].get_position()[1] < high._posA_posB[1][1]
     assert to_rgb(low.get_edgecolor()[:3]) == to_rgb(COLOURS["f"])
-
-
-STAGES = [
-    Stage("attention", [36, 53], [27, 51], [20, 12], np.array([[11.0, 15.0], [0.3, 11.0]])),
-    Stage("feed-forward", [40, 79], [38, 79], [8, 0], None),
-]
-TANGENT = np.array([[-1.6, -0.6], [0.0, -0.8], [0.2, -0.7]])
-FIGURES |= {
-    "climb": lambda: draw.backward_layer.climb(("chair", "it"), STAGES, [1, 84]),
-    "tangent": lambda: draw.backward_layer.tangent(*TANGENT, "love"),
-}
 
 
 def test_a_gradient_climbs_as_wide_as_it_is_and_not_at_all_where_nothing_is_handed_back():
