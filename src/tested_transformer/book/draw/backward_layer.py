@@ -74,7 +74,7 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         frame.text(x, plus, "+", zorder=7, ha="center", va="center_baseline")
         plate = {"edgecolor": KINDS["norms"], "linewidth": 1.4, "zorder": 6}
         tile(frame, (x - 0.3, norm - 0.1, 0.6, 0.21), "white", **plate)
-        named = {"ha": "center", "va": "center_baseline", "zorder": 7, "size": 10.5}
+        named = {"ha": "center", "va": "center_baseline", "zorder": 7, "size": 11}
         frame.text(x, norm, "norm", **named)
         _beside(frame, k, fork + 0.2, up)
         _beside(frame, k, middle, added)
