@@ -7,9 +7,47 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import arrow, blank
+from tested_transformer.book.draw.flow import arrow, blank, tile
 
 ARROW = {"size": 11, "width": 1.8, "shrinkA": 2, "shrinkB": 2}
+
+
+@pic.styled
+def carried(
+    words: Sequence[str], marked: int, german: Sequence[str], bold: str
+) -> pic.Picture:
+    """States that read a sentence, and the way on which one of its words gets to the translation.
+
+    Each state is a column of equally many tiles. Those that have read the marked word are
+    in its colour; one word of the German is bold.
+    """
+    figure, frame = blank(pic.PHONE, 2.95)
+    gap, half, (top, bottom) = pic.PHONE / len(words), 0.09, (2.05, 1.15)
+    size, light = (top - bottom) / 5, pic.tint(pic.KEY)(0.0)
+    for i, word in enumerate(words):
+        x, on_the_way = (i + 0.5) * gap, i >= marked
+        colour = pic.KEY if i == marked else pic.INK
+        look = {"ha": "center", "color": colour}
+        frame.text(x, 2.65, word, weight="bold" if i == marked else "normal", **look)
+        arrow(frame, (x, 2.55), (x, top + 0.04), colour)
+        for n in range(5):
+            corner = x - half, bottom + n * size
+            tile(frame, (*corner, 2 * half, size), light if on_the_way else "white")
+        if i:
+            ends = ((x - gap + half, 1.6), (x - half, 1.6))
+            passes = i > marked
+            look = {"width": 3, "size": 14} if passes else {"width": 1.4}
+            arrow(frame, *ends, pic.KEY if passes else pic.INK, **look)
+    out = (len(words) - 0.5) * gap
+    arrow(frame, (out, bottom - 0.04), (out, 0.5), pic.KEY, width=3, size=14)
+    look = {"ha": "right", "va": "center"}
+    frame.text(out - 0.15, 0.82, "the last state, and nothing else", **look)
+    x = pic.PHONE - 0.1
+    for word in reversed(german):
+        weight = "bold" if word == bold else "normal"
+        at = frame.text(x, 0.2, word, ha="right", weight=weight, size=13)
+        x = at.get_window_extent().x0 / figure.dpi - 0.065
+    return figure
 
 
 @pic.styled
@@ -157,6 +195,24 @@ def exact(
     axes.set_xlabel("length of the sequence")
     axes.set_ylabel(f"reversed without a mistake, of {out_of}")
     axes.legend(loc="lower left")
+    return figure
+
+
+@pic.styled
+def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
+    """A bar for each place of a sequence, in the order of reading: how often its id comes out rightly."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.1)
+    numbers = np.asarray(counts)
+    read = np.arange(1, len(numbers) + 1)
+    axes.bar(read, numbers, color=pic.OUT, width=0.8)
+    for at, number in zip(read, numbers, strict=True):
+        look = {"ha": "center", "va": "bottom", "size": 11}
+        axes.text(at, number + 0.015 * out_of, str(number), **look)
+    axes.set_xticks(read, [str(n) for n in read])
+    axes.set_yticks([0, out_of // 2, out_of])
+    axes.set_ylim(0, 1.12 * out_of)
+    axes.set_xlabel("place of the id in the sequence that was read")
+    axes.set_ylabel(f"right, of {out_of}")
     return figure
 
 
