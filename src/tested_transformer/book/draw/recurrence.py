@@ -55,7 +55,7 @@ def unrolled(
     x: ArrayLike, start: ArrayLike, states: ArrayLike, words: Sequence[str]
 ) -> pic.Picture:
     """One network at each of its steps: words above, states below, time to the right."""
-    figure, frame = blank(7.0, 4.6)
+    figure, frame = blank(pic.PHONE, 3.9)
     frame.set(xlim=(0, len(words) + 1), ylim=(0, 1))
     for i, state in enumerate([start, *np.asarray(states)]):
         middle = (i + 0.5) / (len(words) + 1)
@@ -64,7 +64,7 @@ def unrolled(
             _column(figure, x[i - 1], middle, 0.5, f"$x_{i}$")
             frame.text(i + 0.5, 0.92, words[i - 1], ha="center", color=pic.KEY)
             _named(frame, (i + 0.5, 0.49), (i + 0.5, 0.33), pic.KEY, "$W^x$")
-            _named(frame, (i - 0.27, 0.19), (i + 0.1, 0.19), pic.QUERY, "$W^h$")
+            _named(frame, (i - 0.27, 0.19), (i + 0.06, 0.19), pic.QUERY, "$W^h$")
     frame.text(0.5, 0.36, "before the\nfirst word", ha="center", va="bottom")
     return figure
 
@@ -107,12 +107,12 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
 
     The first writing state reads BOS, each other one what was written before it.
     """
-    figure, ((axes,),) = pic.picture(7.2, 2.9)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 2.9)
     n, total = len(read), len(read) + len(written)
     for i, token in enumerate([*read, *written]):
         reads = i < n
         colour, far = (pic.KEY, 1.0) if reads else (pic.OUT, -1.0)
-        axes.plot(i, 0, "o", color=colour, markersize=17)
+        axes.plot(i, 0, "o", color=colour, markersize=13)
         high, low = sorted((0.28 * far, 0.8 * far), reverse=True)
         arrow(axes, (i, high), (i, low), colour, **ARROW)
         axes.text(i, 1.08 * far, token, ha="center", va="center", color=colour)
@@ -185,7 +185,7 @@ def exact(
     lengths: ArrayLike, counts: Mapping[str, ArrayLike], out_of: int
 ) -> pic.Picture:
     """How many sequences come out without a mistake, against their length."""
-    figure, ((axes,),) = pic.picture(6.2, 3.7)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     for i, (name, values) in enumerate(counts.items()):
         line = {"color": pic.SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
         axes.plot(lengths, values, marker="os^"[i % 3], label=name, **line)
@@ -221,8 +221,8 @@ def grids(
     panels: Mapping[str, ArrayLike], rows: Sequence[str], columns: Sequence[str]
 ) -> pic.Picture:
     """Matrices of tiles side by side: a row for each token written, a column for each read."""
-    height = 4.4 if len(panels) == 1 else 3.7
-    figure, (axes,) = pic.picture(7.2, height, columns=len(panels))
+    size = (pic.PHONE, 4.6) if len(panels) == 1 else (7.2, 3.7)
+    figure, (axes,) = pic.picture(*size, columns=len(panels))
     top = max(np.max(np.asarray(x)) for x in panels.values())
     for one, (name, x) in zip(axes, panels.items(), strict=True):
         pic.tiles(one, x, pic.WEIGHTS, (0, 1.25 * top), decimals=2)
