@@ -1144,3 +1144,41 @@ def test_what_a_norm_leaves_of_a_gradient_begins_where_the_row_is():
     assert np.allclose(np.divide(moved, TANGENT[1:], where=TANGENT[1:] != 0, out=np.full((2, 2), 1.6)), 1.6)
     dashed = next(line for line in frame.lines if line.get_linestyle() == "--")
     assert np.allclose(dashed.get_xydata(), [whole._posA_posB[1], rest._posA_posB[1]])
+
+
+def carried():
+    words = ["I", "need", "the", "chair", "because", "it", "is", "old."]
+    return draw.recurrence.carried(words, 3, ["weil", "er", "alt", "ist."], "er")
+
+
+def test_the_way_of_a_word_through_the_states_is_coloured_up_to_the_translation():
+    (frame,) = carried().axes
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    level = [arrow for arrow in arrows if arrow._posA_posB[0][1] == arrow._posA_posB[1][1]]
+    coloured = [to_rgb(arrow.get_edgecolor()[:3]) == to_rgb(KEY) for arrow in level]
+    assert coloured == [False] * 3 + [True] * 4
+    assert {arrow.get_linewidth() for arrow in level[3:]} == {3}
+    tiles = [patch for patch in frame.patches if isinstance(patch, Rectangle)]
+    white = [to_rgb(tile.get_facecolor()[:3]) == (1, 1, 1) for tile in tiles]
+    assert white == [True] * 3 * 5 + [False] * 5 * 5
+    *_, out = arrows
+    assert out._posA_posB[0][0] == pytest.approx(tiles[-1].get_x() + tiles[-1].get_width() / 2)
+    assert out._posA_posB[0][1] > out._posA_posB[1][1]
+    assert [text.get_text() for text in frame.texts if text.get_weight() == "bold"] == ["chair", "er"]
+
+
+def test_the_words_of_the_translation_stand_in_their_order_without_overlap():
+    figure = carried()
+    (frame,) = figure.axes
+    german = [text for text in frame.texts if text.get_size() == 13]
+    boxes = sorted((text.get_window_extent().x0, text.get_window_extent().x1, text.get_text()) for text in german)
+    assert [word for *_, word in boxes] == ["weil", "er", "alt", "ist."]
+    assert all(end < start for (_, end, _), (start, *_) in itertools.pairwise(boxes))
+
+
+def test_a_bar_for_each_place_carries_its_number():
+    (axes,) = draw.recurrence.kept([31, 130, 199], out_of=200).axes
+    assert [bar.get_height() for bar in axes.patches] == [31, 130, 199]
+    assert [text.get_text() for text in axes.texts] == ["31", "130", "199"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "3"]
+    assert axes.get_ylabel() == "right, of 200"
