@@ -1026,10 +1026,10 @@ def test_the_data_run_down_and_their_gradient_up_past_the_length_of_each_row():
     ]  # fmt: skip
     assert {"er +1.0", "sie −1.0"} <= set(written)
     arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
-    back = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) == to_rgb(KEY)]
+    back = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) == to_rgb(OUT)]
     assert all(tail[1] < head[1] for tail, head in back)
     assert len(back) == 4, "three steps and the one from the logits"
-    data = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) != to_rgb(KEY)]
+    data = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) != to_rgb(OUT)]
     assert all(tail[1] >= head[1] for tail, head in data)
     ((_, end),) = [pair for pair in back if pair[0][0] != pair[1][0]]
     place = next(text.get_position()[0] for text in frame.texts if text.get_text() == WORDS[0])
