@@ -34,6 +34,7 @@ from tested_transformer.book.draw.picture import (
 )
 from tested_transformer.book.draw.thread import COLOURS
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
+from tested_transformer.book.stack import Stage
 from tested_transformer.book.thread import FRAMES, Answer
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.feedforward import relu
@@ -125,6 +126,15 @@ FIGURES |= {
     ),
     "river": lambda: draw.addnorm.river("it", [("attention", 16.4, 6.1, 17.9, 11.4), ("box", 11.4, 0.4, 11.3, 10.5)]),
     "row of": lambda: draw.heads.row_of(np.linspace(0, 1, 24).reshape(2, 2, 6), LONG, marked=(1, 0)),
+}
+CLIMBED = [
+    Stage("attention", [36, 53], [27, 51], [20, 12], np.array([[11.0, 15.0], [0.3, 11.0]])),
+    Stage("feed-forward", [40, 79], [38, 79], [8, 0], None),
+]
+TANGENT = np.array([[-1.6, -0.6], [0.0, -0.8], [0.2, -0.7]])
+FIGURES |= {
+    "climb": lambda: draw.backward_layer.climb(("chair", "it"), CLIMBED, [1, 84]),
+    "tangent": lambda: draw.backward_layer.tangent(*TANGENT, "love"),
 }
 FOUR, PHRASES = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), ("good", "bad", "not good", "not bad")
 FIGURES |= {
@@ -1023,10 +1033,10 @@ def test_the_data_run_down_and_their_gradient_up_past_the_length_of_each_row():
     ]  # fmt: skip
     assert {"er +1.0", "sie −1.0"} <= set(written)
     arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
-    back = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) == to_rgb(KEY)]
+    back = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) == to_rgb(OUT)]
     assert all(tail[1] < head[1] for tail, head in back)
     assert len(back) == 4, "three steps and the one from the logits"
-    data = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) != to_rgb(KEY)]
+    data = [a._posA_posB for a in arrows if to_rgb(a.get_edgecolor()[:3]) != to_rgb(OUT)]
     assert all(tail[1] >= head[1] for tail, head in data)
     ((_, end),) = [pair for pair in back if pair[0][0] != pair[1][0]]
     place = next(text.get_position()[0] for text in frame.texts if text.get_text() == WORDS[0])
@@ -1116,6 +1126,69 @@ def test_slopes_stand_below_their_numbers_and_each_arrow_down_has_a_dashed_one_u
     assert np.mean(heights["1"]) > np.mean(heights["−2"])
     with pytest.raises(ValueError, match="one shape"):
         draw.backward.there_and_back(x, x | {"Q": np.ones((2, 3))}, "love")
+
+
+def test_a_gradient_climbs_as_wide_as_it_is_and_not_at_all_where_nothing_is_handed_back():
+    (frame,) = FIGURES["climb"]().axes
+    bands = [line for line in frame.lines if to_rgb(line.get_color()) == to_rgb(OUT)]
+    widths = sorted(round(line.get_linewidth() / draw.backward_layer.WIDE, 3) for line in bands)
+    # on the road below the norm, behind it (with the way into the box), above the fork, and out of the box
+    below, added, above, back = [40, 79, 1, 84], [27, 51, 38, 79], [36, 53, 40, 79], [20, 12, 8]
+    assert widths == sorted([*below, 84, 1, *added, *added, *above, *back, 11, 15, 11])
+    names = [text.get_text() for text in frame.texts]
+    assert names.count("attention") == 1
+    assert names.count("feed-\nforward") == 2
+    assert {"0", "8", "12", "20", "84"} <= set(names)
+    lines = [line.get_xydata() for line in bands]
+    assert all(line[0, 1] <= line[-1, 1] for line in lines)  # from bottom to top
+
+
+def test_what_a_norm_leaves_of_a_gradient_begins_where_the_row_is():
+    (frame,) = FIGURES["tangent"]().axes
+    whole, rest = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    assert whole._posA_posB[0] == rest._posA_posB[0]
+    moved = [np.subtract(*arrow._posA_posB[::-1]) for arrow in (whole, rest)]
+    assert np.allclose(np.divide(moved, TANGENT[1:], where=TANGENT[1:] != 0, out=np.full((2, 2), 1.6)), 1.6)
+    dashed = next(line for line in frame.lines if line.get_linestyle() == "--")
+    assert np.allclose(dashed.get_xydata(), [whole._posA_posB[1], rest._posA_posB[1]])
+
+
+def carried():
+    words = ["I", "need", "the", "chair", "because", "it", "is", "old."]
+    return draw.recurrence.carried(words, 3, ["weil", "er", "alt", "ist."], "er")
+
+
+def test_the_way_of_a_word_through_the_states_is_coloured_up_to_the_translation():
+    (frame,) = carried().axes
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    level = [arrow for arrow in arrows if arrow._posA_posB[0][1] == arrow._posA_posB[1][1]]
+    coloured = [to_rgb(arrow.get_edgecolor()[:3]) == to_rgb(KEY) for arrow in level]
+    assert coloured == [False] * 3 + [True] * 4
+    assert {arrow.get_linewidth() for arrow in level[3:]} == {3}
+    tiles = [patch for patch in frame.patches if isinstance(patch, Rectangle)]
+    white = [to_rgb(tile.get_facecolor()[:3]) == (1, 1, 1) for tile in tiles]
+    assert white == [True] * 3 * 5 + [False] * 5 * 5
+    *_, out = arrows
+    assert out._posA_posB[0][0] == pytest.approx(tiles[-1].get_x() + tiles[-1].get_width() / 2)
+    assert out._posA_posB[0][1] > out._posA_posB[1][1]
+    assert [text.get_text() for text in frame.texts if text.get_weight() == "bold"] == ["chair", "er"]
+
+
+def test_the_words_of_the_translation_stand_in_their_order_without_overlap():
+    figure = carried()
+    (frame,) = figure.axes
+    german = [text for text in frame.texts if text.get_size() == 13]
+    boxes = sorted((text.get_window_extent().x0, text.get_window_extent().x1, text.get_text()) for text in german)
+    assert [word for *_, word in boxes] == ["weil", "er", "alt", "ist."]
+    assert all(end < start for (_, end, _), (start, *_) in itertools.pairwise(boxes))
+
+
+def test_a_bar_for_each_place_carries_its_number():
+    (axes,) = draw.recurrence.kept([31, 130, 199], out_of=200).axes
+    assert [bar.get_height() for bar in axes.patches] == [31, 130, 199]
+    assert [text.get_text() for text in axes.texts] == ["31", "130", "199"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "3"]
+    assert axes.get_ylabel() == "right, of 200"
 
 
 def test_what_is_written_stands_below_its_step_and_only_what_is_right_is_bold():

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book.stack import alike, box_params, layers, short, size, stack
+from tested_transformer.book import example
+from tested_transformer.book.stack import alike, box_params, climb, layers, lengths, short, size, stack, stages
+from tested_transformer.byhand.encoder import encoder, encoder_backward
 from tested_transformer.model.addnorm import AddNorm, LayerNorm
 from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.heads import MultiHeadAttention
@@ -77,3 +79,41 @@ def _drawn(module, rng):
         limit = 0.7 * np.sqrt(6 / sum(p.shape)) if p.dim() == 2 else 0
         p.data = torch.tensor(rng.uniform(-limit, limit, tuple(p.shape)))
     return module
+
+
+@pytest.fixture
+def run():
+    rng = np.random.default_rng(0)
+    params, x = example.encoder_start(rng, 3, 8, 16), rng.normal(size=(1, 5, 8))
+    y, saved = encoder(x, params, 3, 2)
+    return rng.normal(size=y.shape), saved
+
+
+def test_a_climb_ends_with_the_gradient_of_the_encoder_and_adds_up_at_every_box(run):
+    found = climb(*run)
+    assert len(found) == 6
+    assert np.allclose(found[0].before, encoder_backward(*run)[0])
+    assert all(np.array_equal(around.before, around.added + around.back) for around in found)
+
+
+def test_without_the_boxes_only_the_sums_are_climbed_and_without_the_road_only_the_boxes(run):
+    assert all(np.array_equal(around.before, around.added) for around in climb(*run, boxes=False))
+    assert all(np.array_equal(around.before, around.back) for around in climb(*run, road=False))
+    nothing = climb(*run, road=False, boxes=False)
+    assert not nothing[0].before.any()
+    assert np.array_equal(nothing[-1].added, climb(*run)[-1].added)
+
+
+def test_stages_are_lengths_and_say_who_asked_for_what(run):
+    d_y, saved = run
+    assert np.allclose(lengths(np.array([[[3.0, 4.0], [6.0, 8.0]]]), [1, 0], unit=5), [2, 1])
+    found = stages(d_y, saved, [1, 3], unit=2.0)
+    assert [stage.name for stage in found] == ["attention", "feed-forward"] * 3
+    for stage, around in zip(found, climb(d_y, saved), strict=True):
+        assert np.allclose(stage.before, np.linalg.norm(around.before[0, [1, 3]], axis=1) / 2)
+        assert (stage.between is None) == (stage.name == "feed-forward")
+    only = np.zeros_like(d_y)
+    only[0, 3] = d_y[0, 3]
+    last = stages(only, saved, [1, 3])[-2]  # below the last network, row 3 alone has a gradient
+    assert not last.between[:, 0].any()
+    assert np.allclose(last.between[:, 1], last.back)

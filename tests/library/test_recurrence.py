@@ -378,6 +378,8 @@ STATES = by_hand(X, np.zeros(2), EXAMPLE)
 CURVES = {"one": [200, 150, 3], "two": [200, 200, 190], "three": [200, 200, 200]}
 FIGURES = {
     "unrolled": lambda: draw.recurrence.unrolled(X, np.zeros(2), STATES, WORDS),
+    "carried": lambda: draw.recurrence.carried(["the", "chair", "is", "old"], 1, ["er", "ist", "alt"], "er"),
+    "kept": lambda: draw.recurrence.kept([31, 130, 199], 200),
     "machine": lambda: draw.recurrence.machine(["4", "9", "7"], ["7", "9", "4", "EOS"]),
     "steps": lambda: draw.recurrence.steps([8, 16, 32], {"a": [8, 16, 32], "b": [1, 1, 1]}),
     "fading": lambda: draw.recurrence.fading({"1": 0.5 ** np.arange(30), "3": 2.0 ** np.arange(30)}, 1e-7),

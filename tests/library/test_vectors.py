@@ -1,6 +1,7 @@
 """Vectors of texts and of words: counts, TF-IDF, skip-gram with its gradient, and words made of pieces."""
 
 import io
+import itertools
 from collections import Counter
 
 import matplotlib.image
@@ -417,6 +418,7 @@ FIGURES = {
     "cosines": lambda: draw.vectors.cosines({"counts": np.eye(3), "TF-IDF": np.eye(3) / 2}, TEXTS[:3]),
     "kinds": lambda: draw.vectors.kinds(POINTS, {"a": [0, 1], "b": [2, 3]}, {0: "dog", 3: "tea"}),
     "matched": lambda: draw.vectors.matched([0, 1, 2], [0.1, 0.9, 2.2], ["counted", "learned"]),
+    "step": lambda: draw.vectors.step(["one", "two"], [[1, 0.5], [-1, 0]], [[0.5, 1], [-1.2, -0.2]]),
 }
 
 
@@ -434,7 +436,7 @@ def test_a_figure_is_wide_enough_for_a_page_and_the_same_each_time(name):
 
 
 def test_the_figures_show_what_they_were_given():
-    cosines, kinds, matched = (FIGURES[name]() for name in FIGURES)
+    cosines, kinds, matched, step = (FIGURES[name]() for name in FIGURES)
     assert [text.get_text() for text in cosines.axes[1].texts][:2] == ["0.50", "0"]
     assert cosines.axes[0].get_yticklabels()[2].get_text() == f"{TEXTS[2]}  3"
     for axes, points in zip(kinds.axes, POINTS.values(), strict=True):
@@ -442,3 +444,25 @@ def test_the_figures_show_what_they_were_given():
         assert [(text.get_text(), text.xy) for text in axes.texts][1][0] == "tea"
         assert np.allclose(axes.texts[1].xy, points[3])
     assert np.allclose(matched.axes[0].collections[0].get_offsets(), [(0, 0.1), (1, 0.9), (2, 2.2)])
+    assert [text.get_text() for text in step.axes[0].texts] == ["", "one", "", "two"]
+    arrows = [(text.xyann, text.xy) for text in step.axes[0].texts[::2]]
+    assert np.allclose(arrows, [[[1, 0.5], [0.5, 1]], [[-1, 0], [-1.2, -0.2]]])
+    assert [list(line.get_xdata()) for line in step.axes[0].lines[2:]] == [[0, 1], [0, -1]]
+
+
+def test_names_stand_beside_their_points_and_on_no_other():
+    """They have the colour of their group; a line leads to those that found no room nearby."""
+    places = np.array([[x, y] for x in range(8) for y in range(8)], dtype=float)
+    groups = {"left": range(32), "right": range(32, 64)}
+    names = {9: "chair", 27: "lamp", 36: "picture", 54: "doctor"}
+    figure = draw.vectors.kinds({"": places}, groups, names)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert len({text.get_color() for text in axes.texts[:2]}) == 1
+    assert len({text.get_color() for text in axes.texts}) == 2
+    near = [np.linalg.norm(text.xyann) for text in axes.texts]
+    assert all((far > 10) == (text.arrow_patch is not None) for far, text in zip(near, axes.texts, strict=True))
+    alone = draw.vectors.kinds({"": places[[0, 63]]}, {"left": [0, 1]}, {0: "chair"})
+    assert alone.axes[0].texts[0].arrow_patch is None

@@ -69,6 +69,21 @@ LAYER = {
 }
 """One encoder layer of all these: its parameters under the names of the package, (out, in)."""
 
+DECODER_LAYER = {
+    "self_attention.w_q.weight": W_Q.T,
+    "self_attention.w_k.weight": W_K.T,
+    "self_attention.w_v.weight": W_V.T,
+    "self_attention.w_o.weight": W_O[:3].T,
+    "cross_attention.w_q.weight": C_Q.T,
+    "cross_attention.w_k.weight": C_K.T,
+    "cross_attention.w_v.weight": C_V.T,
+    "cross_attention.w_o.weight": C_O.T,
+    **{name: w for name, w in LAYER.items() if not name.startswith("self_attention")},
+    "addnorm_3.norm.weight": np.ones(3),
+    "addnorm_3.norm.bias": np.zeros(3),
+}
+"""One decoder layer, with one head in each attention."""
+
 
 def encoder_start(
     rng: np.random.Generator, n_layers: int, d_model: int, d_ff: int, gain: float = 0.5

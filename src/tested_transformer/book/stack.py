@@ -1,12 +1,16 @@
 """Many boxes in a row: how large signal and gradient are after each, and whether the rows can still be told apart."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from tested_transformer.byhand.addnorm import layer_norm, layer_norm_backward
+from tested_transformer.byhand.addnorm import (
+    add_norm_backward,
+    layer_norm,
+    layer_norm_backward,
+)
 from tested_transformer.byhand.feedforward import feed_forward, feed_forward_backward
 from tested_transformer.byhand.heads import (
     multi_head_attention,
@@ -112,6 +116,82 @@ def layers(
         if box is FEED_FORWARD:
             lengths.append(float(np.linalg.norm(d_params["w_2.weight"])))
     return lengths[::-1], sizes
+
+
+class Around(NamedTuple):
+    """The gradient around a box: of the rows before it, of the sum behind it, and what the box hands back."""
+
+    before: Float[np.ndarray, "B T D"]
+    added: Float[np.ndarray, "B T D"]
+    back: Float[np.ndarray, "B T D"]
+
+
+def climb(
+    d_y: Float[np.ndarray, "B T D"],
+    saved: list[dict[str, Any]],
+    road: bool = True,
+    boxes: bool = True,
+) -> list[Around]:
+    """A gradient on its way up through encoder layers, box by box, the first box first.
+
+    Without the road, only what the boxes hand back goes on; without the boxes, only what
+    the sums hand past them. saved is what `encoder` gave.
+    """
+    found = []
+    for save in reversed(saved):
+        for box, name, frame in (
+            (FEED_FORWARD, "feed_forward", "addnorm_2"),
+            (ATTENTION, "self_attention", "addnorm_1"),
+        ):
+            d_added, _, _ = add_norm_backward(d_y, save[frame])
+            back, _ = box.backward(d_added, save[name])
+            d_y = road * d_added + boxes * back
+            found.append(Around(d_y, d_added, back))
+    return found[::-1]
+
+
+class Stage(NamedTuple):
+    """Lengths of the gradient around a box, one for each of some rows.
+
+    Of the rows before the box, of the sum behind it, and of what the box hands back. In an
+    attention, `between` says how much a row (i) gets by what another one (j) asked.
+    """
+
+    name: str
+    before: np.ndarray
+    added: np.ndarray
+    back: np.ndarray
+    between: np.ndarray | None
+
+
+def lengths(
+    d: Float[np.ndarray, "1 T D"], rows: Sequence[int], unit: float = 1.0
+) -> np.ndarray:
+    """How long some rows of a gradient are."""
+    return np.linalg.norm(d[0, rows], axis=-1) / unit
+
+
+def stages(
+    d_y: Float[np.ndarray, "1 T D"],
+    saved: list[dict[str, Any]],
+    rows: Sequence[int],
+    unit: float = 1.0,
+) -> list[Stage]:
+    """What `climb` finds for some rows of one sentence, as lengths."""
+    found = []
+    for n, around in enumerate(climb(d_y, saved)):
+        between = None
+        if n % 2 == 0:
+            between = np.zeros((len(rows), len(rows)))
+            for j, asks in enumerate(rows):
+                alone = np.zeros_like(around.added)
+                alone[0, asks] = around.added[0, asks]
+                back, _ = _attend_backward(alone, saved[n // 2]["self_attention"])
+                between[:, j] = lengths(back, rows, unit)
+        name = "feed-forward" if n % 2 else "attention"
+        sizes = (lengths(d, rows, unit) for d in around)
+        found.append(Stage(name, *sizes, between))
+    return found
 
 
 class _Box(NamedTuple):

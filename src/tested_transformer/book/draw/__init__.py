@@ -11,6 +11,7 @@ from tested_transformer.book.draw import adam as adam
 from tested_transformer.book.draw import addnorm as addnorm
 from tested_transformer.book.draw import attention as attention
 from tested_transformer.book.draw import backward as backward
+from tested_transformer.book.draw import backward_layer as backward_layer
 from tested_transformer.book.draw import backward_machine as backward_machine
 from tested_transformer.book.draw import bert as bert
 from tested_transformer.book.draw import decode as decode

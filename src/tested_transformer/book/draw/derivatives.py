@@ -30,8 +30,8 @@ def turned(
         axes.annotate(text, point, off, color=pic.QUERY, ha=side, **at)
     x, y = point
     reach = np.array([-y, 2.2]) / slope  # from the axis upwards
-    axes.plot(x + reach, y + slope * reach, "--", color=pic.KEY)
-    axes.annotate(f"slope {slope:.2f}", point, (10, -14), color=pic.KEY, **at)
+    axes.plot(x + reach, y + slope * reach, "--", color=pic.OUT)
+    axes.annotate(f"slope {slope:.2f}", point, (10, -14), color=pic.OUT, **at)
     low, high = min(curve[0]), max(curve[0])
     axes.set_xlim(low, high + 0.14 * (high - low))  # and room for the slope
     axes.set_ylim(-0.12, None)
@@ -63,7 +63,7 @@ def nudged(
         axes.plot(*zip(start, end, strict=True), look, color=colour, label=text)
     tangent = middle[0] + ends, middle[1] + touching * ends
     name = f"touching the curve: {touching:g}"
-    axes.plot(*tangent, "--", color=pic.KEY, label=name)
+    axes.plot(*tangent, "--", color=pic.OUT, label=name)
     sides = ((-4, 9), "right"), ((9, -14), "left"), ((8, -3), "left")
     for point, (off, side) in zip((left, middle, right), sides, strict=True):
         axes.plot(*point, "o", color=pic.INK, markersize=7, zorder=3)
@@ -98,7 +98,7 @@ def ways(
         frame.text(*at, text, ha="center", va="center", bbox=box, zorder=3)
         if name in totals:
             beside = x - 0.98, high - y
-            frame.text(*beside, totals[name], ha="right", va="center", color=pic.KEY)
+            frame.text(*beside, totals[name], ha="right", va="center", color=pic.OUT)
     for start, end, slope in links:
         tail, head = (np.array([x, high - y]) for x, y, _ in (nodes[start], nodes[end]))
         _way(frame, tail, head, slope)
@@ -112,9 +112,9 @@ def _way(frame: Axes, tail: np.ndarray, head: np.ndarray, slope: str) -> None:
     gap = 0.23 / abs(along[1])
     tail, head = tail + gap * along, head - gap * along
     arrow(frame, tuple(tail - across), tuple(head - across))
-    arrow(frame, tuple(head + across), tuple(tail + across), pic.KEY, **BACK)
+    arrow(frame, tuple(head + across), tuple(tail + across), pic.OUT, **BACK)
     beside = (tail + head) / 2 + across + [0.12, 0.06 * np.sign(across[1])]
-    frame.text(*beside, slope, ha="left", va="center", color=pic.KEY)
+    frame.text(*beside, slope, ha="left", va="center", color=pic.OUT)
 
 
 @pic.styled

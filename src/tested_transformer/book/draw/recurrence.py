@@ -7,9 +7,47 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import arrow, blank
+from tested_transformer.book.draw.flow import arrow, blank, tile
 
 ARROW = {"size": 11, "width": 1.8, "shrinkA": 2, "shrinkB": 2}
+
+
+@pic.styled
+def carried(
+    words: Sequence[str], marked: int, german: Sequence[str], bold: str
+) -> pic.Picture:
+    """States that read a sentence, and the way on which one of its words gets to the translation.
+
+    Each state is a column of equally many tiles. Those that have read the marked word are
+    in its colour; one word of the German is bold.
+    """
+    figure, frame = blank(pic.PHONE, 2.95)
+    gap, half, (top, bottom) = pic.PHONE / len(words), 0.09, (2.05, 1.15)
+    size, light = (top - bottom) / 5, pic.tint(pic.KEY)(0.0)
+    for i, word in enumerate(words):
+        x, on_the_way = (i + 0.5) * gap, i >= marked
+        colour = pic.KEY if i == marked else pic.INK
+        look = {"ha": "center", "color": colour}
+        frame.text(x, 2.65, word, weight="bold" if i == marked else "normal", **look)
+        arrow(frame, (x, 2.55), (x, top + 0.04), colour)
+        for n in range(5):
+            corner = x - half, bottom + n * size
+            tile(frame, (*corner, 2 * half, size), light if on_the_way else "white")
+        if i:
+            ends = ((x - gap + half, 1.6), (x - half, 1.6))
+            passes = i > marked
+            look = {"width": 3, "size": 14} if passes else {"width": 1.4}
+            arrow(frame, *ends, pic.KEY if passes else pic.INK, **look)
+    out = (len(words) - 0.5) * gap
+    arrow(frame, (out, bottom - 0.04), (out, 0.5), pic.KEY, width=3, size=14)
+    look = {"ha": "right", "va": "center"}
+    frame.text(out - 0.15, 0.82, "the last state, and nothing else", **look)
+    x = pic.PHONE - 0.1
+    for word in reversed(german):
+        weight = "bold" if word == bold else "normal"
+        at = frame.text(x, 0.2, word, ha="right", weight=weight, size=13)
+        x = at.get_window_extent().x0 / figure.dpi - 0.065
+    return figure
 
 
 @pic.styled
@@ -17,7 +55,7 @@ def unrolled(
     x: ArrayLike, start: ArrayLike, states: ArrayLike, words: Sequence[str]
 ) -> pic.Picture:
     """One network at each of its steps: words above, states below, time to the right."""
-    figure, frame = blank(7.0, 4.6)
+    figure, frame = blank(pic.PHONE, 3.9)
     frame.set(xlim=(0, len(words) + 1), ylim=(0, 1))
     for i, state in enumerate([start, *np.asarray(states)]):
         middle = (i + 0.5) / (len(words) + 1)
@@ -26,7 +64,7 @@ def unrolled(
             _column(figure, x[i - 1], middle, 0.5, f"$x_{i}$")
             frame.text(i + 0.5, 0.92, words[i - 1], ha="center", color=pic.KEY)
             _named(frame, (i + 0.5, 0.49), (i + 0.5, 0.33), pic.KEY, "$W^x$")
-            _named(frame, (i - 0.27, 0.19), (i + 0.1, 0.19), pic.QUERY, "$W^h$")
+            _named(frame, (i - 0.27, 0.19), (i + 0.06, 0.19), pic.QUERY, "$W^h$")
     frame.text(0.5, 0.36, "before the\nfirst word", ha="center", va="bottom")
     return figure
 
@@ -69,12 +107,12 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
 
     The first writing state reads BOS, each other one what was written before it.
     """
-    figure, ((axes,),) = pic.picture(7.2, 2.9)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 2.9)
     n, total = len(read), len(read) + len(written)
     for i, token in enumerate([*read, *written]):
         reads = i < n
         colour, far = (pic.KEY, 1.0) if reads else (pic.OUT, -1.0)
-        axes.plot(i, 0, "o", color=colour, markersize=17)
+        axes.plot(i, 0, "o", color=colour, markersize=13)
         high, low = sorted((0.28 * far, 0.8 * far), reverse=True)
         arrow(axes, (i, high), (i, low), colour, **ARROW)
         axes.text(i, 1.08 * far, token, ha="center", va="center", color=colour)
@@ -147,7 +185,7 @@ def exact(
     lengths: ArrayLike, counts: Mapping[str, ArrayLike], out_of: int
 ) -> pic.Picture:
     """How many sequences come out without a mistake, against their length."""
-    figure, ((axes,),) = pic.picture(6.2, 3.7)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     for i, (name, values) in enumerate(counts.items()):
         line = {"color": pic.SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
         axes.plot(lengths, values, marker="os^"[i % 3], label=name, **line)
@@ -161,12 +199,30 @@ def exact(
 
 
 @pic.styled
+def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
+    """A bar for each place of a sequence, in the order of reading: how often its id comes out rightly."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.1)
+    numbers = np.asarray(counts)
+    read = np.arange(1, len(numbers) + 1)
+    axes.bar(read, numbers, color=pic.OUT, width=0.8)
+    for at, number in zip(read, numbers, strict=True):
+        look = {"ha": "center", "va": "bottom", "size": 11}
+        axes.text(at, number + 0.015 * out_of, str(number), **look)
+    axes.set_xticks(read, [str(n) for n in read])
+    axes.set_yticks([0, out_of // 2, out_of])
+    axes.set_ylim(0, 1.12 * out_of)
+    axes.set_xlabel("place of the id in the sequence that was read")
+    axes.set_ylabel(f"right, of {out_of}")
+    return figure
+
+
+@pic.styled
 def grids(
     panels: Mapping[str, ArrayLike], rows: Sequence[str], columns: Sequence[str]
 ) -> pic.Picture:
     """Matrices of tiles side by side: a row for each token written, a column for each read."""
-    height = 4.4 if len(panels) == 1 else 3.7
-    figure, (axes,) = pic.picture(7.2, height, columns=len(panels))
+    size = (pic.PHONE, 4.6) if len(panels) == 1 else (7.2, 3.7)
+    figure, (axes,) = pic.picture(*size, columns=len(panels))
     top = max(np.max(np.asarray(x)) for x in panels.values())
     for one, (name, x) in zip(axes, panels.items(), strict=True):
         pic.tiles(one, x, pic.WEIGHTS, (0, 1.25 * top), decimals=2)

@@ -1,0 +1,98 @@
+"""Words of six kinds in sentences of the phrasebook, and what a table of word vectors has found out about them."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from tested_transformer.phrasebook.corpus import sentences
+from tested_transformer.text.vectors import nearest
+
+KINDS = {
+    "people": """man woman student doctor teacher child boy girl mother father brother
+        sister friend neighbour""",
+    "animals": "dog cat horse bird bear",
+    "food and drink": "apple cake egg soup water milk tea coffee",
+    "things": """coat shirt jacket shoe picture lamp chair suitcase car bicycle book
+        newspaper letter poem""",
+    "places": "room kitchen office garden forest city hotel",
+    "verbs": """sleep sing work dance play swim shop read write buy sell eat drink cook
+        visit open close repair call help follow give show bring wait talk""",
+}
+"""Lists of our own: no training sees them."""
+
+LISTED = [word for names in KINDS.values() for word in names.split()]
+KIND = np.repeat(
+    np.arange(len(KINDS)), [len(names.split()) for names in KINDS.values()]
+)
+"""The number of the kind of each listed word."""
+
+MANY = "dog cat horse bird bear student doctor teacher boy girl apple egg book letter"
+DOING = "sing work play read buy sell eat drink cook visit open call help follow"
+MEN, WOMEN = "man father brother boy he", "woman mother sister girl she"
+PAIRS = {
+    "dog : dogs": [(word, word + "s") for word in MANY.split()],
+    "sing : singing": [(word, word + "ing") for word in DOING.split()],
+    "man : woman": list(zip(MEN.split(), WOMEN.split(), strict=True)),
+}
+"""Pairs between which there should be one arrow."""
+
+
+def english(n: int) -> list[list[str]]:
+    """The words of n English sentences of the phrasebook, in lower case."""
+    return [re.findall(r"\w+", pair.english.lower()) for pair in sentences(n)]
+
+
+def numbered(
+    texts: Sequence[Sequence[str]],
+) -> tuple[list[str], dict[str, int], list[Int[np.ndarray, " _"]]]:
+    """All words of the texts in the order of the alphabet, the number of each, and the texts in numbers."""
+    words = sorted({word for text in texts for word in text})
+    ids = {word: i for i, word in enumerate(words)}
+    return words, ids, [np.array([ids[word] for word in text]) for text in texts]
+
+
+def own_kind(rows: Float[np.ndarray, "V D"], n: int = 5) -> float:
+    """The share of the n nearest listed words that are of a word's own kind.
+
+    rows are the vectors of the listed words.
+    """
+    found = [KIND[nearest(rows, i, n)] == KIND[i] for i in range(len(LISTED))]
+    return float(np.mean(found))
+
+
+def widest(rows: Float[np.ndarray, "V D"]) -> tuple[Float[np.ndarray, "V 2"], float]:
+    """The listed words in the two widest directions of their unit vectors.
+
+    They are turned so that verbs lie on the right and rooms at the top. Beside them:
+    what share of the squares the two hold.
+    """
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    left, stretch, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
+    points, squares = left[:, :2] * stretch[:2], stretch**2
+    to_the_right, up = LISTED.index("sleep"), LISTED.index("kitchen")
+    turn = np.sign([points[to_the_right, 0], points[up, 1]])
+    return points * turn, float(squares[:2].sum() / squares.sum())
+
+
+def analogies(
+    table: Float[np.ndarray, "V D"],
+    ids: dict[str, int],
+    pairs: Sequence[tuple[str, str]],
+    arrow: float = 1,
+) -> float:
+    """How often the arrow from a to b, added to c, ends nearest to d.
+
+    It is tried with all pairs (a, b) and all other pairs (c, d). The three words that
+    go in are no answers.
+    """
+    unit, hits = table / np.linalg.norm(table, axis=1, keepdims=True), []
+    for a, b in pairs:
+        for c, d in pairs:
+            if (a, b) != (c, d):
+                aim = unit[ids[c]] + arrow * (unit[ids[b]] - unit[ids[a]])
+                near = unit @ aim
+                near[[ids[a], ids[b], ids[c]]] = -np.inf
+                hits.append(near.argmax() == ids[d])
+    return float(np.mean(hits))

@@ -1,0 +1,84 @@
+"""Pairs of networks that learn to write backwards: their start, and what is counted of them."""
+
+import numpy as np
+import pytest
+import torch
+
+from tested_transformer.book.reversing import exact, fresh, held, places, train
+from tested_transformer.data.tasks import EOS, copy, reverse
+from tested_transformer.model.recurrence import EncoderDecoder
+
+
+class Knows(EncoderDecoder):
+    """Stands for a pair that has learned a task, but for the ids at some places of the source."""
+
+    def __init__(self, task=reverse, wrong=()):
+        super().__init__(20, 2)
+        self.task, self.wrong = task, list(wrong)
+
+    def answer(self, source):
+        ids = source.clone()
+        ids[:, self.wrong] = EOS
+        ids = ids if self.task is copy else ids.flip(1)
+        return torch.cat([ids, torch.full((len(ids), 1), EOS)], dim=1)
+
+    def write(self, source, length):
+        return self.answer(source)[:, :length]
+
+    def forward(self, source, target):
+        assert target.shape == (len(source), source.size(1) + 1)
+        return torch.nn.functional.one_hot(self.answer(source), 20)
+
+    def encode(self, source):
+        """A state that holds every id, but for those at the wrong places."""
+        one_hot = torch.nn.functional.one_hot(source, 20).double()
+        one_hot[:, self.wrong] = 0
+        return one_hot.flatten(1)[:, None]
+
+
+def test_a_pair_starts_from_the_seed_with_hidden_matrices_that_keep_lengths():
+    once, again, other = fresh(8), fresh(8), fresh(8, seed=1)
+    for name, p in once.named_parameters():
+        assert torch.equal(p, again.get_parameter(name))
+        assert p.dtype == torch.float64
+        if "bias" in name:
+            assert not p.any()
+        else:
+            assert not torch.equal(p, other.get_parameter(name))
+        if "hidden" in name:
+            assert torch.allclose(p @ p.T, torch.eye(8).double())
+    assert once.look is None
+    assert fresh(8, look=max).look is max
+
+
+def test_training_returns_the_model_and_follows_the_seed():
+    models = [train(fresh(8), rounds=3, longest=4, seed=seed) for seed in (0, 0, 1)]
+    weights = [model.output.weight for model in models]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert not torch.equal(weights[0], fresh(8).output.weight)
+
+
+def test_two_ids_are_soon_learned():
+    assert min(exact(train(fresh(32), rounds=200, longest=2), longest=2)) > 190
+
+
+@pytest.mark.parametrize("task", [copy, reverse])
+def test_only_sequences_without_a_mistake_count(task):
+    assert exact(Knows(task), task, longest=4) == [200] * 4
+    assert exact(Knows(task, wrong=[0]), task, longest=3) == [0] * 3
+    other = copy if task is reverse else reverse
+    assert exact(Knows(other), task, longest=2)[0] == 200  # one id is the same backwards
+    assert exact(Knows(other), task, longest=2)[1] < 40
+
+
+def test_places_are_those_of_the_source():
+    counts = places(Knows(wrong=[0, 3]), length=5)
+    assert counts.tolist() == [0, 200, 200, 0, 200]
+
+
+def test_a_linear_reader_finds_what_a_state_holds_and_guesses_the_rest():
+    found = held(Knows(wrong=[1]), length=3)
+    assert found[[0, 2]].tolist() == [1, 1]
+    assert found[1] == pytest.approx(1 / 16, abs=0.03)
+    assert np.shape(found) == (3,)
