@@ -29,9 +29,9 @@ HEAD = '''\
 
     python transformer.py
 
-checks every gradient of a small model by nudging, lets another one learn to write words backwards, and tests it on
-words that it has never seen. "Paper" is "Attention Is All You Need". Shapes: B sentences, S source tokens, T target
-tokens, D numbers for each token, H heads, V ids; … is any axes. Made of the functions of *The Tested Transformer*,
+checks every gradient of a small model by nudging, lets another one learn to write words backwards, and asks it for 200
+random words. "Paper" is "Attention Is All You Need". Shapes: B sentences, S source tokens, T target tokens, D numbers
+for each token, H heads, V ids; … is any axes. Made of the functions of *The Tested Transformer*,
 https://tested-transformer.github.io/tested-transformer/, without their checks of the input. MIT licence.
 """
 

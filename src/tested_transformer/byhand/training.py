@@ -19,7 +19,7 @@ from tested_transformer.params import Params
 
 SYMBOLS = "_<>?abcdefghijklmnopqrstuvwxyz"  # at their ids: pad, bos, eos, unk, letters
 NOUNS = ("chair", "lamp", "picture")
-SMALL = Config(vocab_size=len(SYMBOLS), d_model=8, d_ff=8, n_heads=2, n_layers=1)
+SMALL = Config(vocab_size=len(SYMBOLS), d_model=8, d_ff=8, n_heads=2, n_layers=2)
 SIZES = Config(vocab_size=len(SYMBOLS), d_model=32, d_ff=64, n_heads=2, n_layers=2)
 
 
@@ -109,19 +109,19 @@ def learn(steps: int = 600, every: int = 50, rate: float = 0.003) -> Params:
         share = min(step / (0.1 * steps), (steps + 1 - step) / (0.9 * steps))
         params, state = update(params, d_params, state, rate * share)
         if step % every == 0:
-            told = map(" → ".join, zip(NOUNS, answers(NOUNS, params), strict=True))
+            told = map(" -> ".join, zip(NOUNS, answers(NOUNS, params), strict=True))
             print(f"step {step:4}", f"loss {loss:.3f}", *told, sep="   ")
     return params
 
 
 def main() -> None:
-    """Check every gradient of a small model; learn; ask for words that are new."""
+    """Check every gradient of a small model; learn; ask for random words."""
     n, error = largest_error(SMALL, np.random.default_rng(1))
     print(f"{n} gradients, each checked by nudging: largest difference {error:.0e}")
     params = learn()
     new = random_words(200, np.random.default_rng(2))
     right = sum(w[::-1] == a for w, a in zip(new, answers(new, params), strict=True))
-    print(f"{right} of {len(new)} other words written backwards")
+    print(f"{right} of {len(new)} random words written backwards")
 
 
 if __name__ == "__main__":

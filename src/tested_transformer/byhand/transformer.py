@@ -61,8 +61,7 @@ def transformer_backward(
     for name, d_rows in (("source", d_source), ("target", d_target)):
         d_rows = d_rows * np.sqrt(table.shape[1])
         d_table = d_table + embedding_backward(d_rows, saved[name], len(table))
-    embedded = {"weight": d_table}
-    return whole(embedding=embedded, encoder=d_encoder, decoder=d_decoder)
+    return whole(embedding={"weight": d_table}, encoder=d_encoder, decoder=d_decoder)
 
 
 def tensors(saved: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
