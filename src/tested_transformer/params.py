@@ -12,14 +12,11 @@ T = TypeVar("T")
 def part(params: Mapping[str, T], name: str) -> dict[str, T]:
     """The entries of one part, without its name: part "a" has "b" from "a.b"."""
     head = f"{name}."
-    found = {
-        key.removeprefix(head): value
-        for key, value in params.items()
-        if key.startswith(head)
-    }
-    if not found:
+    if not any(key.startswith(head) for key in params):
         raise ValueError(f"no parameter begins with {head!r}: {sorted(params)}")
-    return found
+    return {
+        key.removeprefix(head): params[key] for key in params if key.startswith(head)
+    }
 
 
 def whole(**parts: Mapping[str, T]) -> dict[str, T]:

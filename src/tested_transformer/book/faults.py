@@ -2,12 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from tested_transformer.byhand import addnorm, transformer
 from tested_transformer.byhand.adam import adam, update
 from tested_transformer.byhand.adam import create_state as nothing_yet
-from tested_transformer.byhand.training import SIZES, SYMBOLS, gradients, ids_of, write
+from tested_transformer.byhand.training import (
+    SIZES,
+    SYMBOLS,
+    answers,
+    backwards,
+    gradients,
+    random_words,
+)
 from tested_transformer.byhand.transformer import create_params
 from tested_transformer.config import TINY
 from tested_transformer.params import Params
@@ -82,6 +91,60 @@ def right_of(length: int, params: Params) -> int:
     """How many of 200 random words of a length the model writes backwards."""
     draws = np.random.default_rng(3).choice([*SYMBOLS[4:]], (200, length))
     asked = ["".join(letters) for letters in draws]
-    rows = write(ids_of(asked), params, SIZES, max_len=length + 3)
-    said = ["".join(SYMBOLS[i] for i in row).partition(">")[0] for row in rows]
-    return sum(a[::-1] == b for a, b in zip(asked, said, strict=True))
+    pairs = zip(asked, answers(asked, params), strict=True)
+    return sum(word[::-1] == answer for word, answer in pairs)
+
+
+def on_words(factor: float, eps: float) -> np.ndarray:
+    """Sixty losses of the model that writes words backwards, if its gradients have a factor."""
+    rng = np.random.default_rng(0)
+    params, losses = create_params(SIZES, rng, gain=1.0), []
+    state = nothing_yet(params)
+    for _ in range(60):
+        loss, d_params = gradients(*backwards(random_words(64, rng)), params, SIZES)
+        params, state = update(
+            params, times(factor)(d_params), state, rate=0.003, eps=eps
+        )
+        losses.append(loss)
+    return np.array(losses)
+
+
+Run = tuple[np.ndarray, Params]
+"""Sixty losses under Adam, and the gradients at the start."""
+
+
+def run(fault: Fault) -> Run:
+    """Sixty losses with a fault, and the gradients at the start."""
+    at_start = gradients(COPIED, COPIES, START, TINY, smoothing=0.1)[1]
+    return sixty(fault, by_adam()), fault(at_start)
+
+
+def lookups_forgotten() -> Run:
+    """As `run`, if the table gets its gradient from the output alone."""
+    with patch.object(transformer, "embedding_backward", lambda *given: 0.0):
+        return run(times(1))
+
+
+def factors_forgotten() -> Run:
+    """As `run`, if the gradient of a norm's input forgets the norm's own factors."""
+    right = addnorm.layer_norm_backward
+
+    def forgetful(
+        d_y: np.ndarray, x: np.ndarray, weight: np.ndarray, eps: float = 1e-5
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return right(d_y, x, np.ones_like(weight), eps)
+
+    with patch.object(addnorm, "layer_norm_backward", forgetful):
+        return run(times(1))
+
+
+def verdict(tried: Run, right: np.ndarray, found: Params) -> tuple[str, str, str]:
+    """The last loss; whether all losses agree to a millionth; whether the gradients agree."""
+    losses, d_params = tried
+    near = (abs(losses / right - 1) < 1e-6).tolist()
+    since = "agree" if all(near) else f"differ from loss {near.index(False) + 1} on"
+    same = all(
+        np.allclose(d_params[name], d, rtol=1e-9, atol=1e-14)
+        for name, d in found.items()
+    )
+    return f"{losses[-1]:.4f}", since, "agree" if same else "differ"

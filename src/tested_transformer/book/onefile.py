@@ -60,7 +60,12 @@ def source() -> str:
             if statement in needed
         ]:
             title = ast.get_docstring(tree).splitlines()[0]
-            pieces += [f"# {title} ".ljust(WIDTH, "-")] * (len(kept) > 1) + kept
+            pieces += (
+                []
+                if title.startswith("Positions")
+                else [f"# {title} ".ljust(WIDTH, "-")]
+            )
+            pieces += kept
     return _joined(pieces) + f'\n\nif __name__ == "__main__":\n    {ENTRY}()\n'
 
 
@@ -126,7 +131,10 @@ def _cut(statement: ast.stmt, lines: list[str]) -> str:
         return "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
     text = ast.get_docstring(statement)
     first = statement.body[1 if text else 0].lineno
-    kept = dict(enumerate(lines[first - 1 : statement.end_lineno], start=first))
+    rows = [
+        line.replace("(*B,", "(…,") for line in lines[first - 1 : statement.end_lineno]
+    ]
+    kept = dict(enumerate(rows, start=first))
     for s in ast.walk(statement):
         if isinstance(s, ast.stmt) and s.lineno in kept and not hasattr(s, "body"):
             rows = range(s.lineno, s.end_lineno + 1)
@@ -185,13 +193,23 @@ def _signature(f: ast.FunctionDef) -> str:
     ]
     args += [f"**{f.args.kwarg.arg}"] if f.args.kwarg else []
     line, back = f"def {f.name}({', '.join(args)}):", _shape(f.returns)
-    given = [(a.arg, shape) for a in f.args.args if (shape := _shape(a.annotation))]
+    back = (
+        back.replace("params", "d_params")
+        if "backward" in f.name or f.name == "gradients"
+        else back
+    )
+    given = [
+        (a.arg, shape) for a in f.args.args if "(" in (shape := _shape(a.annotation))
+    ]
     named, bare = (
         ", ".join(f"{name} {shape}" for name, shape in given),
         ", ".join(shape for _, shape in given),
     )
-    comments = [" -> ".join(filter(None, [said, back])) for said in (named, bare)]
-    if not comments[0]:
+    comments = [
+        f"{said} -> {back}" if said and back else said or f"-> {back}"
+        for said in (named, bare)
+    ]
+    if "(" not in comments[0] or "(" not in comments[0].replace("(…)", ""):
         return line
     choices = [
         f"{line}{between}# {comment}"
@@ -213,11 +231,23 @@ def _shape(annotation: ast.expr | None) -> str:
                 "…" if axis.startswith(("*", "...")) else axis.strip("{}")
                 for axis in axes.split()
             ]
-            return "" if names == ["…"] else f"({', '.join(names)})"
+            return "" if axes == "..." else f"({', '.join(names)})"
         case ast.Subscript(ast.Name("tuple"), ast.Tuple(parts)):
             return ", ".join(filter(None, map(_shape, parts)))
         case ast.BinOp(left):
             return _shape(left)
+        case ast.Name("Params"):
+            return "params"
+        case ast.Subscript(ast.Name("dict" | "list")):
+            kinds = {"Any": "saved", "np.ndarray": "params"}
+            return next(
+                (
+                    name
+                    for kind, name in kinds.items()
+                    if kind in ast.unparse(annotation)
+                ),
+                "",
+            )
     return ""
 
 

@@ -64,16 +64,13 @@ def multi_head_attention_backward(
     params, q, k, v = (saved[name] for name in ("params", "q", "k", "v"))
     d_params: Params = {}
     d_joined = _map_backward("w_o", d_out, saved["joined"], params, d_params)
-    d_heads = attention_backward(
-        split_heads(d_joined, q.shape[1]), q, k, v, saved["weights"]
-    )
-    d_inputs = (
-        _map_backward(name, join_heads(d), saved[source], params, d_params)
-        for name, source, d in zip(
-            ("w_q", "w_k", "w_v"), ("query", "key", "value"), d_heads, strict=True
-        )
-    )
-    return *d_inputs, d_params
+    d_heads = split_heads(d_joined, q.shape[1])
+    d_heads = attention_backward(d_heads, q, k, v, saved["weights"])
+    d_q, d_k, d_v = (join_heads(d) for d in d_heads)
+    d_query = _map_backward("w_q", d_q, saved["query"], params, d_params)
+    d_key = _map_backward("w_k", d_k, saved["key"], params, d_params)
+    d_value = _map_backward("w_v", d_v, saved["value"], params, d_params)
+    return d_query, d_key, d_value, d_params
 
 
 def _map(params: Params, name: str) -> tuple[np.ndarray, np.ndarray | None]:

@@ -19,8 +19,8 @@ from tested_transformer.params import Params
 
 SYMBOLS = "_<>?abcdefghijklmnopqrstuvwxyz"  # at their ids: pad, bos, eos, unk, letters
 NOUNS = ("chair", "lamp", "picture")
-SMALL = Config(vocab_size=len(SYMBOLS), d_model=8, d_ff=8, n_heads=2, n_layers=2)
-SIZES = Config(vocab_size=len(SYMBOLS), d_model=32, d_ff=64, n_heads=2, n_layers=2)
+SMALL = Config(len(SYMBOLS), d_model=8, d_ff=8, n_heads=2, n_layers=2)
+SIZES = Config(len(SYMBOLS), d_model=32, d_ff=64, n_heads=2, n_layers=2)
 
 
 def gradients(
@@ -57,7 +57,7 @@ def write(
 
 
 def random_words(n: int, rng: np.random.Generator) -> list[str]:
-    """Three to seven letters each, all equally likely: none of the three nouns."""
+    """Up to n words of three to seven letters; if one of the nouns comes, it goes."""
     words = ["".join(rng.choice([*SYMBOLS[4:]], rng.integers(3, 8))) for _ in range(n)]
     return [word for word in words if word not in NOUNS]
 
@@ -77,17 +77,24 @@ def backwards(
 
 def answers(words: Sequence[str], params: Params) -> list[str]:
     """What a model writes for each word, up to the end."""
-    rows = write(ids_of(words), params, SIZES, max_len=8)
+    rows = write(ids_of(words), params, SIZES, max_len=1 + max(map(len, words)))
     return ["".join(SYMBOLS[i] for i in row).partition(">")[0] for row in rows]
 
 
 def largest_error(config: Config, rng: np.random.Generator) -> tuple[int, float]:
-    """Nudge every number of a model: how many there are, the largest difference."""
-    params, batch = create_params(config, rng, 1.0), backwards(random_words(4, rng))
-    d_params, largest = gradients(*batch, params, config)[1], 0.0
+    """Nudge every number of a model: how many there are, the largest difference.
+
+    The numbers are moved away from their start, where norms are 1 and biases 0: what
+    is 1 or 0 may be forgotten in a formula without a difference.
+    """
+    params = create_params(config, rng, gain=1.0)
+    params = {name: w + 0.3 * rng.normal(size=w.shape) for name, w in params.items()}
+    batch = backwards(random_words(4, rng))
+    d_params, largest = gradients(*batch, params, config, 0.1)[1], 0.0
     for name, w in params.items():
         nudged = numerical_gradient(
-            lambda w, name=name: gradients(*batch, params | {name: w}, config)[0], w
+            lambda w, name=name: gradients(*batch, params | {name: w}, config, 0.1)[0],
+            w,
         )
         largest = max(largest, float(abs(nudged - d_params[name]).max()))
     return sum(w.size for w in params.values()), largest
