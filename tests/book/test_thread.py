@@ -17,7 +17,6 @@ from tested_transformer.__main__ import parser
 from tested_transformer.book import thread
 from tested_transformer.byhand.attention import attention as byhand
 from tested_transformer.byhand.attention import attention_backward
-from tested_transformer.byhand.encoder import encoder
 from tested_transformer.byhand.transformer import transformer
 from tested_transformer.command.run import Run, begins
 from tested_transformer.decoding.attention_weights import attention_weights
@@ -855,22 +854,3 @@ def test_a_head_has_other_matrices_only_for_so_long(translator):
     for matrices, rule in ({"w_o": 1}, "must be w_q, w_k or w_v"), ({"w_k": np.ones(3)}, r"w_k must have shape"):
         with pytest.raises(ValueError, match=rule), thread.replaced(translator, 2, 3, **matrices):
             pass
-
-
-def test_the_surprise_at_the_pronoun_is_that_of_pytorch(translator):
-    model, sentence = translator.model, thread.THREAD[1]
-    tokens, x, params, d_memory = thread.memory_gradient(translator, sentence)
-    assert tokens[3:6] == [" lamp", " because", " it"]
-    memory, _ = encoder(x, params, model.config.n_layers, model.config.n_heads)
-    begun = [model.config.bos_id, *translator.tokens.encode("Ich brauche die Lampe, weil")]
-    (sie,) = translator.tokens.encode(" sie")
-    source = torch.tensor([translator.encode(sentence.english, 1)])
-
-    def loss(memory):
-        rows = model.decode(torch.tensor([begun]), memory, source)
-        return torch.nn.functional.cross_entropy(model.embedding.logits(rows)[:, -1], torch.tensor([sie]))
-
-    rows = torch.tensor(memory, requires_grad=True)
-    loss(rows).backward()
-    assert np.allclose(rows.grad, d_memory, rtol=1e-6, atol=1e-12)
-    assert np.abs(d_memory).max() > 1e-9

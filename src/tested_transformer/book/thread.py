@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import Translator
-from tested_transformer.params import Params
 from tested_transformer.phrasebook.corpus import Sentence, held_out, say
 from tested_transformer.phrasebook.tags import name
 from tested_transformer.phrasebook.words import (
@@ -1026,28 +1025,3 @@ def right_pronouns(translator: Translator) -> tuple[int, int]:
     found = [_next(translator, s, _memory(translator, s.english)) for s in said]
     right = [pronoun(sentence.german) for sentence in said]
     return sum(map(str.__eq__, found, right)), len(said)
-
-
-def memory_gradient(
-    translator: Translator, sentence: Sentence
-) -> tuple[list[str], np.ndarray, Params, np.ndarray]:
-    """What the encoder reads, and the gradient of the surprise at the pronoun for what it gives.
-
-    Tokens, the rows that go into the encoder (1, S, D), its parameters under their names,
-    and the gradient of -log p of the pronoun for the memory, if all words before it are as
-    in the reference.
-    """
-    model, source = translator.model, _ids(translator, sentence.english)
-    right = translator.tokens.encode(sentence.german)
-    begun = translator.tokens.encode(_before_pronoun(sentence.german))
-    with torch.no_grad():
-        x, memory = model.positions(model.embedding(source)), model.encode(source)
-    memory.requires_grad_()
-    target = torch.tensor([[model.config.bos_id, *begun]])
-    logits = model.embedding.logits(model.decode(target, memory, source))[0, -1]
-    (d_memory,) = torch.autograd.grad(
-        -logits.log_softmax(-1)[right[len(begun)]], memory
-    )
-    params = {name: p.detach().numpy() for name, p in model.encoder.named_parameters()}
-    tokens = [translator.name(int(i)) for i in source[0]]
-    return tokens, x.numpy(), params, d_memory.numpy()

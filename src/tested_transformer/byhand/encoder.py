@@ -41,7 +41,7 @@ def encoder_layer_backward(
 ) -> tuple[Float[np.ndarray, "B S D"], Params]:
     """From the gradient of y: (d_x, d_params).
 
-    Where a path forked on the way up, gradients add up on the way down.
+    Where a path forked forwards, gradients add up backwards.
     """
     d: dict[str, Params] = {}
     d_x, d_fed, d["addnorm_2"] = add_norm_backward(d_y, saved["addnorm_2"])

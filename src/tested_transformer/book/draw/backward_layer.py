@@ -133,7 +133,7 @@ def tangent(
 ) -> pic.Picture:
     """A normalised row of width three in the plane of mean 0, and what the norm leaves of a gradient.
 
-    All three are pairs of coordinates in the plane: the row, the gradient behind the norm
+    All three are pairs of coordinates in the plane: the row, the gradient after the norm
     without its shift, and what is left without the stretch.
     """
     point, gradient, left = map(np.asarray, (point, gradient, left))
