@@ -142,7 +142,7 @@ class WayBack(NamedTuple):
 
     encoder: list[np.ndarray]  # before each layer (B, S, D); the last is the memory's
     shares: list[np.ndarray]  # what each decoder layer hands to the memory (B, S, D)
-    decoder: list[np.ndarray]  # before each layer (B, T, D), and behind the last
+    decoder: list[np.ndarray]  # before each layer (B, T, D), and after the last
 
 
 def way_back(d_logits: Float[np.ndarray, "B T V"], saved: dict[str, Any]) -> WayBack:
@@ -166,7 +166,7 @@ def lengths(stages: Sequence[np.ndarray]) -> list[np.ndarray]:
 def mistake(
     logits: Float[np.ndarray, "1 T V"], right: int, place: int = -1
 ) -> Float[np.ndarray, "1 T V"]:
-    """The gradient of the logits if only one is asked for, and this token should stand behind that place."""
+    """The gradient of the logits if only one is asked for, and this token should come after that place."""
     d_logits = np.zeros_like(logits)
     d_logits[0, place] = softmax(logits[0, place])
     d_logits[0, place, right] -= 1
@@ -182,6 +182,21 @@ def shut(saved: dict[str, Any], layer: int, head: int) -> dict[str, Any]:
     heads = copy["encoder"][layer - 1]["self_attention"]
     n_heads, w_o = heads["q"].shape[1], heads["params"]["w_o.weight"]
     w_o.reshape(len(w_o), n_heads, -1)[:, head - 1] = 0
+    return copy
+
+
+def forget_norms(saved: dict[str, Any]) -> dict[str, Any]:
+    """A copy of saved in which all norms have the weight 1, so that the backward pass forgets what it was.
+
+    What the norms did in the forward pass stays.
+    """
+    copy = deepcopy(saved)
+    for layer in (*copy["encoder"], *copy["decoder"]):
+        for norm in (
+            part for name, part in layer.items() if name.startswith("addnorm")
+        ):
+            weight = norm["params"]["norm.weight"]
+            norm["params"] = norm["params"] | {"norm.weight": np.ones_like(weight)}
     return copy
 
 
