@@ -857,6 +857,27 @@ def test_a_head_has_other_matrices_only_for_so_long(translator):
             pass
 
 
+def test_the_surprises_of_a_sentence_are_minus_the_logarithms_of_what_the_model_gives_to_the_right_tokens(translator):
+    sentence = thread.THREAD[2]
+    names, nats = thread.surprises(translator, sentence)
+    assert " ".join(names) == "Ich brau che das Bild , weil es alt ist . <eos>"
+    source, target, right = map(torch.from_numpy, thread.asked(translator, sentence))
+    with torch.no_grad():
+        states = translator.model.decode(target, translator.model.encode(source), source)
+        p = translator.model.embedding.logits(states).softmax(-1)[0]
+    assert thread.logits(translator, sentence).shape == p.shape
+    assert np.allclose(np.exp(-nats), p[torch.arange(12), right[0]])
+
+
+def test_a_wrong_pronoun_surprises_at_its_own_place_only(translator):
+    sentence = thread.THREAD[0]
+    wrong = sentence._replace(german=sentence.german.replace(" er ", " sie "))
+    names, nats = thread.surprises(translator, wrong)
+    assert names[nats.argmax()] == "sie"
+    assert nats.max() > 10
+    assert np.delete(nats, nats.argmax()).max() < 0.01
+
+
 def test_the_surprise_at_the_pronoun_is_that_of_pytorch(translator):
     model, sentence = translator.model, thread.THREAD[1]
     tokens, x, params, d_memory = thread.memory_gradient(translator, sentence)
