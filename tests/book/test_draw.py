@@ -117,7 +117,7 @@ FIGURES |= {
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
     "surprises": lambda: draw.loss.tokens({"before": (LONG, CURVE[10:16] * 9), "after it": (LONG, [0.0] * 6)}),
     "gaps": lambda: draw.loss.gaps(
-        CURVE[10:], {"ends never": CURVE[10:] * 9, "ends": np.ones(10), "low": np.zeros(10)}
+        np.arange(1, 11), {"ends never": CURVE[10:] * 9, "ends": np.ones(10), "low": np.zeros(10)}
     ),
     "fetched": lambda: draw.heads.fetched(LONG, 5, {"head 1": np.eye(6)[3], "head 2": np.eye(6)[4] * 0.75}),
     "writes": lambda: draw.decoder.writes(
