@@ -115,6 +115,10 @@ FIGURES |= {
     "tokens": lambda: draw.tokens.read([("It reads", CARPET), ("It writes", CARPET[:2])]),
     "merges": lambda: draw.tokens.merges([["a", "b", "c"], ["ab", "c"]], ["bytes", "merge 1"]),
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
+    "surprises": lambda: draw.loss.tokens({"before": (LONG, CURVE[10:16] * 9), "after it": (LONG, [0.0] * 6)}),
+    "gaps": lambda: draw.loss.gaps(
+        np.arange(1, 11), {"ends never": CURVE[10:] * 9, "ends": np.ones(10), "low": np.zeros(10)}
+    ),
     "fetched": lambda: draw.heads.fetched(LONG, 5, {"head 1": np.eye(6)[3], "head 2": np.eye(6)[4] * 0.75}),
     "writes": lambda: draw.decoder.writes(
         LONG, ("<bos>", "Ich", "weil"), {"across": np.eye(6)[5] * 0.9, "back": np.array([0.5, 0.3, 0.2])}, "er"
@@ -589,6 +593,29 @@ def test_ancestors_are_filled_where_a_hypothesis_sees():
 def points(axes):
     """The numbers of every curve, by the name that it has in the legend."""
     return {line.get_label(): np.column_stack(line.get_data()).tolist() for line in axes.get_lines()}
+
+
+def test_each_token_has_a_bar_as_long_as_its_surprise_and_another_one_is_named_in_it():
+    right, wrong = (["weil", "er", "alt"], [2.0, 4.0, 0.0]), (["weil", "sie", "alt"], [0.0, 8.0, 0.0])
+    axes = draw.loss.tokens({"right": right, "wrong": wrong}).axes[0]
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    widths = [bar.get_width() for bar in bars]
+    assert np.allclose(widths, np.array([2, 4, 0, 0, 8, 0]) * widths[0] / 2)
+    assert [bar.get_facecolor()[:3] == to_rgb(KEY) for bar in bars] == [False] * 4 + [True, False]
+    words = [text.get_text() for text in axes.texts]
+    assert words[:4] == ["weil", "er", "alt", "right"]
+    assert [word for word in words if word == "sie"] == ["sie"]
+    assert words.count("8.0") == 1
+    with pytest.raises(ValueError, match="wrong: 3 tokens and 2 surprises in a picture of 3 tokens"):
+        draw.loss.tokens({"right": right, "wrong": (right[0], [1.0, 2.0])})
+
+
+def test_the_lowest_gap_has_its_name_below_its_line_and_the_others_above():
+    steps = np.array([1, 10, 100])
+    axes = draw.loss.gaps(steps, {"a": steps * 1.0, "b": np.array([1.0, 2, 2]), "c": np.ones(3)}).axes[0]
+    assert [list(line.get_ydata()) for line in axes.lines] == [[1, 10, 100], [1, 2, 2], [1, 1, 1]]
+    assert [(text.get_text(), text.xyann[1] > 0) for text in axes.texts] == [("a", True), ("b", True), ("c", False)]
+    assert axes.get_xscale() == "log"
 
 
 def test_learning_has_losses_above_and_sentences_below():

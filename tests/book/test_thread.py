@@ -854,3 +854,43 @@ def test_a_head_has_other_matrices_only_for_so_long(translator):
     for matrices, rule in ({"w_o": 1}, "must be w_q, w_k or w_v"), ({"w_k": np.ones(3)}, r"w_k must have shape"):
         with pytest.raises(ValueError, match=rule), thread.replaced(translator, 2, 3, **matrices):
             pass
+
+
+def test_the_surprises_of_a_sentence_are_minus_the_logarithms_of_what_the_model_gives_to_the_right_tokens(translator):
+    sentence = thread.THREAD[2]
+    names, nats = thread.surprises(translator, sentence)
+    assert " ".join(names) == "Ich brau che das Bild , weil es alt ist . <eos>"
+    source, target, right = map(torch.from_numpy, thread.asked(translator, sentence))
+    with torch.no_grad():
+        states = translator.model.decode(target, translator.model.encode(source), source)
+        p = translator.model.embedding.logits(states).softmax(-1)[0]
+    assert thread.logits(translator, sentence).shape == p.shape
+    assert np.allclose(np.exp(-nats), p[torch.arange(12), right[0]])
+
+
+def test_a_wrong_pronoun_surprises_at_its_own_place_only(translator):
+    sentence = thread.THREAD[0]
+    wrong = sentence._replace(german=sentence.german.replace(" er ", " sie "))
+    names, nats = thread.surprises(translator, wrong)
+    assert names[nats.argmax()] == "sie"
+    assert nats.max() > 10
+    assert np.delete(nats, nats.argmax()).max() < 0.01
+
+
+def test_the_surprise_at_the_pronoun_is_that_of_pytorch(translator):
+    model, sentence = translator.model, thread.THREAD[1]
+    tokens, x, params, d_memory = thread.memory_gradient(translator, sentence)
+    assert tokens[3:6] == [" lamp", " because", " it"]
+    memory, _ = encoder(x, params, model.config.n_layers, model.config.n_heads)
+    begun = [model.config.bos_id, *translator.tokens.encode("Ich brauche die Lampe, weil")]
+    (sie,) = translator.tokens.encode(" sie")
+    source = torch.tensor([translator.encode(sentence.english, 1)])
+
+    def loss(memory):
+        rows = model.decode(torch.tensor([begun]), memory, source)
+        return torch.nn.functional.cross_entropy(model.embedding.logits(rows)[:, -1], torch.tensor([sie]))
+
+    rows = torch.tensor(memory, requires_grad=True)
+    loss(rows).backward()
+    assert np.allclose(rows.grad, d_memory, rtol=1e-6, atol=1e-12)
+    assert np.abs(d_memory).max() > 1e-9

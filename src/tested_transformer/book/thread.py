@@ -17,6 +17,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from tested_transformer.byhand.loss import cross_entropy
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.phrasebook.corpus import Sentence, held_out, say
@@ -680,6 +681,24 @@ def asked(
     )
     source, target, wanted = (np.array([row]) for row in ids)
     return source, target, wanted
+
+
+@torch.no_grad()
+def logits(translator: Translator, sentence: Sentence) -> np.ndarray:
+    """The logits for what comes next, at each place of the German, which is given as far as it goes there: (T, V)."""
+    source, target, _ = map(torch.from_numpy, asked(translator, sentence))
+    model = translator.model
+    states = model.decode(target, model.encode(source), source)
+    return model.embedding.logits(states)[0].numpy()
+
+
+def surprises(
+    translator: Translator, sentence: Sentence
+) -> tuple[list[str], np.ndarray]:
+    """What should come at each place of the German, and how surprised the model is by it, in nats."""
+    right = asked(translator, sentence)[2][0]
+    names = [translator.name(i).strip() for i in right.tolist()]
+    return names, cross_entropy(logits(translator, sentence), right)
 
 
 def learned(translator: Translator) -> dict[str, np.ndarray]:
