@@ -155,6 +155,22 @@ def test_nudging_agrees_and_finds_a_wrong_factor(monkeypatch):
     assert training.largest_error(tiny, np.random.default_rng(1))[1] > 0.01
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("scale, d_y * weight", "scale, d_y"),  # a norm's factors, which are 1 at the start
+        ("d_memory += d_here", "d_memory = d_here"),  # needs two layers
+        ("right - (1 - smoothing)", "right - 1"),  # needs smoothing
+    ],
+)
+def test_the_file_notices_by_nudging_what_is_nothing_at_its_start_or_in_one_layer(old, new):
+    assert TEXT.count(old) == 1
+    for text, seen in ((TEXT, False), (TEXT.replace(old, new), True)):
+        names = run(text)
+        config = names["Config"](30, d_model=4, d_ff=4, n_heads=1, n_layers=2)
+        assert (names["largest_error"](config, np.random.default_rng(1))[1] > 1e-3) == seen
+
+
 def test_the_file_learns_as_a_program_of_its_own(tmp_path):
     """As a reader runs it: by a bare interpreter, from another folder, with NumPy alone."""
     path = tmp_path / "transformer.py"
