@@ -1,5 +1,6 @@
 """A long, narrow valley in two numbers, and the walk of an optimiser through it."""
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -14,7 +15,7 @@ STEEP = np.array([1.0, 100.0])
 START = np.array([-8.0, 1.0])
 
 
-def height(w: Float[np.ndarray, "*N 2"]) -> Float[np.ndarray, "*N"]:
+def height(w: Float[np.ndarray, "*N 2"]) -> Float[np.ndarray, "*N"] | float:
     """The loss: a hundred times as steep in the second number as in the first."""
     return w**2 @ STEEP / 2
 
@@ -45,3 +46,14 @@ def pulled(rule: Rule, n_steps: int = 500, every: int = 50) -> np.ndarray:
         w, state = rule(w, -np.array([1.0, step % every == 0]), state, step)
         places.append(w)
     return np.array(places)
+
+
+def largest_rate(rule: Callable[..., tuple[Two, State]], most: float = 1.0) -> float:
+    """Up to which rate a rule stays in the valley, to three decimals: 500 steps end no higher than they began."""
+    low, high = 0.0, most
+    while high - low > 1e-5:
+        rate = (low + high) / 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            end = height(walk(functools.partial(rule, rate=rate), 500)[-1])
+        low, high = (rate, high) if end <= height(START) else (low, rate)
+    return round(low, 3)
