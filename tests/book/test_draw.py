@@ -136,6 +136,12 @@ CLIMBED = [
     Stage("feed-forward", [40, 79], [38, 79], [8, 0], None),
 ]
 TANGENT = np.array([[-1.6, -0.6], [0.0, -0.8], [0.2, -0.7]])
+SIZES = {"norms": [("encoder", 0.1), ("decoder", 0.3)], "table": [("shared table", 0.02)]}
+FIGURES |= {
+    "sizes": lambda: draw.adam.sizes(SIZES),
+    "valley": lambda: draw.adam.valley({"one": normal(5, 2)}, CURVE, CURVE, CURVE**2 + 100 * CURVE[:, None] ** 2),
+    "rare": lambda: draw.adam.rare({"one": normal(5, 2), "two": normal(5, 2, seed=1)}),
+}
 FIGURES |= {
     "climb": lambda: draw.backward_layer.climb(("chair", "it"), CLIMBED, [1, 84]),
     "tangent": lambda: draw.backward_layer.tangent(*TANGENT, "love"),

@@ -203,6 +203,7 @@ def test_each_path_has_its_panel_and_the_contours_of_the_valley():
         assert axes.get_title(loc="left") == name
         assert np.array_equal(axes.lines[0].get_xydata(), path)
         assert axes.lines[1].get_xydata().tolist() == [[0, 0]]
+        assert np.array_equal(axes.lines[2].get_xydata(), path[:1])
         assert axes.collections[0].levels.tolist() == [1, 4, 12, 30, 60, 100]
 
 
@@ -223,3 +224,13 @@ def test_each_memory_is_labelled_with_its_constant():
     assert np.array_equal(drawn["β = 0.98"], shares[0.98])
     assert list(axes.lines[2].get_ydata()) == [0.63, 0.63]
     assert axes.texts[0].get_text() == "0.63"
+
+
+def test_each_array_has_its_mark_in_the_line_of_its_kind():
+    typical = {"norms": [("encoder", 0.1), ("decoder", 0.3)], "table": [("shared table", 0.02)]}
+    (axes,) = draw.adam.sizes(typical).axes
+    assert [line.get_xydata().tolist() for line in axes.lines] == [[[0.1, 0]], [[0.3, 0]], [[0.02, 1]]]
+    assert len({line.get_marker() for line in axes.lines}) == 3
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["norms", "table"]
+    assert axes.get_xscale() == "log"
+    assert axes.yaxis_inverted()

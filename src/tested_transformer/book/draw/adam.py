@@ -1,11 +1,42 @@
 """Pictures of optimisers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+
+PARTS = {
+    "encoder": {"color": pic.QUERY, "marker": "o"},
+    "decoder": {"color": pic.KEY, "marker": "D"},
+    "shared table": {"color": pic.VALUE, "marker": "s"},
+}
+
+
+@pic.styled
+def sizes(typical: Mapping[str, Sequence[tuple[str, float]]]) -> pic.Picture:
+    """For each kind of arrays a line with a mark for each, its part of the model and its size, on one scale."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
+    used, named = set(), {}
+    for line, marks in enumerate(typical.values()):
+        for part, size in marks:
+            (mark,) = axes.plot(size, line, linestyle="", alpha=0.75, **PARTS[part])
+            named |= {} if part in used else {part: mark}
+            used.add(part)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(typical)), typical)
+    axes.set_ylim(len(typical) - 0.5, -0.5)
+    axes.grid(axis="x", color=pic.FAINT, linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("typical size of a gradient")
+    parts = [part for part in PARTS if part in named]
+    labels = [named[part] for part in parts], parts
+    figure.legend(*labels, loc="outside upper center", ncols=3, handletextpad=0.1)
+    return figure
 
 
 @pic.styled
@@ -15,26 +46,28 @@ def valley(
     across: ArrayLike,
     heights: ArrayLike,
 ) -> pic.Picture:
-    """Paths (points × 2) on contour lines of heights (across × along), a panel each."""
-    figure, panels = pic.picture(5.6, 4.8, rows=2, columns=2, sharex=True, sharey=True)
+    """Paths (points × 2) on contour lines of heights (across × along), a panel each, below each other."""
+    high = 0.6 + 1.35 * len(paths)
+    figure, panels = pic.picture(
+        pic.PHONE, high, rows=len(paths), sharex=True, sharey=True
+    )
     lines = {"levels": [1, 4, 12, 30, 60, 100], "colors": pic.FAINT, "linewidths": 1}
     for axes, (name, path) in zip(panels.flat, paths.items(), strict=True):
         axes.contour(along, across, heights, **lines)
         points = np.asarray(path)
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)
+        axes.plot(*points[0], "o", color=pic.INK, markersize=6)
         axes.set_title(name)
-    for axes in panels[-1]:
-        axes.set_xlabel("$w_1$, along the valley")
-    for axes in panels[:, 0]:
-        axes.set_ylabel("$w_2$, across")
+        axes.set_ylabel("$w_2$")
+    panels[-1, 0].set_xlabel("$w_1$, along the valley")
     return figure
 
 
 @pic.styled
 def rare(moved: Mapping[str, ArrayLike]) -> pic.Picture:
     """How far two numbers moved (steps × 2: frequent, rare), a panel for each rule."""
-    figure, (panels,) = pic.picture(6.8, 3.2, columns=len(moved), sharey=True)
+    figure, (panels,) = pic.picture(pic.PHONE, 3.2, columns=len(moved), sharey=True)
     for axes, (name, path) in zip(panels, moved.items(), strict=True):
         path = np.asarray(path)
         axes.plot(path[:, 0], color=pic.QUERY, label="pulled in every step")
@@ -52,7 +85,7 @@ def memory(
     ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float
 ) -> pic.Picture:
     """The weight of the last steps in a mean, one curve for each β, and a level."""
-    figure, ((axes,),) = pic.picture(6.0, 3.4)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     looks = zip(shares.items(), pic.SERIES, ("-", "--", "-."), strict=False)
     for (beta, share), colour, line in looks:
         axes.plot(ages, share, color=colour, linestyle=line, label=f"β = {beta:g}")

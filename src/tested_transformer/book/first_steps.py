@@ -1,0 +1,169 @@
+"""The translator at its beginning: batches that it learns from, and what its first steps do to each of its numbers."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tested_transformer.data.batches import batches
+from tested_transformer.decoding.translator import Translator
+from tested_transformer.model.transformer import Transformer
+from tested_transformer.phrasebook.corpus import split
+
+Batch = tuple[Tensor, Tensor]
+"""Source and target ids, padded."""
+
+BATCH_TOKENS = 800
+"""So many tokens has a batch in the training of the package's model."""
+
+
+def phrases(translator: Translator, n: int) -> list[Batch]:
+    """So many batches of the phrasebook's training sentences, in the translator's tokens."""
+    c, tokens = translator.model.config, translator.tokens
+    said = split(100 * n, 1)[0]  # a batch has fewer than a hundred sentences
+    pairs = [
+        (
+            translator.encode(s.english, place),
+            [c.bos_id, *tokens.encode(s.german), c.eos_id],
+        )
+        for place, s in enumerate(said, 1)
+    ]
+    return list(batches(pairs, BATCH_TOKENS, pad_id=c.pad_id))[:n]
+
+
+def untrained(translator: Translator) -> Transformer:
+    """A model of the translator's sizes that has learned nothing, in float64; each time the same one."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return Transformer(translator.model.config).double()
+
+
+def backward(model: Transformer, batch: Batch) -> float:
+    """The loss for each token of a batch; its gradients are left in the model."""
+    model.zero_grad()
+    source, target = batch
+    logits = model(source, target[:, :-1]).flatten(0, 1)
+    pad = model.config.pad_id
+    loss = nn.functional.cross_entropy(
+        logits, target[:, 1:].flatten(), ignore_index=pad
+    )
+    loss.backward()
+    return loss.item()
+
+
+def typical_gradients(
+    model: Transformer, several: Sequence[Batch]
+) -> dict[str, np.ndarray]:
+    """For each array of a model the typical size of its numbers' gradients: the root of the mean of their squares."""
+    squares = {name: torch.zeros_like(w) for name, w in model.named_parameters()}
+    for batch in several:
+        backward(model, batch)
+        for name, w in model.named_parameters():
+            squares[name] += w.grad**2 / len(several)
+    return {name: square.sqrt().numpy() for name, square in squares.items()}
+
+
+KINDS = {
+    "queries, keys": ("w_q.", "w_k."),
+    "values, output": ("w_v.", "w_o."),
+    "feed-forward": ("w_1.weight", "w_2.weight"),
+    "biases": ("w_1.bias", "w_2.bias"),
+    "norms": ("norm.",),
+    "table": ("embedding.",),
+}
+"""What the arrays of a model are for, and how their names say so."""
+
+
+def by_kind(size: Mapping[str, float]) -> dict[str, list[tuple[str, float]]]:
+    """For each kind of arrays the part of the model that each is in, and its size."""
+    parts = {
+        name: "shared table" if name.startswith("embedding") else name.partition(".")[0]
+        for name in size
+    }
+    return {
+        kind: [
+            (parts[name], x)
+            for name, x in size.items()
+            if any(word in name for word in words)
+        ]
+        for kind, words in KINDS.items()
+    }
+
+
+def ids_of(translator: Translator, tokens: Sequence[str]) -> list[int]:
+    """The ids of tokens; most words are tokens with the space before them."""
+    names = [translator.name(i) for i in range(translator.model.config.vocab_size)]
+    return [names.index(token) for token in tokens]
+
+
+def how_often(several: Sequence[Batch], vocab_size: int) -> np.ndarray:
+    """In how many batches each token is, on one side or the other: (V,)."""
+    found = np.zeros(vocab_size, dtype=int)
+    for batch in several:
+        found[np.unique(np.concatenate([side.flatten() for side in batch]))] += 1
+    return found
+
+
+def row_gradients(
+    model: Transformer, several: Sequence[Batch], ids: Sequence[int]
+) -> np.ndarray:
+    """How long the gradients of some rows of the shared table typically are: (rows, uses).
+
+    The first use is the lookup, on both sides, the second the output.
+    """
+    squares, scale, taken = 0.0, model.config.d_model**0.5, []
+
+    def keep(_: nn.Module, read: tuple[Tensor], rows: Tensor) -> None:
+        rows.retain_grad()
+        taken.append((read[0].flatten(), rows))
+
+    hook = model.embedding.register_forward_hook(keep)
+    try:
+        for batch in several:
+            taken.clear()
+            backward(model, batch)
+            whole = model.embedding.weight.grad
+            own = torch.zeros_like(whole)
+            for read, rows in taken:
+                own.index_add_(0, read, scale * rows.grad.flatten(0, 1))
+            uses = torch.stack([own[ids], (whole - own)[ids]], dim=1)
+            squares = squares + (uses**2).sum(-1) / len(several)
+    finally:
+        hook.remove()
+    return squares.sqrt().numpy()
+
+
+class Learned(NamedTuple):
+    """What some first steps have done."""
+
+    losses: list[float]  # before each step
+    moved: np.ndarray  # (V, D) where each row of the table has gone
+
+
+def learn(
+    translator: Translator,
+    several: Iterable[Batch],
+    rule: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer],
+) -> Learned:
+    """Train the untrained model, one step for each batch, by a rule of PyTorch."""
+    model, losses = untrained(translator), []
+    start = model.embedding.weight.detach().clone()
+    optimizer = rule(model.parameters())
+    for batch in several:
+        losses.append(backward(model, batch))
+        optimizer.step()
+    return Learned(losses, (model.embedding.weight.detach() - start).numpy())
+
+
+def lengths(rows: np.ndarray) -> np.ndarray:
+    """The length of each row."""
+    return np.linalg.norm(rows, axis=1)
+
+
+def without_common(moved: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """What is left of each row if the direction that some of them share, that of their mean, is taken away."""
+    common = moved[some].mean(0)
+    common = common / np.linalg.norm(common)
+    return moved - np.outer(moved @ common, common)

@@ -1,0 +1,59 @@
+"""A long, narrow valley in two numbers, and the walk of an optimiser through it."""
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+Two = Float[np.ndarray, "2"]
+State = Float[np.ndarray, "2 2"]
+Rule = Callable[[Two, Two, State, int], tuple[Two, State]]
+"""From the place, its gradient, two remembered means and the number of the step to the next place and means."""
+
+STEEP = np.array([1.0, 100.0])
+START = np.array([-8.0, 1.0])
+
+
+def height(w: Float[np.ndarray, "*N 2"]) -> Float[np.ndarray, "*N"] | float:
+    """The loss: a hundred times as steep in the second number as in the first."""
+    return w**2 @ STEEP / 2
+
+
+def gradient(w: Two) -> Two:
+    """The gradient of `height`."""
+    return STEEP * w
+
+
+def walk(rule: Rule, n_steps: int = 50) -> Float[np.ndarray, "N 2"]:
+    """The places from START on, one for each step of a rule; the optimiser's memory begins at zero."""
+    w, state, places = START, np.zeros((2, 2)), [START]
+    for step in range(1, n_steps + 1):
+        w, state = rule(w, gradient(w), state, step)
+        places.append(w)
+    return np.array(places)
+
+
+def steeper(rule: Rule, times: float = 1000) -> Rule:
+    """The same rule on a loss so many times as high."""
+    return lambda w, g, state, step: rule(w, times * g, state, step)
+
+
+def pulled(rule: Rule, n_steps: int = 500, every: int = 50) -> np.ndarray:
+    """How far two numbers have moved upwards after each step, if the second is pulled in every fiftieth only."""
+    w, state, places = np.zeros(2), np.zeros((2, 2)), []
+    for step in range(1, n_steps + 1):
+        w, state = rule(w, -np.array([1.0, step % every == 0]), state, step)
+        places.append(w)
+    return np.array(places)
+
+
+def largest_rate(rule: Callable[..., tuple[Two, State]], most: float = 1.0) -> float:
+    """Up to which rate a rule stays in the valley, to three decimals: 500 steps end no higher than they began."""
+    low, high = 0.0, most
+    while high - low > 1e-5:
+        rate = (low + high) / 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            end = height(walk(functools.partial(rule, rate=rate), 500)[-1])
+        low, high = (rate, high) if end <= height(START) else (low, rate)
+    return round(low, 3)

@@ -1,0 +1,100 @@
+"""The valley, and the first steps of the translator: rules that are known, on data that are small."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from tested_transformer.book import first_steps, thread, valley
+from tested_transformer.decoding.translator import PHRASEBOOK
+
+
+def descend(w, g, state, step, rate):
+    return w - rate * g, state
+
+
+def heavy(w, g, state, step, rate):
+    m = 0.9 * state[0] + 0.1 * g
+    return w - rate * m, np.array([m, state[1]])
+
+
+def test_a_walk_begins_at_the_start_and_follows_its_rule():
+    path = valley.walk(partial(descend, rate=0.01), 3)
+    assert path == pytest.approx(valley.START * (1 - 0.01 * valley.STEEP) ** np.arange(4)[:, None])
+    assert valley.height(np.array([2.0, 0.0])) == 2
+    assert valley.height(np.array([[0.0, 1.0]])).tolist() == [50]
+    assert valley.gradient(valley.START).tolist() == [-8, 100]
+
+
+def test_a_steeper_valley_is_one_with_a_larger_rate():
+    steep, fast = valley.steeper(partial(descend, rate=0.001), times=10), partial(descend, rate=0.01)
+    assert valley.walk(steep) == pytest.approx(valley.walk(fast))
+
+
+def test_rules_stay_in_the_valley_up_to_the_rate_that_algebra_says():
+    assert valley.largest_rate(descend) == pytest.approx(2 / 100, abs=0.001)
+    assert valley.largest_rate(heavy) == pytest.approx(2 * 1.9 / 0.1 / 100, abs=0.001)
+
+
+def test_the_rare_number_is_pulled_in_every_fiftieth_step():
+    assert valley.pulled(partial(descend, rate=1), 100, every=50)[[48, 49, 99]].tolist() == [[49, 0], [50, 1], [100, 2]]
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return thread.load()
+
+
+@pytest.fixture(scope="module")
+def several(translator):
+    return first_steps.phrases(translator, 2)
+
+
+def test_batches_are_as_large_as_in_the_training_of_the_model(several):
+    run = json.loads((PHRASEBOOK / "run.json").read_text(encoding="utf-8"))
+    assert run["options"]["batch_tokens"] == first_steps.BATCH_TOKENS
+    assert len(several) == 2
+    assert all(side.numel() <= first_steps.BATCH_TOKENS for batch in several for side in batch)
+    assert all(target[:, 0].eq(1).all() for _, target in several)
+
+
+def test_a_typical_gradient_is_a_root_mean_square(translator, several):
+    model = first_steps.untrained(translator)
+    typical = first_steps.typical_gradients(model, several)
+    squares = 0
+    for batch in several:
+        first_steps.backward(model, batch)
+        squares = squares + model.encoder.layers[0].self_attention.w_q.weight.grad ** 2
+    assert np.allclose(typical["encoder.layers.0.self_attention.w_q.weight"] ** 2, squares / 2)
+    kinds = first_steps.by_kind(dict.fromkeys(typical, 1.0))
+    assert sum(map(len, kinds.values())) == len(typical)
+    assert kinds["table"] == [("shared table", 1.0)]
+
+
+def test_the_two_uses_of_the_table_make_up_its_gradient(translator, several):
+    model = first_steps.untrained(translator)
+    ids = first_steps.ids_of(translator, [" the", "Q"])
+    (the, never) = first_steps.row_gradients(model, several[:1], ids)
+    first_steps.backward(model, several[0])
+    whole = model.embedding.weight.grad[ids].norm(dim=1).numpy()
+    assert never[0] == 0
+    assert never[1] == pytest.approx(whole[1])
+    assert abs(the[0] - the[1]) < whole[0] < the[0] + the[1]
+    assert first_steps.how_often(several, translator.model.config.vocab_size)[ids].tolist() == [2, 0]
+
+
+def test_a_step_of_descent_goes_against_the_gradient(translator, several):
+    learned = first_steps.learn(translator, several[:1], partial(torch.optim.SGD, lr=0.5))
+    model = first_steps.untrained(translator)
+    loss = first_steps.backward(model, several[0])
+    assert learned.losses == [loss]
+    assert np.allclose(learned.moved, -0.5 * model.embedding.weight.grad.numpy())
+
+
+def test_what_rows_share_is_taken_away_and_their_own_is_kept():
+    moved = np.array([[3.0, 0, 0], [1.0, 0, 0], [2.0, 5, 0]])
+    own = first_steps.without_common(moved, np.array([True, True, False]))
+    assert own.tolist() == [[0, 0, 0], [0, 0, 0], [0, 5, 0]]
+    assert first_steps.lengths(own).tolist() == [0, 0, 5]
