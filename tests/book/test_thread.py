@@ -875,22 +875,3 @@ def test_a_wrong_pronoun_surprises_at_its_own_place_only(translator):
     assert names[nats.argmax()] == "sie"
     assert nats.max() > 10
     assert np.delete(nats, nats.argmax()).max() < 0.01
-
-
-def test_the_surprise_at_the_pronoun_is_that_of_pytorch(translator):
-    model, sentence = translator.model, thread.THREAD[1]
-    tokens, x, params, d_memory = thread.memory_gradient(translator, sentence)
-    assert tokens[3:6] == [" lamp", " because", " it"]
-    memory, _ = encoder(x, params, model.config.n_layers, model.config.n_heads)
-    begun = [model.config.bos_id, *translator.tokens.encode("Ich brauche die Lampe, weil")]
-    (sie,) = translator.tokens.encode(" sie")
-    source = torch.tensor([translator.encode(sentence.english, 1)])
-
-    def loss(memory):
-        rows = model.decode(torch.tensor([begun]), memory, source)
-        return torch.nn.functional.cross_entropy(model.embedding.logits(rows)[:, -1], torch.tensor([sie]))
-
-    rows = torch.tensor(memory, requires_grad=True)
-    loss(rows).backward()
-    assert np.allclose(rows.grad, d_memory, rtol=1e-6, atol=1e-12)
-    assert np.abs(d_memory).max() > 1e-9
