@@ -100,3 +100,13 @@ def held(model: EncoderDecoder, length: int = 12) -> np.ndarray:
     ]
     named = (state[5000:] @ best).reshape(1000, length, VOCAB).argmax(axis=2)
     return (named == ids[5000:].numpy()).mean(axis=0)
+
+
+@torch.no_grad()
+def shares(
+    model: EncoderDecoder, source: Int[Tensor, "1 S"], target: Int[Tensor, "1 T"]
+) -> np.ndarray:
+    """The shares with which each step of the decoder looks back at the states of one source."""
+    memory = model.encode(source)
+    asking = model.decoder(model.embedding(target[:, :-1]), memory[:, -1])
+    return (asking @ memory.transpose(1, 2)).softmax(dim=2)[0, :-1].numpy()
