@@ -849,6 +849,8 @@ def test_a_head_has_other_matrices_only_for_so_long(translator):
         others, *_ = thread.blamed(translator, thread.THREAD[2], layer=2, head=4).parts
         assert others.all()
         assert thread.right_pronouns(translator) == (151, 270)
+    own, *_ = thread.blamed(translator, thread.THREAD[2], layer=2, head=3, w_q=np.zeros((128, 32))).parts
+    assert not own.any()
     assert thread.right_pronouns(translator) == (270, 270)
     assert all(torch.equal(w, before[name]) for name, w in translator.model.state_dict().items())
     for matrices, rule in ({"w_o": 1}, "must be w_q, w_k or w_v"), ({"w_k": np.ones(3)}, r"w_k must have shape"):

@@ -966,8 +966,24 @@ class Blamed(NamedTuple):
     d_w_q: np.ndarray  # (D, Dk) PyTorch's gradient of its query matrix
 
 
-def blamed(translator: Translator, sentence: Sentence, layer: int, head: int) -> Blamed:
-    """The loss at the pronoun, if all before it is as in the German, and its gradient at a head (counted from 1)."""
+def blamed(
+    translator: Translator,
+    sentence: Sentence,
+    layer: int,
+    head: int,
+    **matrices: ArrayLike,
+) -> Blamed:
+    """The loss at the pronoun, if all before it is as in the German, and its gradient at a head (counted from 1).
+
+    The head may have other matrices meanwhile, as in `replaced`.
+    """
+    with replaced(translator, layer, head, **matrices):
+        return _blamed(translator, sentence, layer, head)
+
+
+def _blamed(
+    translator: Translator, sentence: Sentence, layer: int, head: int
+) -> Blamed:
     model, box = translator.model, translator.model.encoder.layers[layer - 1]
     box, own, given = box.self_attention, _own(translator, head), []
     hooks = [
