@@ -29,10 +29,11 @@ HEAD = '''\
 
     python transformer.py
 
-checks every gradient of a small model by nudging, lets another one learn to write words backwards, and asks it for 200
-random words. "Paper" is "Attention Is All You Need". Shapes: B sentences, S source tokens, T target tokens, D numbers
-for each token, H heads, V ids; … is any axes. Made of the functions of *The Tested Transformer*,
-https://tested-transformer.github.io/tested-transformer/, without their checks of the input. MIT licence.
+nudges every number of a small model, lets another one learn to write words backwards, and asks for 200 random words.
+"Paper" is "Attention Is All You Need". Shapes: B sentences, S source and T target tokens, Tq queries, Tk keys,
+D numbers for each token, Dk and Dv of them in a query and a value, H heads, F hidden units, V ids, I in, O out,
+W any width, … any axes. Made of the functions of https://tested-transformer.github.io/tested-transformer/, without
+their checks of the input. To read it, begin with `gradients`, near its end. MIT licence.
 """
 
 from typing import NamedTuple
@@ -236,6 +237,8 @@ def _shape(annotation: ast.expr | None) -> str:
             return ", ".join(filter(None, map(_shape, parts)))
         case ast.BinOp(left):
             return _shape(left)
+        case ast.Name("float"):
+            return "float"
         case ast.Name("Params"):
             return "params"
         case ast.Subscript(ast.Name("dict" | "list")):

@@ -84,8 +84,7 @@ def answers(words: Sequence[str], params: Params) -> list[str]:
 def largest_error(config: Config, rng: np.random.Generator) -> tuple[int, float]:
     """Nudge every number of a model: how many there are, the largest difference.
 
-    The numbers are moved away from their start, where norms are 1 and biases 0: what
-    is 1 or 0 may be forgotten in a formula without a difference.
+    They are moved from their start, where a factor of 1 or a bias of 0 may be missing.
     """
     params = create_params(config, rng, gain=1.0)
     params = {name: w + 0.3 * rng.normal(size=w.shape) for name, w in params.items()}
@@ -125,9 +124,8 @@ def main() -> None:
     """Check every gradient of a small model; learn; ask for random words."""
     n, error = largest_error(SMALL, np.random.default_rng(1))
     print(f"{n} gradients, each checked by nudging: largest difference {error:.0e}")
-    params = learn()
     new = random_words(200, np.random.default_rng(2))
-    right = sum(w[::-1] == a for w, a in zip(new, answers(new, params), strict=True))
+    right = sum(w[::-1] == a for w, a in zip(new, answers(new, learn()), strict=True))
     print(f"{right} of {len(new)} random words written backwards")
 
 
