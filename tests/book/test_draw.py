@@ -1216,6 +1216,17 @@ def test_the_words_of_the_translation_stand_in_their_order_without_overlap():
     assert all(end < start for (_, end, _), (start, *_) in itertools.pairwise(boxes))
 
 
+def test_more_runs_of_one_name_are_thin_and_a_curve_may_end_early():
+    two = {"one": [5, 1], "three": [[9, 8, 2], [9, 7, 1], [9, 6, 0]]}
+    (axes,) = draw.recurrence.exact(range(1, 4), two, out_of=9, trained=2).axes
+    one, first, *thin, end = axes.lines
+    assert [line.get_xydata().tolist() for line in (one, thin[1])] == [[[1, 5], [2, 1]], [[1, 9], [2, 6], [3, 0]]]
+    assert {line.get_color() for line in thin} == {first.get_color()}
+    assert max(line.get_linewidth() for line in thin) < first.get_linewidth()
+    assert end.get_xdata()[0] == 2.5
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "three"]
+
+
 def test_a_bar_for_each_place_carries_its_number():
     (axes,) = draw.recurrence.kept([31, 130, 199], out_of=200).axes
     assert [bar.get_height() for bar in axes.patches] == [31, 130, 199]

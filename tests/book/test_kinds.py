@@ -39,3 +39,22 @@ def test_an_arrow_that_all_pairs_share_is_found_and_without_it_nothing_is():
     pairs = [("dog", "dogs"), ("cat", "cats"), ("bird", "birds")]
     assert kinds.analogies(rows, ids, pairs) == 1
     assert kinds.analogies(rows, ids, [("dog", "cats"), ("cat", "dogs")], arrow=0) < 1
+
+
+def test_the_company_of_a_word_is_what_lies_in_its_direction_without_the_word():
+    rows = np.array([[1.0, 0], [0, 1], [5, 1], [3, 2]])
+    assert kinds.company_of(["a", "b", "c", "d"], "a", rows, n=2) == "c d"
+
+
+def test_words_are_numbered_in_the_order_in_which_they_come():
+    cut, known, ids = kinds.in_order(["b a b", "c a"])
+    assert cut == [["b", "a", "b"], ["c", "a"]]
+    assert known == ["b", "a", "c"]
+    assert [text.tolist() for text in ids] == [[0, 1, 0], [2, 1]]
+
+
+def test_in_a_drawing_where_every_kind_has_a_place_of_its_own_all_are_right_but_for_a_kind_of_five():
+    points = np.stack([10.0 * kinds.KIND, np.arange(len(kinds.KIND)) / 1000], axis=1)
+    found = kinds.drawn_kind(points)
+    assert found[kinds.KIND != 1].tolist() == [1] * (len(kinds.KIND) - 5)
+    assert found[kinds.KIND == 1].tolist() == [0.8] * 5

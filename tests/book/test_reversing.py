@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book.reversing import exact, fresh, held, places, train
+from tested_transformer.book.reversing import exact, fresh, held, looks, places, train
 from tested_transformer.data.tasks import EOS, copy, reverse
 from tested_transformer.model.recurrence import EncoderDecoder
 
@@ -75,6 +75,18 @@ def test_only_sequences_without_a_mistake_count(task):
 def test_places_are_those_of_the_source():
     counts = places(Knows(wrong=[0, 3]), length=5)
     assert counts.tolist() == [0, 200, 200, 0, 200]
+
+
+def test_places_of_a_copy_are_written_in_the_order_of_reading():
+    assert places(Knows(copy, wrong=[0]), length=3, task=copy).tolist() == [0, 200, 200]
+
+
+def test_a_look_has_a_row_of_shares_for_each_id_that_is_written():
+    source, target = map(torch.tensor, reverse(2, 5, 20, seed=0))
+    shares = looks(fresh(8), source, target)
+    assert shares.shape == (5, 5)
+    assert shares.sum(axis=1) == pytest.approx(1)
+    assert looks(fresh(8), source[:1], target[:1]) == pytest.approx(shares)
 
 
 def test_a_linear_reader_finds_what_a_state_holds_and_guesses_the_rest():

@@ -38,6 +38,16 @@ PAIRS = {
 }
 """Pairs between which there should be one arrow."""
 
+SIX = [
+    "the dog sees the cat",
+    "the cat sees the dog",
+    "the dog drinks the water",
+    "the cat drinks the milk",
+    "the woman drinks the tea",
+    "a lady sips coffee",
+]
+"""Sentences that are short enough to count in by hand."""
+
 
 def english(n: int) -> list[list[str]]:
     """The words of n English sentences of the phrasebook, in lower case."""
@@ -53,6 +63,22 @@ def numbered(
     return words, ids, [np.array([ids[word] for word in text]) for text in texts]
 
 
+def in_order(
+    texts: Sequence[str],
+) -> tuple[list[list[str]], list[str], list[Int[np.ndarray, " _"]]]:
+    """The texts cut into words, all words in the order in which they come, and the texts in numbers."""
+    cut = [text.split() for text in texts]
+    known = list(dict.fromkeys(word for text in cut for word in text))
+    return cut, known, [np.array([known.index(word) for word in text]) for text in cut]
+
+
+def company_of(
+    words: Sequence[str], word: str, rows: Float[np.ndarray, "V D"], n: int = 4
+) -> str:
+    """The n words whose rows are nearest to that of a word, in one line."""
+    return " ".join(words[i] for i in nearest(rows, words.index(word), n))
+
+
 def own_kind(rows: Float[np.ndarray, "V D"], n: int = 5) -> float:
     """The share of the n nearest listed words that are of a word's own kind.
 
@@ -60,6 +86,13 @@ def own_kind(rows: Float[np.ndarray, "V D"], n: int = 5) -> float:
     """
     found = [KIND[nearest(rows, i, n)] == KIND[i] for i in range(len(LISTED))]
     return float(np.mean(found))
+
+
+def drawn_kind(points: Float[np.ndarray, "V 2"], n: int = 5) -> Float[np.ndarray, " V"]:
+    """For each listed word, the share of the n points nearest to its own that are of its kind."""
+    gap = np.linalg.norm(points[:, None] - points, axis=2)
+    np.fill_diagonal(gap, np.inf)
+    return np.mean(KIND[gap.argsort(axis=1)[:, :n]] == KIND[:, None], axis=1)
 
 
 def widest(rows: Float[np.ndarray, "V D"]) -> tuple[Float[np.ndarray, "V 2"], float]:

@@ -74,16 +74,26 @@ def exact(model: EncoderDecoder, task: Task = reverse, longest: int = 12) -> lis
 
 
 @torch.no_grad()
-def places(model: EncoderDecoder, length: int = 12) -> np.ndarray:
+def places(model: EncoderDecoder, length: int = 12, task: Task = reverse) -> np.ndarray:
     """For each place of 200 new sequences of one length: how many of the ids that stood there are written rightly.
 
-    The places are those of the source, so the last one is written first. What was written
-    before is given rightly.
+    The places are those of the source; where it is reversed, the last is written first.
+    What was written before is given rightly.
     """
-    source, target = map(torch.tensor, reverse(200, length, VOCAB, seed=length))
+    source, target = map(torch.tensor, task(200, length, VOCAB, seed=length))
     named = model(source, target[:, :-1]).argmax(dim=-1)
-    right = (named == target[:, 1:]).sum(dim=0)
-    return right[:-1].flip(0).numpy()
+    right = (named == target[:, 1:]).sum(dim=0)[:-1]
+    return (right.flip(0) if task is reverse else right).numpy()
+
+
+@torch.no_grad()
+def looks(
+    model: EncoderDecoder, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
+) -> np.ndarray:
+    """The shares of the look back for the first pair: a row for each id that is written, EOS left out."""
+    memory = model.encode(source)
+    asking = model.decoder(model.embedding(target[:, :-1]), memory[:, -1])
+    return (asking @ memory.transpose(1, 2)).softmax(dim=2)[0, :-1].numpy()
 
 
 @torch.no_grad()
@@ -100,13 +110,3 @@ def held(model: EncoderDecoder, length: int = 12) -> np.ndarray:
     ]
     named = (state[5000:] @ best).reshape(1000, length, VOCAB).argmax(axis=2)
     return (named == ids[5000:].numpy()).mean(axis=0)
-
-
-@torch.no_grad()
-def shares(
-    model: EncoderDecoder, source: Int[Tensor, "1 S"], target: Int[Tensor, "1 T"]
-) -> np.ndarray:
-    """The shares with which each step of the decoder looks back at the states of one source."""
-    memory = model.encode(source)
-    asking = model.decoder(model.embedding(target[:, :-1]), memory[:, -1])
-    return (asking @ memory.transpose(1, 2)).softmax(dim=2)[0, :-1].numpy()

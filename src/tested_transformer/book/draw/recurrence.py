@@ -182,14 +182,27 @@ def fading(sizes: Mapping[str, ArrayLike], limit: float) -> pic.Picture:
 
 @pic.styled
 def exact(
-    lengths: ArrayLike, counts: Mapping[str, ArrayLike], out_of: int
+    lengths: Sequence[int],
+    counts: Mapping[str, ArrayLike],
+    out_of: int,
+    trained: int | None = None,
 ) -> pic.Picture:
-    """How many sequences come out without a mistake, against their length."""
+    """How many sequences come out without a mistake, against their length.
+
+    Of several runs of one name the first is drawn thick. A curve may end early. A dashed
+    line stands after the longest sequences of the training.
+    """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     for i, (name, values) in enumerate(counts.items()):
         line = {"color": pic.SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
-        axes.plot(lengths, values, marker="os^"[i % 3], label=name, **line)
-    axes.set_xticks(lengths)
+        first, *others = np.atleast_2d(values)
+        reach = lengths[: len(first)]
+        axes.plot(reach, first, marker="os^"[i % 3], label=name, **line)
+        for other in others:
+            axes.plot(reach, other, color=pic.SERIES[i], linewidth=1.2)
+    if trained:
+        axes.axvline(trained + 0.5, color=pic.FAINT, linestyle="--", linewidth=1.2)
+    axes.set_xticks(lengths if len(lengths) <= 12 else lengths[1::2])
     axes.set_yticks(np.linspace(0, out_of, 5))
     axes.set_ylim(-0.04 * out_of, 1.06 * out_of)
     axes.set_xlabel("length of the sequence")
