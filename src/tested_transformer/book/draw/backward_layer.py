@@ -35,6 +35,10 @@ def climb(
     for n, stage in enumerate(stages):
         below = stages[n + 1].before if n + 1 < len(stages) else end
         _stage(frame, top - HIGH * n, stage, below)
+        if stage.between is not None:  # a layer begins with its attention
+            place = sum(TAPS) / 2, top - HIGH * n - 0.24
+            name = f"layer {1 + sum(s.between is not None for s in stages[:n])}"
+            frame.text(*place, name, ha="center", va="center", size=11)
     bottom = top - HIGH * len(stages)
     for k, size in enumerate(end):
         _beside(frame, k, bottom - 0.08, size)
