@@ -54,8 +54,8 @@ def test_a_link_in_the_contents_opens_its_fold(visit):
 
 
 def test_a_link_to_an_equation_opens_the_fold_that_it_is_in(follow):
-    page = follow("#equation-grad-scores")
-    assert page.locator("#equation-grad-scores").evaluate(SEEN)
+    page = follow("#equation-score-variance")
+    assert page.locator("#equation-score-variance").evaluate(SEEN)
 
 
 def test_what_is_looked_for_is_found_in_folds(follow):

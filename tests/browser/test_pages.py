@@ -142,7 +142,7 @@ def test_formulas_and_code_can_be_read_by_everybody_in_the_same_colours(visit):
       }
     }""")
     assert page.locator("math .key").count() > 3
-    assert page.locator(".highlight pre .key").count() > 3
+    assert page.locator(".highlight pre .key").count() > 1
     for theme in ("dark", "light"):
         page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
         assert faint(page) == axe(page, colours=True) == []
