@@ -185,21 +185,6 @@ def shut(saved: dict[str, Any], layer: int, head: int) -> dict[str, Any]:
     return copy
 
 
-def forget_norms(saved: dict[str, Any]) -> dict[str, Any]:
-    """A copy of saved in which all norms have the weight 1, so that the backward pass forgets what it was.
-
-    What the norms did in the forward pass stays.
-    """
-    copy = deepcopy(saved)
-    for layer in (*copy["encoder"], *copy["decoder"]):
-        for norm in (
-            part for name, part in layer.items() if name.startswith("addnorm")
-        ):
-            weight = norm["params"]["norm.weight"]
-            norm["params"] = norm["params"] | {"norm.weight": np.ones_like(weight)}
-    return copy
-
-
 class Table(NamedTuple):
     """A tensor on show: its title, its name in the run, its axes, and what its colours mean.
 
