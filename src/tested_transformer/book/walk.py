@@ -67,8 +67,8 @@ ABOUT = {
     "row is brought to mean 0 and variance 1.",
     "feed-forward": "Each row by itself: made wider, its negative numbers set to 0, "
     "made narrow again.",
-    "second": "Added and normed once more.",
-    "memory": "Added and normed once more. This is the memory: all that the decoder "
+    "second": "Added and normalised once more.",
+    "memory": "Added and normalised once more. This is the memory: all that the decoder "
     "gets to know of the source.",
     "linear": "Each row is compared with every row of E, by a dot product: one number "
     "for each token of the vocabulary.",
@@ -290,7 +290,7 @@ def _feed_forward(
 def _add_norm(side: str, i: int, norm: int, length: str, about: str) -> Step:
     at, place = f"{side}.layers.{i}.addnorm_{norm}", "addnorm#add-norm-together"
     added = Table("the sum", f"{at}.added", (length, "D"))
-    tables = added, Table("each row normed", f"{at}.out", (length, "D"))
+    tables = added, Table("each row normalised", f"{at}.out", (length, "D"))
     return Step(side, i, "Add & norm", "", "norm", place, ABOUT[about], tables)
 
 
