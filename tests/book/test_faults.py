@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from tested_transformer.book import faults
+from tested_transformer.byhand import addnorm
 from tested_transformer.byhand.training import SIZES
-from tested_transformer.byhand.transformer import create_params
+from tested_transformer.byhand.transformer import create_params, transformer, transformer_backward
+from tested_transformer.config import TINY
 
 D = {"a.w_2.weight": np.arange(6.0).reshape(2, 3), "a.w_2.bias": np.ones(2), "b.weight": np.ones((2, 2))}
 
@@ -39,3 +41,23 @@ def test_adam_moves_as_far_for_gradients_of_another_scale():
 
 def test_an_untrained_model_writes_nothing_right():
     assert faults.right_of(5, create_params(SIZES, np.random.default_rng(0))) == 0
+
+
+def test_forgetful_norms_hand_back_as_if_their_factors_were_1():
+    rng = np.random.default_rng(0)
+    params = {n: w + rng.normal(size=w.shape) / 10 for n, w in create_params(TINY, rng).items()}
+    logits, saved = transformer(faults.COPIED, faults.COPIES[:, :-1], params, TINY)
+    d_logits = rng.normal(size=logits.shape)
+    right = transformer_backward(d_logits, saved)
+    with faults.forgetful_norms():
+        wrong = transformer_backward(d_logits, saved)
+    assert all(np.array_equal(d, right[n]) for n, d in transformer_backward(d_logits, saved).items())
+    seen = {n for n in right if not np.allclose(right[n], wrong[n])}
+    last = f"decoder.layers.{TINY.n_layers - 1}.addnorm_3.norm"
+    assert {f"{last}.weight", f"{last}.bias"}.isdisjoint(seen)  # behind it no norm has been passed
+    assert "encoder.layers.0.self_attention.w_v.weight" in seen
+    d_y, x, factors = rng.normal(size=(3, 2, 4))
+    plain = addnorm.layer_norm_backward(d_y, x, np.ones(4))
+    with faults.forgetful_norms():
+        for ours, wanted in zip(addnorm.layer_norm_backward(d_y, x, factors[0]), plain, strict=True):
+            assert np.array_equal(ours, wanted)

@@ -39,6 +39,8 @@ def test_an_arrow_that_all_pairs_share_is_found_and_without_it_nothing_is():
     pairs = [("dog", "dogs"), ("cat", "cats"), ("bird", "birds")]
     assert kinds.analogies(rows, ids, pairs) == 1
     assert kinds.analogies(rows, ids, [("dog", "cats"), ("cat", "dogs")], arrow=0) < 1
+    # Without an arrow the word itself is nearest to its own place, and is no answer: its plural comes next.
+    assert kinds.analogies(rows, ids, pairs, arrow=0) == 1
 
 
 def test_the_company_of_a_word_is_what_lies_in_its_direction_without_the_word():

@@ -59,6 +59,13 @@ def test_training_returns_the_model_and_follows_the_seed():
     assert not torch.equal(weights[0], fresh(8).output.weight)
 
 
+def test_the_rate_falls_in_a_straight_line_to_one_step_above_nothing(monkeypatch):
+    seen, step = [], torch.optim.Adam.step
+    monkeypatch.setattr(torch.optim.Adam, "step", lambda self: seen.append(self.param_groups[0]["lr"]) or step(self))
+    train(fresh(8), rounds=4, rate=0.02, longest=2)
+    assert seen == pytest.approx([0.02, 0.015, 0.01, 0.005])
+
+
 def test_two_ids_are_soon_learned():
     assert min(exact(train(fresh(32), rounds=200, longest=2), longest=2)) > 190
 

@@ -136,8 +136,9 @@ def lookups_forgotten() -> Run:
         return run(times(1))
 
 
-def factors_forgotten() -> Run:
-    """As `run`, if the gradient of a norm's input forgets the norm's own factors."""
+@contextmanager
+def forgetful_norms() -> Iterator[None]:
+    """As long as it lasts, the gradient of a norm's input forgets the norm's own factors."""
     right = addnorm.layer_norm_backward
 
     def forgetful(
@@ -146,6 +147,12 @@ def factors_forgotten() -> Run:
         return right(d_y, x, np.ones_like(weight), eps)
 
     with exchanged(addnorm, "layer_norm_backward", forgetful):
+        yield
+
+
+def factors_forgotten() -> Run:
+    """As `run`, with `forgetful_norms`."""
+    with forgetful_norms():
         return run(times(1))
 
 

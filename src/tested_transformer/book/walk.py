@@ -67,8 +67,8 @@ ABOUT = {
     "row is brought to mean 0 and variance 1.",
     "feed-forward": "Each row by itself: made wider, its negative numbers set to 0, "
     "made narrow again.",
-    "second": "Added and normed once more.",
-    "memory": "Added and normed once more. This is the memory: all that the decoder "
+    "second": "Added and normalised once more.",
+    "memory": "Added and normalised once more. This is the memory: all that the decoder "
     "gets to know of the source.",
     "linear": "Each row is compared with every row of E, by a dot product: one number "
     "for each token of the vocabulary.",
@@ -185,21 +185,6 @@ def shut(saved: dict[str, Any], layer: int, head: int) -> dict[str, Any]:
     return copy
 
 
-def forget_norms(saved: dict[str, Any]) -> dict[str, Any]:
-    """A copy of saved in which all norms have the weight 1, so that the backward pass forgets what it was.
-
-    What the norms did in the forward pass stays.
-    """
-    copy = deepcopy(saved)
-    for layer in (*copy["encoder"], *copy["decoder"]):
-        for norm in (
-            part for name, part in layer.items() if name.startswith("addnorm")
-        ):
-            weight = norm["params"]["norm.weight"]
-            norm["params"] = norm["params"] | {"norm.weight": np.ones_like(weight)}
-    return copy
-
-
 class Table(NamedTuple):
     """A tensor on show: its title, its name in the run, its axes, and what its colours mean.
 
@@ -305,7 +290,7 @@ def _feed_forward(
 def _add_norm(side: str, i: int, norm: int, length: str, about: str) -> Step:
     at, place = f"{side}.layers.{i}.addnorm_{norm}", "addnorm#add-norm-together"
     added = Table("the sum", f"{at}.added", (length, "D"))
-    tables = added, Table("each row normed", f"{at}.out", (length, "D"))
+    tables = added, Table("each row normalised", f"{at}.out", (length, "D"))
     return Step(side, i, "Add & norm", "", "norm", place, ABOUT[about], tables)
 
 

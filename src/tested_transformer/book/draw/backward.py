@@ -162,7 +162,7 @@ def there_and_back(
         x_b += at
         side = 0.09
         arrow(frame, (x - side, low), (x_b - side, high), COLOURS.get(a, pic.INK))
-        look = {"linestyle": (0, (2.2, 1.1)), "width": 1.8}
+        look = {"linestyle": BACK, "width": 1.8}
         arrow(frame, (x_b + side, high), (x + side, low), pic.OUT, **look)
     return figure
 
