@@ -55,6 +55,7 @@ ELSEWHERE = {
     "gpt": ("the decoder alone", {"decoder"}),
     "patches": ("pictures for words", {"tokens", "embedding"}),
     "scale": ("what it costs", WHOLE),
+    "machines": ("on many machines", WHOLE | {"train"}),
     "derivatives": ("before the way back", set()),
     "backward": (
         "backwards: loss and attention",
