@@ -3,7 +3,7 @@
 (() => {
   const { Figure, draw, make, quoted, slider } = window.figures;
   const BEAT = 1200; // milliseconds from stop to stop
-  const WIDE = 400, HIGH = 170, LEFT = 26, RIGHT = 392, TOP = 12, BOTTOM = 146; // of the curve
+  const WIDE = 400, HIGH = 144, LEFT = 26, RIGHT = 392, TOP = 12, BOTTOM = 122; // of the curve
   const said = (x) => x.toFixed(2);
   const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
@@ -11,37 +11,37 @@
   class FilmFigure extends Figure {
     build(data, live) {
       groups += 1;
-      Object.assign(this, { data, stop: 0, sentence: 0, layer: 0, head: 0, written: [] });
+      Object.assign(this, { data, stop: 0, sentence: 0, layer: data.first[0], head: data.first[1], written: [] });
       this.last = data.stops.length - 1;
       this.classList.add("wide");
       live.setAttribute("aria-label", "A training to play through: loss, translations and attention at each stop");
 
       this.when = make("span");
-      const lines = make("div", { class: "lines", role: "radiogroup", "aria-label": "Sentences: choose whose attention is shown" },
-        make("p", { class: "name", "aria-hidden": "true" }, make("span", {}, "Read"), this.when, make("span", {}, "Right")),
+      const pairs = make("div", { class: "pairs", role: "radiogroup", "aria-label": "Sentences: choose whose attention is shown" },
+        make("p", { class: "name" }, make("span", {}, "Read"), this.when, make("span", {}, "Right")),
         data.sentences.map((sentence, n) => this.line(sentence, n)));
       this.heads = make("div", { class: "heads", role: "radiogroup", "aria-label": "Heads: choose one" });
       this.heads.style.setProperty("--heads", this.at(0)[0].length);
       this.heading = make("p", { class: "name" });
-      this.table = make("table", { class: "matrix tensor" });
+      this.table = make("table", { class: "matrix tensor wide" });
       const part = (...children) => make("div", { class: "part" }, ...children);
-      const tile = (w) => make("span", {}, draw("svg", { class: "tiles", viewBox: "0 0 1 1" }, draw("rect", { width: 1, height: 1, "fill-opacity": w })), String(w));
+      const tile = (w) => make("small", {}, draw("svg", { class: "tiles", viewBox: "0 0 3 2" }, draw("rect", { width: 3, height: 2, "fill-opacity": w })), String(w));
       live.append(
-        part(lines),
+        part(pairs),
         make("div", { class: "frame" },
           make("div", {},
             part(make("p", { class: "name" }, "Loss for each token"), this.curve()),
             part(make("p", { class: "name" }, "Cross-attention, one map for each head: choose one"), this.heads,
-              make("p", { class: "letters" }, "Rows write, columns are read. Under a map: the largest weight of a row, on average. Colours: ", [0, 0.25, 0.5, 0.75, 1].map(tile)))),
+              make("p", { class: "letters" }, "A row for each token that is written, a column for each that is read. The number: the largest weight of a row, on average. ", [0, 0.25, 0.5, 0.75, 1].flatMap((w) => [tile(w), " "])))),
           part(this.heading, make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "All weights of the chosen head" }, this.table),
-            make("p", { class: "letters" }, "The weights of each row add up to one; empty is below 0.005. For the maps the model is given the right tokens before each row, so that they have the same rows at all steps."))));
+            make("p", { class: "letters" }, "Here the model is given the right tokens before each row, so that the rows are the same at all steps. Empty is below 0.005."))));
 
       this.play = make("button", { type: "button" }, "Play");
       this.play.addEventListener("click", () => (this.playing ? this.pause() : this.start()));
       this.play.hidden = matchMedia("(prefers-reduced-motion: reduce)").matches;
       const steps = { min: 0, max: this.last, step: 1, value: 0 };
       this.slider = slider("step of the training", steps, (n) => `step ${data.stops[n].step}`, (n) => this.go(n));
-      this.status = make("p", { class: "status", role: "status" });
+      this.status = make("p", { class: "heard", role: "status" });
       live.append(make("div", { class: "terms" }, make("div", { class: "player" }, this.play, this.slider.label), this.status));
       this.renew(true);
     }
@@ -58,6 +58,8 @@
       const shown = [make("span", { lang: reads }, source), written, make("span", { lang: writes, class: "letters" }, target)];
       return this.radio("sentence", source, !n, shown, () => { this.sentence = n; this.renew(); });
     }
+
+    get right() { return this.data.sentences.filter(({ target, stops }) => stops[this.stop].written === target).length; }
 
     // The weights of a head at a stop, as rows of numbers.
     weights(text) {
@@ -129,9 +131,9 @@
       this.maps = [];
       this.heads.replaceChildren(...this.at(0).flatMap((heads, layer) => heads.map((weights, head) => {
         const tiles = weights.map((row, i) => row.map((_, j) => draw("rect", { x: j, y: i, width: 1, height: 1 })));
-        const number = make("b"), name = `layer ${layer + 1}, head ${head + 1}`;
+        const number = make("b"), name = `layer\u00a0${layer + 1}, head\u00a0${head + 1}`;
         const map = draw("svg", { class: "tiles", viewBox: `0 0 ${weights[0].length} ${weights.length}`, preserveAspectRatio: "none", "aria-hidden": "true" }, tiles);
-        const label = this.radio("head", name, layer === this.layer && head === this.head, [map, make("span", {}, name), number], () => { Object.assign(this, { layer, head }); this.show(); });
+        const label = this.radio("head", name, layer === this.layer && head === this.head, [map, make("span", {}, name, " ", number)], () => { Object.assign(this, { layer, head }); this.show(); });
         this.maps.push({ tiles, number, layer, head, name, input: label.firstChild });
         return label;
       })));
@@ -140,7 +142,7 @@
 
     show(first = false) {
       const { sentences, stops } = this.data, now = stops[this.stop];
-      this.when.textContent = `Written at step ${now.step}`;
+      this.when.textContent = `Written at step ${now.step}: ${this.right} of ${sentences.length} right`;
       this.point(now);
       sentences.forEach((sentence, n) => this.write(sentence, this.written[n]));
       const weights = this.at(this.stop);
@@ -176,9 +178,9 @@
 
     // The stop in a sentence, with the translation of the chosen one.
     words({ step, valid }) {
-      const { losses, sentences, languages } = this.data, whole = sentences.filter(({ target, stops }) => stops[this.stop].written === target).length;
+      const { losses, sentences, languages } = this.data;
       const training = step ? `, training ${said(losses[step - 1])}` : ", before the first step";
-      return [`Step ${step}: validation loss ${said(valid)}${training}. ${whole} of ${sentences.length} sentences are right. `,
+      return [`Step ${step}: validation loss ${said(valid)}${training}. ${this.right} of ${sentences.length} sentences are right. `,
         quoted(sentences[this.sentence].stops[this.stop].written, languages[1])];
     }
   }

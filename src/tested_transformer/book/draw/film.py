@@ -12,28 +12,30 @@ from tested_transformer.book.film import Reel, right_words
 MOST = 16
 """So many rows or columns a map may have, to be seen on a phone."""
 
-LONGEST = 72
-"""So many letters of what is written are shown: an untrained model finds no end."""
+LONGEST = 60
+"""So many letters of a wrong sentence are shown at least: an untrained model finds no end."""
 
 
 def learning(
     reel: Reel,
     losses: ArrayLike,
     valid: Mapping[int, float],
+    first: tuple[int, int] = (0, 0),
     languages: tuple[str, str] = ("en", "de"),
 ) -> Interactive:
     """A slider over the stops of a training, with what the model writes and looks at.
 
     `losses` has the training loss of each step, from the first; `valid` the validation
-    loss at each stop. Losses and weights have two decimals on the page.
+    loss at each stop. `first` is the layer and the head that are enlarged at first,
+    counted from 0. Losses and weights have two decimals on the page.
     """
     losses = np.asarray(losses)
-    _check(reel, losses, valid)
+    _check(reel, losses, valid, first)
     rows = [_row(step, losses, valid[step], reel) for step in reel.stops]
     stops = list(reel.stops)
     some = sorted({stops[0], stops[len(stops) // 2], stops[-1]})
     written = [
-        (source, *(_cut(reel.stops[step].written[i]) for step in some), target)
+        (source, *(_cut(reel.stops[step].written[i], target) for step in some), target)
         for i, (source, target) in enumerate(reel.pairs)
     ]
     heads = ("step", "training loss", "validation loss", "sentences right")
@@ -44,6 +46,7 @@ def learning(
     }
     data = {
         "languages": languages,
+        "first": first,
         "losses": _short(losses),
         "sentences": [_sentence(reel, i) for i in range(len(reel.pairs))],
         "stops": [{"step": step, "valid": _short(valid[step])} for step in reel.stops],
@@ -56,33 +59,30 @@ def learning(
 def maps(stops: Mapping[str, ArrayLike]) -> pic.Picture:
     """For each stop the weights (layers, heads, T, S) as small maps without words."""
     layers, heads, *_ = np.shape(next(iter(stops.values())))
-    figure, grid = pic.picture(
-        5.1, 0.3 + 0.85 * layers * len(stops), layers * len(stops), heads
-    )
-    names = [(title, layer) for title in stops for layer in range(layers)]
-    for (title, layer), line in zip(names, grid, strict=True):
-        for head, axes in enumerate(line):
-            weights = np.asarray(stops[title])[layer, head]
-            axes.imshow(
-                weights,
-                cmap=pic.WEIGHTS,
-                vmin=0,
-                vmax=1,
-                aspect="auto",
-                interpolation="none",
-            )
+    rows = [(title, layer) for title in stops for layer in range(layers)]
+    figure, grid = pic.picture(5.1, 0.3 + 0.85 * len(rows), len(rows), heads)
+    look = {"cmap": pic.WEIGHTS, "vmin": 0, "vmax": 1, "interpolation": "none"}
+    beside = {"rotation": 0, "ha": "right", "va": "center"}
+    for (title, layer), line in zip(rows, grid, strict=True):
+        for axes, weights in zip(line, np.asarray(stops[title])[layer], strict=True):
+            axes.imshow(weights, aspect="auto", **look)
             axes.set(xticks=[], yticks=[])
             axes.spines[:].set_visible(False)
             axes.patch.set(edgecolor=pic.FAINT, linewidth=1.5)
-        line[0].set_ylabel(
-            f"{title}\nlayer {layer + 1}", rotation=0, ha="right", va="center"
-        )
+        line[0].set_ylabel(f"{title}\nlayer {layer + 1}", **beside)
     for head, axes in enumerate(grid[0]):
         axes.set_title(f"head {head + 1}", loc="center")
     return figure
 
 
-def _check(reel: Reel, losses: np.ndarray, valid: Mapping[int, float]) -> None:
+def _check(
+    reel: Reel,
+    losses: np.ndarray,
+    valid: Mapping[int, float],
+    first: tuple[int, int],
+) -> None:
+    if len(reel.stops) < 2:
+        raise ValueError(f"{len(reel.stops)} stop: a film needs two at least")
     missing = sorted(reel.stops.keys() - valid.keys())
     if missing:
         raise ValueError(
@@ -91,8 +91,10 @@ def _check(reel: Reel, losses: np.ndarray, valid: Mapping[int, float]) -> None:
     if losses.ndim != 1 or not 0 <= min(reel.stops) <= max(reel.stops) <= losses.size:
         rule = f"must have one number for each step up to {max(reel.stops)}"
         raise ValueError(f"losses (shape {losses.shape}) {rule}")
-    if len(reel.stops) < 2:
-        raise ValueError(f"{len(reel.stops)} stop: a film needs two at least")
+    layers, heads, *_ = next(iter(reel.stops.values())).cross[0].shape
+    if not (0 <= first[0] < layers and 0 <= first[1] < heads):
+        rule = f"must be one of {layers} layers and one of {heads} heads, from 0"
+        raise ValueError(f"first {first} {rule}")
     for (source, _), tokens in zip(reel.pairs, reel.tokens, strict=True):
         if (most := max(map(len, tokens))) > MOST:
             rule = f"{most} tokens, and a map has room for {MOST}"
@@ -103,12 +105,8 @@ def _check(reel: Reel, losses: np.ndarray, valid: Mapping[int, float]) -> None:
 
 def _row(step: int, losses: np.ndarray, valid: float, reel: Reel) -> list[str]:
     """A line of the table; before the first step nothing was asked yet."""
-    right = sum(
-        written == target
-        for written, (_, target) in zip(
-            reel.stops[step].written, reel.pairs, strict=True
-        )
-    )
+    both = zip(reel.stops[step].written, reel.pairs, strict=True)
+    right = sum(written == target for written, (_, target) in both)
     training = f"{losses[step - 1]:.2f}" if step else "–"
     return [str(step), training, f"{valid:.2f}", f"{right} of {len(reel.pairs)}"]
 
@@ -121,7 +119,7 @@ def _sentence(reel: Reel, i: int) -> dict:
     )
     stops = []
     for stop in reel.stops.values():
-        written = _cut(stop.written[i])
+        written = _cut(stop.written[i], target)
         heads = [[_hundredths(w) for w in layer] for layer in stop.cross[i]]
         marks = _marks(stop.written[i], written, target)
         stops.append({"written": written, "marks": marks, "heads": heads})
@@ -129,9 +127,9 @@ def _sentence(reel: Reel, i: int) -> dict:
     return names | {"stops": stops}
 
 
-def _cut(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else text[:LONGEST].rstrip() + "…"
+def _cut(text: str, target: str) -> str:
+    text, most = " ".join(text.split()), max(LONGEST, len(target))
+    return text if len(text) <= most else text[:most].rstrip() + "…"
 
 
 def _marks(written: str, shown: str, target: str) -> str:
