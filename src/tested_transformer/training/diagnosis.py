@@ -1,12 +1,12 @@
-"""What holds for every encoder-decoder, trained or not, tried on one batch."""
+"""Why does a model not learn? Tests that tell one cause from another."""
 
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor, nn, optim
 from torch.nn import functional as F
 
 from tested_transformer.training.loss import smoothed_loss
@@ -110,3 +110,78 @@ def _moves(
     ):
         seen = f"{change} moves {'a' if moves else 'no'} logit"
         yield Finding(name, moves == should, seen)
+
+
+def step_sizes(
+    model: nn.Module, optimizer: optim.Optimizer, loss: Tensor
+) -> dict[str, float]:
+    """Take one step: how far has a number of each array of parameters moved at most?"""
+    before = {name: w.detach().clone() for name, w in model.named_parameters()}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    now = model.named_parameters()
+    return {name: (w - before[name]).abs().max().item() for name, w in now}
+
+
+@torch.no_grad()
+def hears(
+    model: nn.Module, source: Int[Tensor, "B S"], read: Int[Tensor, "B T"]
+) -> float:
+    """How far logits move, on average, if each sentence gets another's source.
+
+    Counted in standard deviations of the logits; 0 where the source is not used.
+    """
+    logits = model(source, read)
+    move = (model(source.roll(1, 0), read) - logits).abs().mean()
+    return (move / logits.std()).item()
+
+
+@torch.no_grad()
+def replay(
+    step: Callable[[Tensor, Tensor], Tensor],
+    model: nn.Module,
+    source: Int[Tensor, "B S"],
+    target: Int[Tensor, "B T"],
+    pad_id: int = 0,
+) -> float:
+    """The largest difference of a logit between a program that writes and training.
+
+    step(source, written) returns the program's logits for the next token (B, V). It is
+    led along the right targets, whatever it would have written.
+    """
+    taught, real = model(source, target[:, :-1]), target != pad_id
+    gaps = [
+        (step(source, target[:, :t]) - taught[:, t - 1])[real[:, t]].abs().max()
+        for t in range(1, target.size(1))
+    ]
+    return torch.stack(gaps).max().item()
+
+
+def outputs(model: nn.Module, *given: Tensor) -> dict[str, Tensor]:
+    """What each module returned, by its name, in the order in which they finished."""
+    seen, hooks = {}, []
+    for name, module in model.named_modules():
+
+        def keep(module: nn.Module, given: Any, out: Any, name: str = name) -> None:
+            seen[name] = out[0] if isinstance(out, tuple) else out
+
+        hooks.append(module.register_forward_hook(keep))
+    try:
+        model(*given)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return seen
+
+
+def first_not_finite(model: nn.Module, *given: Tensor) -> str:
+    """The first module that returns an infinite number or NaN, or "none"."""
+    found = outputs(model, *given).items()
+    return next((name for name, out in found if not out.isfinite().all()), "none")
+
+
+def first_different(model: nn.Module, other: nn.Module, *given: Tensor) -> str:
+    """The first module whose output another model does not share, or "none"."""
+    ours, theirs = outputs(model, *given), outputs(other, *given)
+    return next((n for n in ours if not torch.allclose(ours[n], theirs[n])), "none")

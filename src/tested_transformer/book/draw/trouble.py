@@ -16,7 +16,7 @@ def losses(
     levels: Mapping[str, tuple[str, float]],
     columns: int = 3,
 ) -> pic.Picture:
-    """A panel for each fault, with the right run in grey; some have a named level, as a dotted line."""
+    """A panel for each fault, the right run in grey; some have a level, named and dotted."""
     rows = -(-len(faults) // columns)
     figure, grid = pic.picture(7.2, 2.1 * rows + 0.4, rows=rows, columns=columns)
     for place, (axes, fault) in enumerate(zip(grid.flat, faults, strict=False)):
@@ -49,7 +49,7 @@ def _level(axes: Axes, name: str, level: float, n_steps: int) -> None:
 def held_out(
     panels: Mapping[str, tuple[ArrayLike, Mapping[int, float]]],
 ) -> pic.Picture:
-    """For each training its own loss in every step, and in some steps that of new pairs."""
+    """The loss of each training in every step, and in some steps that of new pairs."""
     figure, (row,) = pic.picture(7.2, 3.0, columns=len(panels))
     for axes, (name, (trained, others)) in zip(row, panels.items(), strict=True):
         steps = np.arange(1, len(np.asarray(trained)) + 1)
