@@ -12,7 +12,15 @@ from tested_transformer.config import TINY
 from tested_transformer.data.batches import tensors
 from tested_transformer.model.masks import causal_mask, padding_mask
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.training.diagnosis import diagnose
+from tested_transformer.training.diagnosis import (
+    diagnose,
+    first_different,
+    first_not_finite,
+    hears,
+    outputs,
+    replay,
+    step_sizes,
+)
 
 BATCH = tensors([([4, 5, 6, 7], [1, 8, 9, 10, 2]), ([4, 6], [1, 11, 2]), ([9, 8, 7], [1, 12, 12, 2])])
 NAMES = [
@@ -167,3 +175,77 @@ def test_weights_gradients_and_modes_stay_as_they_were():
     with pytest.raises(ValueError, match="max_len"):
         diagnose(model.train(), BATCH[0].repeat(1, 20), BATCH[1])
     assert model.training
+
+
+# Tests that tell one cause from another
+
+
+SOURCE, READ = BATCH[0], BATCH[1][:, :-1]
+
+
+def test_the_sizes_of_a_step_are_those_of_the_optimiser():
+    model = made()
+    loss = model(SOURCE, READ).square().mean()
+    sizes = step_sizes(model, torch.optim.Adam(model.decoder.parameters(), lr=0.25), loss)
+    assert list(sizes) == [name for name, _ in model.named_parameters()]
+    for name, size in sizes.items():
+        assert size == pytest.approx(0.25 if name.startswith("decoder") else 0, rel=1e-3)
+    wild = step_sizes(made(), torch.optim.SGD(model.parameters(), lr=1.0), loss.detach().requires_grad_())
+    assert set(wild.values()) == {0}
+
+
+def test_gradients_from_before_are_no_part_of_a_step():
+    model = made()
+    for w in model.parameters():
+        w.grad = torch.full_like(w, 100.0)
+    sizes = step_sizes(model, torch.optim.SGD(model.parameters(), lr=1.0), 0 * model(SOURCE, READ).mean())
+    assert max(sizes.values()) == 0
+
+
+def test_a_model_hears_the_source_if_logits_move_with_it():
+    assert hears(Around(without_memory), SOURCE, READ) == 0
+    model = made()
+    logits = model(SOURCE, READ)
+    change = (model(SOURCE[[2, 0, 1]], READ) - logits).abs().mean() / logits.std()
+    assert hears(model, SOURCE, READ) == pytest.approx(change.item()) != 0
+    assert not torch.is_inference_mode_enabled()
+
+
+def test_a_replay_finds_the_place_where_a_program_differs_and_leaves_padding_out():
+    model = made()
+    places = []
+
+    def step(source, written, fault=0.0, at=3):
+        places.append(written.size(1))
+        logits = model(source, written)[:, -1]
+        return logits + fault * (written.size(1) == at) * torch.tensor([[0.0], [1.0], [1.0]], dtype=torch.float64)
+
+    assert replay(step, model, *BATCH) < 1e-9
+    assert places == [1, 2, 3, 4]
+    assert replay(lambda *given: step(*given, fault=0.5), model, *BATCH) == pytest.approx(0.5)
+    assert replay(lambda *given: step(*given, fault=0.5, at=4), model, *BATCH) < 1e-9  # only padding there
+
+
+def test_outputs_come_in_order_and_leave_no_hooks_behind():
+    model = made()
+    seen = outputs(model, SOURCE, READ)
+    names = list(seen)
+    assert names[0] == "positions.dropout" or names[0] == "embedding"
+    assert names[-1] == ""
+    assert torch.equal(seen[""], model(SOURCE, READ))
+    assert seen["encoder.layers.0.self_attention"].shape == (3, 4, 16)  # of a tuple, the first
+    assert not any(module._forward_hooks for module in model.modules())
+    with pytest.raises(ValueError, match="source"):
+        outputs(model, SOURCE[:2], READ)
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+def test_the_first_module_is_named_that_is_not_finite_or_that_differs():
+    model, other = made(), made()
+    assert first_not_finite(model, SOURCE, READ) == first_different(model, other, SOURCE, READ) == "none"
+    with torch.no_grad():
+        other.decoder.layers[1].feed_forward.w_1.weight[0, 0] += 1
+    assert first_different(model, other, SOURCE, READ) == "decoder.layers.1.feed_forward.w_1"
+    with torch.no_grad():
+        other.encoder.layers[1].addnorm_1.norm.weight[0] = torch.inf
+    assert first_not_finite(other, SOURCE, READ) == "encoder.layers.1.addnorm_1.norm"

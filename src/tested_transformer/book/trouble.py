@@ -6,6 +6,7 @@ from math import factorial, prod
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim.lr_scheduler import LambdaLR
 
 from tested_transformer.book import small
 from tested_transformer.config import Config
@@ -14,6 +15,9 @@ from tested_transformer.decoding.greedy import greedy
 from tested_transformer.model.heads import join_heads
 from tested_transformer.model.masks import causal_mask, padding_mask
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.training.adam import create_adam
+from tested_transformer.training.diagnosis import step_sizes
+from tested_transformer.training.loss import smoothed_loss
 
 LETTERS = Config(
     12, d_model=32, d_ff=64, n_heads=4, n_layers=1, dropout=0.0, max_len=16
@@ -142,8 +146,7 @@ def learn(
     after: Callable[[Transformer, int], object] | None = None,
 ) -> tuple[Transformer, list[float]]:
     """A model from the usual start with a fault, trained, and its losses."""
-    model = small.create(LETTERS)
-    plant(model)
+    model = planted(plant)
     loss_at = small.forced(model, batch_at, ask=ask)
     look = (lambda step: after(model, step)) if after else None
     return model, small.train(model, loss_at, rate_at, n_steps, look)
@@ -232,3 +235,67 @@ def share_exact(step: Step, source: Tensor, target: Tensor) -> float:
         token = step(source, rows).argmax(-1, keepdim=True)
         rows = torch.cat([rows, token], dim=1)
     return ((rows == target) | (target == PAD)).all(dim=1).double().mean().item()
+
+
+def planted(plant: Callable[[Transformer], None]) -> Transformer:
+    """A fresh model with a fault."""
+    model = small.create(LETTERS)
+    plant(model)
+    return model
+
+
+def first_steps(batch: small.Batch, rate: float = 0.01) -> list[tuple[str, float, int]]:
+    """What a first step does, right and in three wrong ways.
+
+    For each the longest way of a number, counted in rates, and how many arrays stay.
+    """
+    right, copied, frozen, multiplied = (small.create(LETTERS) for _ in range(4))
+    copies = [nn.Parameter(w.detach().clone()) for w in copied.parameters()]
+    frozen.encoder.requires_grad_(False)
+    found = []
+    for name, model, parameters, lr in (
+        ("right", right, right.parameters(), 1.0),
+        ("optimiser of copies", copied, copies, 1.0),
+        ("encoder frozen", frozen, frozen.parameters(), 1.0),
+        ("rates multiplied", multiplied, multiplied.parameters(), 0.001),
+    ):
+        adam = create_adam(parameters, lr=lr)
+        LambdaLR(adam, lambda done: rate)  # multiplies lr
+        loss = smoothed_loss(*small.ask(model, *batch), PAD, 0.0)
+        sizes = [size / rate for size in step_sizes(model, adam, loss).values()]
+        found.append((name, max(sizes), sizes.count(0)))
+    return found
+
+
+def in_halves(model: Transformer, batch: small.Batch) -> dict[str, float]:
+    """Gradients of a batch in two parts, the shorter sentences and the longer ones.
+
+    For each way to put them together: how far it is from the gradient of the whole
+    batch, as a share of its length.
+    """
+
+    def loss(pairs: small.Batch, reduction: str = "mean") -> Tensor:
+        return smoothed_loss(*small.ask(model, *pairs), PAD, 0.0, reduction)
+
+    def gradient(*losses: Tensor, clear: bool = True) -> Tensor:
+        if clear:
+            model.zero_grad()
+        for one in losses:
+            one.backward()
+        return torch.cat([w.grad.flatten() for w in model.parameters()])
+
+    order = (batch[0] != PAD).sum(dim=1).argsort(stable=True)
+    halves = [(batch[0][part], batch[1][part]) for part in order.chunk(2)]
+    n_tokens = (batch[1][:, 1:] != PAD).sum()
+    whole = gradient(loss(batch))
+    ways = {
+        "sums, divided by all tokens": gradient(
+            *(loss(h, "sum") / n_tokens for h in halves)
+        ),
+        "mean of two means": gradient(*(loss(h) / 2 for h in halves)),
+        "means added up": gradient(*map(loss, halves)),
+        "not cleared before": gradient(loss(batch), clear=False),
+    }
+    return {
+        name: ((g - whole).norm() / whole.norm()).item() for name, g in ways.items()
+    }
