@@ -84,13 +84,14 @@ def test_while_a_model_learns_the_loss_of_pairs_kept_apart_is_looked_at():
 
 
 def test_what_is_written_is_counted_whole_by_its_letters_and_by_orders(monkeypatch):
+    model = small.create(LETTERS)
     source = torch.tensor([[4, 5, 6, 0, 0], [4, 4, 5, 0, 0]])
     target = torch.tensor([[1, 6, 5, 4, 2, 0, 0], [1, 5, 4, 4, 2, 0, 0]])
     rows = torch.tensor([[6, 4, 5, 2], [5, 4, 4, 2]])
     monkeypatch.setattr(trouble, "greedy", lambda model, source, max_len: rows)
-    assert trouble.written(None, source).tolist() == [[6, 4, 5, 2, 0, 0], [5, 4, 4, 2, 0, 0]]
-    assert trouble.n_exact(None, source, target) == 1
-    assert trouble.n_right_letters(None, source, target) == 2
+    assert trouble.written(model, source).tolist() == [[6, 4, 5, 2, 0, 0], [5, 4, 4, 2, 0, 0]]
+    assert trouble.n_exact(model, source, target) == 1
+    assert trouble.n_right_letters(model, source, target) == 2
     assert [trouble.n_orders(row) for row in source] == [6, 3]
     assert trouble.n_known(source, source[1:]) == 1
 
