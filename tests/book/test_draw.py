@@ -101,6 +101,13 @@ FIGURES |= {
     "bars": lambda: draw.translation.bars(["1 to 5", "from 6"], [30, 20], [11, 7]),
 }
 
+FIGURES |= {
+    "faults": lambda: draw.trouble.losses(
+        {"a": [3, 2.5, 2], "b": [2, 1.9], "c": [1, 0], "d": [3, 3]}, [3, 2, 1], {"a": ("floor", 2), "d": ("order", 0.5)}
+    ),
+    "held out": lambda: draw.trouble.held_out({"few": ([3, 1, 0], {1: 3, 3: 3.5}), "many": ([3, 2, 1], {2: 2})}),
+}
+
 
 def answer(thing, weights, german, without, frame=0):
     return Answer(frame, thing, FRAMES[frame].say(thing), tuple(weights), german, without)

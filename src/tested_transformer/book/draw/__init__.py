@@ -40,4 +40,5 @@ from tested_transformer.book.draw import tokens as tokens
 from tested_transformer.book.draw import train as train
 from tested_transformer.book.draw import transformer as transformer
 from tested_transformer.book.draw import translation as translation
+from tested_transformer.book.draw import trouble as trouble
 from tested_transformer.book.draw import vectors as vectors
