@@ -22,7 +22,7 @@ def share(
     kind: str,
     expected: Callable[[Sequence[str], Sequence[str]], Places],
 ) -> np.ndarray:
-    """For each head (L, H): of the rows with an expected column, how many have their largest weight there."""
+    """For each head (L, H): the share of rows with their largest weight as expected."""
     hits = []
     for reads, writes, weights in looks:
         for row, column in expected(reads, writes):
