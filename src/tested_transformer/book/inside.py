@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tested_transformer.book.thread import THINGS, pronoun
 from tested_transformer.decoding.translator import Translator
+from tested_transformer.model.masks import causal_mask
 from tested_transformer.phrasebook.corpus import Sentence
 from tested_transformer.phrasebook.words import NOUNS
 
@@ -108,7 +109,7 @@ def follows(
 def swapped(
     translator: Translator, english: str, other: str, german: str
 ) -> tuple[str, np.ndarray]:
-    """The next word for another sentence, and how probable each single swap makes it: (L + 1, S)."""
+    """The next word of the other sentence, and its probability after each single swap."""
     here, there = depths(translator, english), depths(translator, other)
     wanted = follows(translator, there[-1], other, german).argmax()
     found = np.zeros((len(here), here[0].shape[1]))
@@ -173,3 +174,81 @@ def nearest(x: np.ndarray, labels: np.ndarray) -> float:
         means = [x[others & (labels == name)].mean(0) for name in names]
         hits += names[np.linalg.norm(row - means, axis=1).argmin()] == labels[i]
     return hits / len(x)
+
+
+@torch.no_grad()
+def heads_hiding(
+    translator: Translator,
+    english: str,
+    german: str,
+    heads: Sequence[int],
+    column: int,
+    row: int | None = None,
+) -> Tensor:
+    """What `follows` gives if these heads of a last layer cannot look at one place.
+
+    They are those of the encoder, looking from one row, or without a row those that
+    look across in the step that is asked for.
+    """
+    model, x = translator.model, depths(translator, english)
+    n, h = x[0].shape[1], model.config.n_heads
+    may_look = torch.ones(1, h, n, n, dtype=torch.bool)
+    if row is not None:
+        may_look[0, heads, row, column] = False
+        memory = model.encoder.layers[-1](x[-2], may_look)
+        return follows(translator, memory, english, german)
+    may_look = may_look[:, :, :1]
+    may_look[0, heads, 0, column] = False
+    begun = torch.tensor([[model.config.bos_id, *translator.tokens.encode(german)]])
+    states, causal = model.positions(model.embedding(begun)), causal_mask(begun.size(1))
+    *before, last = model.decoder.layers
+    for layer in before:
+        states = layer(states, x[-1], causal)
+    states = last(states, x[-1], causal, may_look)
+    return model.embedding.logits(states)[0, -1].softmax(-1)
+
+
+@torch.no_grad()
+def effects(translator: Translator, english: str, german: str) -> np.ndarray:
+    """The surprise added to each next token when a source token is hidden, (T, S)."""
+    model, c = translator.model, translator.model.config
+    source = _ids(translator, english)
+    target = torch.tensor([[c.bos_id, *translator.tokens.encode(german), c.eos_id]])
+    n = source.shape[1] + 1
+    hidden = source.repeat(n, 1)
+    hidden[1:].fill_diagonal_(c.pad_id)  # the first row hides nothing
+    memory = model.encode(source).repeat(n, 1, 1)
+    states = model.decode(target[:, :-1].repeat(n, 1), memory, hidden)
+    p = model.embedding.logits(states).log_softmax(-1)
+    p = p[:, range(target.shape[1] - 1), target[0, 1:]]
+    return (p[0] - p[1:]).T.numpy()
+
+
+@torch.no_grad()
+def lengths(translator: Translator, english: str, layer: int) -> np.ndarray:
+    """How long the value of each source token is when a head adds it across, (H, S).
+
+    The layer of the decoder is counted from 1.
+    """
+    heads = translator.model.decoder.layers[layer - 1].cross_attention
+    values = heads.values(depths(translator, english)[-1])
+    blocks = heads.w_o.weight.T.unflatten(0, (values.shape[1], -1))  # (H, Dv, D)
+    return (values @ blocks)[0].norm(dim=-1).numpy()
+
+
+@torch.no_grad()
+def nudged(translator: Translator, english: str, times: int = 16) -> np.ndarray:
+    """How far each output of the encoder moves with each input, (S, S): rows are outputs.
+
+    Each input is moved a little in so many random directions.
+    """
+    x = depths(translator, english)[0]
+    rng = np.random.default_rng(0)
+    noise = 1e-4 * torch.tensor(rng.normal(size=(times, x.shape[2])))
+    found = np.zeros((x.shape[1], x.shape[1]))
+    for place in range(x.shape[1]):
+        near = x.repeat(times, 1, 1)
+        near[:, place] += noise
+        moved = translator.model.encoder(near) - translator.model.encoder(x)
+        found[:, place] = moved.norm(dim=-1).mean(0)
+    return found
