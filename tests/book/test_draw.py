@@ -209,6 +209,11 @@ FIGURES |= {
         {rule: {"right": CURVE + 1, "wrong": CURVE**2} for rule in ("a", "b")}
     ),
 }
+FIGURES |= {
+    "each link": lambda: draw.looking.each_link(
+        {"it on chair": (np.linspace(0, 1, 8), np.eye(8)[7] * 0.2), "it on lamp": (np.eye(8), 1.5 * np.eye(8))}, "nats"
+    ),
+}
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 

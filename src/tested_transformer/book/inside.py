@@ -109,7 +109,7 @@ def follows(
 def swapped(
     translator: Translator, english: str, other: str, german: str
 ) -> tuple[str, np.ndarray]:
-    """The next word of the other sentence, and its probability after each single swap."""
+    """The other sentence's next word, and its probability after each single swap."""
     here, there = depths(translator, english), depths(translator, other)
     wanted = follows(translator, there[-1], other, german).argmax()
     found = np.zeros((len(here), here[0].shape[1]))
