@@ -218,6 +218,11 @@ FIGURES |= {
     ),
 }
 FIGURES["stops of a film"] = lambda: draw.film.maps({"step 0": MAPS, "step 9": MAPS**2})
+FIGURES |= {
+    "each link": lambda: draw.looking.each_link(
+        {"it on chair": (np.linspace(0, 1, 8), np.eye(8)[7] * 0.2), "it on lamp": (np.eye(8), 1.5 * np.eye(8))}, "nats"
+    ),
+}
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 
