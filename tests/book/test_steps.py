@@ -1,5 +1,7 @@
 """A decoder, step by step: what moved is what differs, and the costs are those of the executed steps."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -46,7 +48,7 @@ def test_costs_are_those_of_the_model_called_and_a_cached_step_grows_by_one_toke
     states = multiplications(model.decode, torch.tensor([[1, 1, 1]]), memory, source)
     assert without[2] == states + c.d_model * c.vocab_size
     grows = c.n_layers * c.n_heads * (c.d_k + c.d_v)
-    assert [b - a for a, b in zip(cached[1:], cached[2:], strict=False)] == [grows] * 2
+    assert [b - a for a, b in itertools.pairwise(cached[1:])] == [grows] * 2
     of_memory = c.n_layers * source.size(1) * c.d_model * c.n_heads * (c.d_k + c.d_v)
     assert cached[0] == of_memory + cached[1] - grows
     assert without[0] > cached[1]
