@@ -15,7 +15,7 @@ def changes(tokens: Sequence[str], panels: Mapping[str, ArrayLike]) -> pic.Pictu
 
     Each panel, by its title, has booleans (T, T): row for the step, column for the token.
     """
-    figure, (grid,) = pic.picture(pic.PHONE, 3.6, 1, len(panels), sharey=True)
+    figure, (grid,) = pic.picture(pic.PHONE, 3.1, 1, len(panels), sharey=True)
     names, n = [token.strip() for token in tokens], len(tokens)
     for axes, (title, changed) in zip(grid, panels.items(), strict=True):
         changed = np.asarray(changed)
