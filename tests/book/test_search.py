@@ -44,8 +44,15 @@ def test_what_follows_a_beginning_is_named_without_it(model):
 
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_a_beam_finds_in_these_answers_what_it_finds_in_the_model(model, width):
-    rows = search.asked(model, SOURCE, width, MOST)
+    rows = search.asked(model, SOURCE, 3, MOST)
     assert all(PAD not in row and BOS not in row for row in rows.values())
     for h in beam(model, SOURCE, width, 0.6, MOST)[0]:
         steps = [rows[h.ids[:n]][token] for n, token in enumerate(h.ids)]
         assert sum(steps) == pytest.approx(h.log_probability)
+
+
+def test_rows_can_be_named():
+    assert search.named({(): {0: -1.0, 1: -2.0}, (1,): {0: 0.0}}, "ab") == {
+        (): {"a": -1.0, "b": -2.0},
+        ("b",): {"a": 0.0},
+    }

@@ -1,5 +1,7 @@
 """What a search could be told by a model: the likely beginnings, and all that beams ask about."""
 
+from collections.abc import Mapping, Sequence
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -37,22 +39,31 @@ def likely(
 
 @torch.no_grad()
 def asked(
-    model: Transformer, source: Int[Tensor, "1 S"], width: int, most: int
+    model: Transformer, source: Int[Tensor, "1 S"], widest: int, most: int
 ) -> dict[Ids, dict[int, float]]:
-    """What a beam hears if only the limit stops it: for each beginning every token's log-probability."""
+    """What beams up to a width hear if only the limit stops them: for each beginning every token's log-probability."""
     never, end = suppressed(model.config), model.config.eos_id
     rows: dict[Ids, dict[int, float]] = {}
-    going: list[tuple[Ids, float]] = [((), 0.0)]
-    for _ in range(most):
-        for begun, _ in going:
-            log_p = _following(model, source, begun).tolist()
-            rows[begun] = {i: p for i, p in enumerate(log_p) if i not in never}
-        longer = [
-            ((*b, i), total + p) for b, total in going for i, p in rows[b].items()
-        ]
-        kept = sorted(longer, key=lambda hypothesis: -hypothesis[1])[:width]
-        going = [h for h in kept if h[0][-1] != end]
+    for width in range(1, widest + 1):
+        going: list[tuple[Ids, float]] = [((), 0.0)]
+        for _ in range(most):
+            for begun in (b for b, _ in going if b not in rows):
+                log_p = _following(model, source, begun).tolist()
+                rows[begun] = {i: p for i, p in enumerate(log_p) if i not in never}
+            longer = [((*b, i), t + p) for b, t in going for i, p in rows[b].items()]
+            kept = sorted(longer, key=lambda hypothesis: -hypothesis[1])[:width]
+            going = [h for h in kept if h[0][-1] != end]
     return rows
+
+
+def named(
+    rows: Mapping[Ids, Mapping[int, float]], names: Sequence[str]
+) -> dict[tuple[str, ...], dict[str, float]]:
+    """What `asked` gives, with the name of each token in place of its id."""
+    return {
+        tuple(names[i] for i in begun): {names[i]: p for i, p in row.items()}
+        for begun, row in rows.items()
+    }
 
 
 def _following(model: Transformer, source: Tensor, begun: Ids) -> Tensor:
