@@ -89,8 +89,9 @@ PATHS = {("a",): 0.6, ("b",): 0.4, ("a", "c"): 0.3, ("a", "d"): 0.3, ("b", "c"):
 FIGURES |= {
     "tree": lambda: draw.decode.tree(PATHS, {"greedy": [("a",), ("a", "c")], "best": [("b",), ("b", "c")]}),
     "penalties": lambda: draw.decode.penalties([1, 2, 3], {"α = 0": [1, 1, 1], "α = 1": [1, 1.17, 1.33]}),
-    "ancestors": lambda: draw.decode.ancestors(np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2),
-    "work": lambda: draw.decode.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}),
+    "ancestors": lambda: draw.cache.ancestors(np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2),
+    "work": lambda: draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows"),
+    "changes": lambda: draw.cache.changes("abc", {"one": np.zeros((3, 3)), "two": np.tri(3) > 0}),
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 FIGURES |= {
@@ -604,10 +605,28 @@ def test_a_tree_has_a_line_to_every_beginning_in_the_colour_of_its_name():
 
 def test_ancestors_are_filled_where_a_hypothesis_sees():
     sees = np.array([[True, False, True, False], [False, True, False, True]])
-    axes = draw.decode.ancestors(sees, ("x", "y"), tuple("abcd"), 2).axes[0]
+    axes = draw.cache.ancestors(sees, ("x", "y"), tuple("abcd"), 2).axes[0]
     filled = [patch.get_facecolor()[:3] != (1.0, 1.0, 1.0) for patch in axes.patches]
     assert filled == sees.flatten().tolist()
     assert [line.get_xdata()[0] for line in axes.lines] == [1.5]
+
+
+def test_a_tree_begins_with_what_it_is_given():
+    axes = draw.decode.tree(PATHS, {"greedy": [("a",)]}, start="Ich brauche").axes[0]
+    assert "Ich brauche" in {text.get_text() for text in axes.texts}
+    assert "<bos>" not in {text.get_text() for text in axes.texts}
+
+
+def test_a_token_that_changed_in_a_step_has_the_sign_for_it_and_a_new_one_has_none():
+    changed = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=bool)
+    (one, two) = draw.cache.changes((" a", "b", "c"), {"kept": np.zeros((3, 3)), "other": changed}).axes
+    signs = [[text.get_text() for text in axes.texts] for axes in (one, two)]
+    assert signs == [["="] * 3, ["≠", "=", "≠"]]
+    assert places_of(two) == [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)]
+    assert labels(two.get_xticklabels()) == ["a", "b", "c"]
+    assert (one.get_xlabel(), two.get_xlabel()) == ("kept", "other")
+    with pytest.raises(ValueError, match="3 tokens need as many steps"):
+        draw.cache.changes("abc", {"kept": np.zeros((2, 2))})
 
 
 def points(axes):
