@@ -65,6 +65,10 @@ def arrangements(letters: Tensor) -> int:
 # Bugs
 
 
+def right(model: Transformer) -> None:
+    """No bug: the model stays as it is."""
+
+
 def swapped(model: Transformer) -> None:
     """Sines and cosines in each other's columns."""
     pairs = model.positions.table.unflatten(1, (-1, 2))
@@ -93,9 +97,6 @@ def bypassed(model: Transformer) -> None:
     model.encoder.register_forward_hook(lambda encoder, given, out: given[0])
 
 
-BUGS = (swapped, unbiased, shared, bypassed)
-
-
 def peeking(model: Transformer) -> None:
     """No causal mask in the decoder: each place sees its answer."""
     for layer in model.decoder.layers:
@@ -113,6 +114,8 @@ def unshifted(
 
 READ, TARGET = words(tasks.copy, 8, first=0)(1)
 GIVEN = TARGET[:, :-1]
+QUESTION = READ, GIVEN
+"""Eight words, and their copies as far as they are written."""
 
 
 def agrees(model: Transformer) -> bool:
