@@ -59,13 +59,13 @@ def test_words_are_others_in_each_step_and_the_same_each_time():
 
 
 def test_only_words_without_a_mistake_are_exact(monkeypatch):
-    _, target = bugs.words(tasks.copy, 3)(1)
+    model, (source, target) = small.create(bugs.LETTERS), bugs.words(tasks.copy, 3)(1)
     wrong = target.clone()
     wrong[0, 1] = 4 + (wrong[0, 1] - 3) % 8
     longer = torch.where(target == bugs.PAD, 5, target)  # behind the end anything may stand
     for found, n in ((target, 3), (wrong, 2), (longer, 3)):
         monkeypatch.setattr(bugs, "write", lambda *_, found=found: found)
-        assert bugs.exact(None, None, target) == n
+        assert bugs.exact(model, source, target) == n
 
 
 def test_what_is_written_begins_with_bos_and_is_read_back_in():

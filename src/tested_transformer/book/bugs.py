@@ -127,7 +127,7 @@ def agrees(model: Transformer) -> bool:
 
 def counted(model: Transformer) -> bool:
     """It has as many parameters as the architecture says."""
-    expected = sum(np.prod(shape) for shape in shapes(model.config).values())
+    expected = sum(prod(shape) for shape in shapes(model.config).values())
     return sum(w.numel() for w in model.parameters()) == expected
 
 
@@ -135,7 +135,7 @@ def all_learn(model: Transformer) -> bool:
     """A gradient reaches every parameter."""
     model.zero_grad()
     smoothed_loss(*small.ask(model, READ, TARGET), PAD).backward()
-    return all(w.grad is not None and w.grad.any() for w in model.parameters())
+    return all(w.grad is not None and bool(w.grad.any()) for w in model.parameters())
 
 
 def blind_to_padding(model: Transformer) -> bool:

@@ -64,8 +64,9 @@ def losses(
         axes.plot(steps, loss, color=colour, linestyle=line, linewidth=1.6, label=name)
     for name, level in (levels or {}).items():
         axes.axhline(level, color=pic.INK, linewidth=1)
-        place = {"xytext": (4, -4), "textcoords": "offset points", "va": "top"}
-        axes.annotate(name, (1, level), **place)
+        place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
+        last = every * max(len(np.asarray(loss)) for loss in runs.values())
+        axes.annotate(name, (last, level), ha="right", **place)
     axes.set_xlim(1, None)
     axes.set_ylim(0, None)
     axes.set_xlabel("step")
