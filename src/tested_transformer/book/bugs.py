@@ -76,7 +76,7 @@ def swapped(model: Transformer) -> None:
 
 
 def unbiased(model: Transformer) -> None:
-    """Norms that divide by n - 1 in the variance, as PyTorch's `std` does unless told otherwise."""
+    """Norms that divide by n - 1 in the variance, as PyTorch's `std` does by itself."""
     n = model.config.d_model
 
     def shrink(norm: nn.Module, given: object, out: Tensor) -> Tensor:
