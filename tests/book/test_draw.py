@@ -209,6 +209,11 @@ FIGURES |= {
         {rule: {"right": CURVE + 1, "wrong": CURVE**2} for rule in ("a", "b")}
     ),
 }
+FIGURES |= {
+    "chances while it learns": lambda: draw.train.chances({"article": {"chair": CURVE**2, "lamp": CURVE**4}}),
+    "losses and a floor": lambda: draw.train.losses({"one": CURVE + 2, "other": CURVE + 1}, {"floor": 0.5}, every=10),
+    "questions": lambda: draw.train.questions(SENTENCES[1], [*SENTENCES[1][1:], "<eos>"], np.tri(4)),
+}
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 
