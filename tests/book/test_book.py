@@ -150,6 +150,7 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Answer",
         "Around",
         "Blamed",
+        "Course",
         "Learned",
         "Link",
         "Fed",
