@@ -52,9 +52,10 @@ def rates(
     axes.axvline(warmup, color=pic.FAINT, linewidth=1.5, linestyle=":")
     place = {"xytext": (4, 0), "textcoords": "offset points"}
     axes.annotate(f"step {warmup:,}", (warmup, 0), color=pic.INK, va="bottom", **place)
-    axes.set_xlim(0, np.max(steps))
     axes.set_ylim(0, None)
-    axes.set_xticks(axes.get_xticks(), [f"{tick:,.0f}" for tick in axes.get_xticks()])
+    ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= np.max(steps)]
+    axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+    axes.set_xlim(0, np.max(steps))
     axes.set_xlabel("step")
     axes.set_ylabel("learning rate")
     axes.legend()
