@@ -229,6 +229,12 @@ FIGURES |= {
     "losses and a floor": lambda: draw.train.losses({"one": CURVE + 2, "other": CURVE + 1}, {"floor": 0.5}, every=10),
     "questions": lambda: draw.train.questions(SENTENCES[1], [*SENTENCES[1][1:], "<eos>"], np.tri(4)),
 }
+FIGURES |= {
+    "hover": lambda: draw.schedule.hover({"0.1": CURVE + 2, "0.01": CURVE + 3, "falling": CURVE + 4}),
+    "noise": lambda: draw.schedule.noise([1.0, 0.7, 0.6], [1.0, 0.7, 0.5], 0.25),
+    "rates": lambda: draw.schedule.rates([1, 600, 9000], {"ours": [0, 1, 0], "the paper's": [0, 1, 0.5]}, 600),
+    "with and without": lambda: draw.schedule.training({"with": [CURVE, -CURVE], "without": [CURVE**2]}, 0.5, "guess"),
+}
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 
