@@ -93,11 +93,12 @@ FIGURES |= {
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 FIGURES |= {
-    "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 0, 4: 30}),
+    "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 5.6, 4: 6.5}, {0: 0, 4: 30}),
     "shares": lambda: draw.translation.shares(["dative", "plural"], [12, 3], {"a": [50, 60], "b": [90, 100]}),
-    "interval": lambda: draw.translation.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
-    "minutes": lambda: draw.translation.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
-    "bars": lambda: draw.translation.bars(["1 to 5", "from 6"], [30, 20], [11, 7]),
+    "pieces": lambda: draw.bleu.pieces(["der", "Hund", "."], {1: [True, False, True], 2: [False, True]}),
+    "interval": lambda: draw.bleu.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
+    "minutes": lambda: draw.bleu.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
+    "bars": lambda: draw.bleu.bars(["1 to 5", "from 6"], [30, 20], [11, 7]),
 }
 
 
