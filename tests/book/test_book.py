@@ -153,8 +153,10 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Learned",
         "Link",
         "Fed",
+        "Reel",
         "Run",
         "Stage",
+        "Stop",
         "styled",
     }  # what others are or return, and the decorator of figures
     assert [

@@ -66,6 +66,7 @@ FIGURES = {
     "film": lambda: draw.attention.film({f"{n} steps": A for n in range(6)}, range(6), WORDS, row=1),
 }
 OF_ATTENTION = tuple(FIGURES)
+MAPS = np.linspace(0, 1, 48).reshape(2, 2, 3, 4)
 SENTENCES = WORDS, ("<bos>", "ich", "liebe", "KI")
 PARTS = {
     "shared": {"table": 3_000_000},
@@ -210,6 +211,7 @@ FIGURES |= {
         {rule: {"right": CURVE + 1, "wrong": CURVE**2} for rule in ("a", "b")}
     ),
 }
+FIGURES["stops of a film"] = lambda: draw.film.maps({"step 0": MAPS, "step 9": MAPS**2})
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 
@@ -769,6 +771,18 @@ def test_tokens_of_one_word_touch_and_are_filled_and_words_stand_apart():
     below = axes.texts[1].get_position(), axes.texts[2].get_position()
     assert below[0][0] == below[1][0]
     assert below[0][1] > below[1][1]
+
+
+def test_the_maps_of_a_film_have_a_row_for_each_layer_at_each_stop_and_one_scale():
+    figure = drawn("stops of a film")[0]
+    frames = np.reshape(figure.axes, (4, 2))
+    expected = np.concatenate([MAPS, MAPS**2])
+    for place, axes in np.ndenumerate(frames):
+        (image,) = axes.get_images()
+        assert np.array_equal(image.get_array(), expected[place])
+        assert image.get_clim() == (0, 1)
+    assert [axes.get_ylabel() for axes in frames[:, 0]] == [f"step {n}\nlayer {i}" for n in (0, 9) for i in (1, 2)]
+    assert [axes.get_title() for axes in frames[0]] == ["head 1", "head 2"]
 
 
 def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_page():

@@ -21,6 +21,7 @@ from tested_transformer.book.draw import derivatives as derivatives
 from tested_transformer.book.draw import embedding as embedding
 from tested_transformer.book.draw import encoder as encoder
 from tested_transformer.book.draw import feedforward as feedforward
+from tested_transformer.book.draw import film as film
 from tested_transformer.book.draw import gpt as gpt
 from tested_transformer.book.draw import heads as heads
 from tested_transformer.book.draw import interactive as interactive
