@@ -631,6 +631,7 @@ def test_learning_has_losses_above_and_sentences_below():
     above, below = drawn("learning")[0].axes
     assert points(above)["training, each step"] == [[1, 5], [2, 4], [3, 3], [4, 2]]
     assert points(above)["validation"] == [[0, 5.5], [4, 2.5]]
+    assert points(above)["validation, English of another"] == [[0, 5.6], [4, 6.5]]
     ((first, last),) = points(below).values()
     assert (first, last) == ([0, 0], [4, 30])
 
@@ -642,6 +643,17 @@ def test_shares_have_a_row_for_each_name_from_the_top_and_a_mark_for_each_model(
     assert axes.yaxis_inverted()
     looks = [(line.get_marker(), line.get_color()) for line in axes.get_lines()]
     assert len({mark for mark, _ in looks}) == len({colour for _, colour in looks}) == 2
+
+
+def test_a_piece_is_full_where_it_was_found_and_lies_under_its_words():
+    (axes,) = drawn("pieces")[0].axes
+    assert [tuple(bar.get_facecolor()) != (1, 1, 1, 1) for bar in axes.patches] == [True, False, True, False, True]
+    assert [text.get_text() for text in axes.texts][-2:] == ["1 word: 2 of 3", "2 words: 1 of 2"]
+    words = [text.get_position()[0] for text in axes.texts[:3]]
+    for bar, (i, j) in zip(axes.patches, ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2)), strict=True):
+        assert bar.get_x() < words[i] <= words[j] < bar.get_x() + bar.get_width()
+    lines = [bar.get_y() for bar in axes.patches]
+    assert lines[0] == lines[1] == lines[2] > lines[3] > lines[4]  # what overlaps stands on lines of its own
 
 
 def test_an_interval_marks_the_middle_and_the_measured_score():
