@@ -99,7 +99,6 @@ FIGURES |= {
     "pieces": lambda: draw.bleu.pieces(["der", "Hund", "."], {1: [True, False, True], 2: [False, True]}),
     "interval": lambda: draw.bleu.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
     "minutes": lambda: draw.bleu.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
-    "bars": lambda: draw.bleu.bars(["1 to 5", "from 6"], [30, 20], [11, 7]),
 }
 
 
@@ -669,13 +668,6 @@ def test_minutes_have_scores_above_and_losses_below():
     assert points(above) == {name: np.column_stack(RUN).tolist() for name in ("a, val", "a, test")}
     assert points(below) == {"a": [[1, 3], [2, 2]]}
     assert (above.get_ylabel(), below.get_ylabel()) == ("BLEU", "validation loss")
-
-
-def test_bars_carry_the_number_of_their_sentences():
-    (axes,) = drawn("bars")[0].axes
-    assert [bar.get_height() for bar in axes.patches] == [30, 20]
-    assert labels(axes.get_xticklabels()) == ["1 to 5", "from 6"]
-    assert [text.get_text() for text in axes.texts] == ["11 sentences", "7 sentences"]
 
 
 def test_a_link_leads_from_below_the_middle_of_a_box_to_its_part_of_the_next_one():

@@ -76,15 +76,3 @@ def minutes(
     below.set_xlabel("minutes of training")
     below.set_xlim(0, None)
     return figure
-
-
-@pic.styled
-def bars(names: Sequence[str], values: ArrayLike, counts: Sequence[int]) -> pic.Picture:
-    """A bar for each length of the source, with the number of its sentences."""
-    figure, ((axes,),) = pic.picture(6.0, 3.2)
-    found = axes.bar(names, values, color=pic.QUERY, width=0.7)
-    axes.bar_label(found, [f"{n} sentences" for n in counts], padding=3)
-    axes.set_xlabel("words in the source")
-    axes.set_ylabel("BLEU")
-    axes.margins(y=0.15)
-    return figure
