@@ -155,8 +155,10 @@ def test_the_tables_have_the_loss_of_each_stop_and_the_sentences_at_three():
     assert rows[0][1:] == ["–", "8.00", "0 of 3"]
     assert rows[2] == ["45", f"{8 * np.exp(-44 / 20) + 0.3 * np.sin(44):.2f}", f"{8 * np.exp(-45 / 20):.2f}", "1 of 3"]
     head, rows = words["What the model writes"]
-    assert head == ("source", "step 0", "step 45", "step 60", "right")
-    assert rows[0] == ("I love tea", "Ich Ich Ich", "Ich liebe Tee", "Ich liebe Tee", "Ich liebe Tee")
+    assert head == ("when", "sentence")
+    assert len(rows) == 5 * len(PAIRS)
+    texts = "We often swam.", "x" * 60 + "…", "Wir oft sind oft geschwommen.", "Wir sind oft geschwommen.", PAIRS[1][1]
+    assert rows[5:10] == [*zip(("read", "step 0", "step 45", "step 60", "right"), texts, strict=True)]
     html = film()._repr_html_()
     assert html.index("</svg>") < html.index("<table"), "on paper the maps stand before the tables"
 

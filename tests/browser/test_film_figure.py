@@ -242,6 +242,15 @@ def test_on_paper_stand_the_maps_and_the_tables(page):
     assert page.locator(".fallback td", has_text="Wir sind oft geschwommen.").first.is_visible()
 
 
+def test_a_square_of_each_colour_stands_beside_its_number(page):
+    squares = page.locator(".letters small")
+    assert squares.all_text_contents() == ["0", "0.25", "0.5", "0.75", "1"]
+    for square in squares.all():
+        box = square.locator("svg").bounding_box()
+        assert max(box["width"], box["height"]) < 20
+        assert square.locator("rect").get_attribute("fill-opacity") == square.text_content()
+
+
 def test_words_stay_words(show):
     evil = "<img src=x onerror=alert(1)>", "</script><script>alert(2)</script> '\"&lt;b&gt;"
     page = show(film(reel([evil], {0: evil[:1], 60: evil[1:]})))

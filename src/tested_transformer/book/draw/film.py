@@ -34,15 +34,11 @@ def learning(
     rows = [_row(step, losses, valid[step], reel) for step in reel.stops]
     stops = list(reel.stops)
     some = sorted({stops[0], stops[len(stops) // 2], stops[-1]})
-    written = [
-        (source, *(_cut(reel.stops[step].written[i], target) for step in some), target)
-        for i, (source, target) in enumerate(reel.pairs)
-    ]
     heads = ("step", "training loss", "validation loss", "sentences right")
-    steps = [f"step {step}" for step in some]
+    written = [line for i in range(len(reel.pairs)) for line in _lines(reel, i, some)]
     words = {
         "The loss at each stop": (heads, rows),
-        "What the model writes": (("source", *steps, "right"), written),
+        "What the model writes": (("when", "sentence"), written),
     }
     data = {
         "languages": languages,
@@ -109,6 +105,13 @@ def _row(step: int, losses: np.ndarray, valid: float, reel: Reel) -> list[str]:
     right = sum(written == target for written, (_, target) in both)
     training = f"{losses[step - 1]:.2f}" if step else "–"
     return [str(step), training, f"{valid:.2f}", f"{right} of {len(reel.pairs)}"]
+
+
+def _lines(reel: Reel, i: int, steps: Sequence[int]) -> list[tuple[str, str]]:
+    """A sentence, what is written at these steps, and what is right."""
+    source, target = reel.pairs[i]
+    texts = [(f"step {n}", _cut(reel.stops[n].written[i], target)) for n in steps]
+    return [("read", source), *texts, ("right", target)]
 
 
 def _sentence(reel: Reel, i: int) -> dict:
