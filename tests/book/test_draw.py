@@ -95,11 +95,11 @@ FIGURES |= {
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 FIGURES |= {
-    "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 0, 4: 30}),
+    "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 5.6, 4: 6.5}, {0: 0, 4: 30}),
     "shares": lambda: draw.translation.shares(["dative", "plural"], [12, 3], {"a": [50, 60], "b": [90, 100]}),
-    "interval": lambda: draw.translation.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
-    "minutes": lambda: draw.translation.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
-    "bars": lambda: draw.translation.bars(["1 to 5", "from 6"], [30, 20], [11, 7]),
+    "pieces": lambda: draw.bleu.pieces(["der", "Hund", "."], {1: [True, False, True], 2: [False, True]}),
+    "interval": lambda: draw.bleu.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
+    "minutes": lambda: draw.bleu.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
 }
 
 FIGURES |= {
@@ -223,10 +223,17 @@ FIGURES |= {
     "each link": lambda: draw.looking.each_link(
         {"it on chair": (np.linspace(0, 1, 8), np.eye(8)[7] * 0.2), "it on lamp": (np.eye(8), 1.5 * np.eye(8))}, "nats"
     ),
+}
 FIGURES |= {
     "chances while it learns": lambda: draw.train.chances({"article": {"chair": CURVE**2, "lamp": CURVE**4}}),
     "losses and a floor": lambda: draw.train.losses({"one": CURVE + 2, "other": CURVE + 1}, {"floor": 0.5}, every=10),
     "questions": lambda: draw.train.questions(SENTENCES[1], [*SENTENCES[1][1:], "<eos>"], np.tri(4)),
+}
+FIGURES |= {
+    "hover": lambda: draw.schedule.hover({"0.1": CURVE + 2, "0.01": CURVE + 3, "falling": CURVE + 4}),
+    "noise": lambda: draw.schedule.noise([1.0, 0.7, 0.6], [1.0, 0.7, 0.5], 0.25),
+    "rates": lambda: draw.schedule.rates([1, 600, 9000], {"ours": [0, 1, 0], "the paper's": [0, 1, 0.5]}, 600),
+    "with and without": lambda: draw.schedule.training({"with": [CURVE, -CURVE], "without": [CURVE**2]}, 0.5, "guess"),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -665,6 +672,7 @@ def test_learning_has_losses_above_and_sentences_below():
     above, below = drawn("learning")[0].axes
     assert points(above)["training, each step"] == [[1, 5], [2, 4], [3, 3], [4, 2]]
     assert points(above)["validation"] == [[0, 5.5], [4, 2.5]]
+    assert points(above)["validation, English of another"] == [[0, 5.6], [4, 6.5]]
     ((first, last),) = points(below).values()
     assert (first, last) == ([0, 0], [4, 30])
 
@@ -676,6 +684,17 @@ def test_shares_have_a_row_for_each_name_from_the_top_and_a_mark_for_each_model(
     assert axes.yaxis_inverted()
     looks = [(line.get_marker(), line.get_color()) for line in axes.get_lines()]
     assert len({mark for mark, _ in looks}) == len({colour for _, colour in looks}) == 2
+
+
+def test_a_piece_is_full_where_it_was_found_and_lies_under_its_words():
+    (axes,) = drawn("pieces")[0].axes
+    assert [tuple(bar.get_facecolor()) != (1, 1, 1, 1) for bar in axes.patches] == [True, False, True, False, True]
+    assert [text.get_text() for text in axes.texts][-2:] == ["1 word: 2 of 3", "2 words: 1 of 2"]
+    words = [text.get_position()[0] for text in axes.texts[:3]]
+    for bar, (i, j) in zip(axes.patches, ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2)), strict=True):
+        assert bar.get_x() < words[i] <= words[j] < bar.get_x() + bar.get_width()
+    lines = [bar.get_y() for bar in axes.patches]
+    assert lines[0] == lines[1] == lines[2] > lines[3] > lines[4]  # what overlaps stands on lines of its own
 
 
 def test_an_interval_marks_the_middle_and_the_measured_score():
@@ -691,13 +710,6 @@ def test_minutes_have_scores_above_and_losses_below():
     assert points(above) == {name: np.column_stack(RUN).tolist() for name in ("a, val", "a, test")}
     assert points(below) == {"a": [[1, 3], [2, 2]]}
     assert (above.get_ylabel(), below.get_ylabel()) == ("BLEU", "validation loss")
-
-
-def test_bars_carry_the_number_of_their_sentences():
-    (axes,) = drawn("bars")[0].axes
-    assert [bar.get_height() for bar in axes.patches] == [30, 20]
-    assert labels(axes.get_xticklabels()) == ["1 to 5", "from 6"]
-    assert [text.get_text() for text in axes.texts] == ["11 sentences", "7 sentences"]
 
 
 def test_a_link_leads_from_below_the_middle_of_a_box_to_its_part_of_the_next_one():

@@ -14,6 +14,7 @@ from tested_transformer.book.draw import backward as backward
 from tested_transformer.book.draw import backward_layer as backward_layer
 from tested_transformer.book.draw import backward_machine as backward_machine
 from tested_transformer.book.draw import bert as bert
+from tested_transformer.book.draw import bleu as bleu
 from tested_transformer.book.draw import cache as cache
 from tested_transformer.book.draw import decode as decode
 from tested_transformer.book.draw import decoder as decoder
