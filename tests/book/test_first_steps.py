@@ -93,6 +93,16 @@ def test_a_step_of_descent_goes_against_the_gradient(translator, several):
     assert np.allclose(learned.moved, -0.5 * model.embedding.weight.grad.numpy())
 
 
+def test_rows_of_the_table_can_have_rates_of_their_own(translator, several):
+    rule = partial(torch.optim.SGD, lr=0.5)
+    times = np.ones(translator.model.config.vocab_size)
+    times[5] = 3
+    plain, own = (first_steps.learn(translator, several[:1], rule, n) for n in (1.0, times))
+    assert np.allclose(own.moved, times[:, None] * plain.moved)
+    weights = zip(plain.model.named_parameters(), own.model.parameters(), strict=True)
+    assert all(torch.equal(w, v) for (name, w), v in weights if not name.startswith("embedding"))
+
+
 def test_what_rows_share_is_taken_away_and_their_own_is_kept():
     moved = np.array([[3.0, 0, 0], [1.0, 0, 0], [2.0, 5, 0]])
     own = first_steps.without_common(moved, np.array([True, True, False]))
