@@ -10,7 +10,6 @@ import torch
 from tested_transformer.book import first_steps, thread, valley
 from tested_transformer.decoding.translator import PHRASEBOOK
 
-
 RULES = valley.sgd, valley.momentum, valley.rms, valley.adam_rule
 
 
