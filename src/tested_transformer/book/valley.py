@@ -54,7 +54,7 @@ def momentum(
 def rms(
     w: Two, g: Two, state: State, step: int, rate: float = 0.2
 ) -> tuple[Two, State]:
-    """RMSProp as a rule for a walk; its mean of squares begins at zero and is not corrected."""
+    """RMSProp as a rule for a walk, with no correction of its start."""
     v = 0.98 * state[1] + 0.02 * g**2
     return w - rate * g / np.sqrt(v), np.array([state[0], v])
 
