@@ -208,7 +208,8 @@ def test_a_model_hears_the_source_if_logits_move_with_it():
     logits = model(SOURCE, READ)
     change = (model(SOURCE[[2, 0, 1]], READ) - logits).abs().mean() / logits.std()
     assert hears(model, SOURCE, READ) == pytest.approx(change.item()) != 0
-    assert not torch.is_inference_mode_enabled()
+    left_on = torch.is_inference_mode_enabled()
+    assert not left_on
 
 
 def test_a_replay_finds_the_place_where_a_program_differs_and_leaves_padding_out():
