@@ -297,3 +297,35 @@ def bench(texts=("I love AI", "I love AI", "I loved a glove", "she loves tea", "
         learned[pair] = n
         pairs.merge(pair, "".join(pair))
     return tokens.bench(pieces, learned, tokens.merges([["a", "b"], ["ab"]], ["", ""]))
+
+
+PAIRS = (("I love tea", "Ich liebe Tee"), ("We often swam.", "Wir sind oft geschwommen."), ("a b", "A B C"))
+WRITTEN = {
+    0: ("Ich Ich Ich", "x" * 90, ""),
+    20: ("Tee Ich Tee mag", "Wir sind geschwommen.", "B A C"),
+    45: ("Ich liebe Tee", "Wir oft sind oft geschwommen.", "A B C D"),
+    60: ("Ich liebe Tee", "Wir sind oft geschwommen.", "A C"),
+}
+
+
+def reel(pairs=PAIRS, written=WRITTEN, layers=2, heads=3):
+    """A training that never was: what was written at four stops, and random weights that get sharper."""
+    from tested_transformer.book.film import Reel, Stop
+
+    draws = np.random.default_rng(0)
+    tokens = [([*source.split(), "<eos>"], [f" {word}" for word in target.split()]) for source, target in pairs]
+    stops = {}
+    for step, texts in written.items():
+        sharp = 1 / (1 + step / 5)
+        cross = [draws.dirichlet(np.full(len(r), sharp), size=(layers, heads, len(w))) for r, w in tokens]
+        stops[step] = Stop(list(texts), cross)
+    return Reel([*pairs], tokens, stops)
+
+
+def film(seen=None, **more):
+    """The figure of that training, with a loss for each of its sixty steps."""
+    from tested_transformer.book import draw  # it loads matplotlib
+
+    seen = seen or reel()
+    losses = 8 * np.exp(-np.arange(60) / 20) + 0.3 * np.sin(np.arange(60))
+    return draw.film.learning(seen, losses, {step: 8 * np.exp(-step / 20) for step in seen.stops}, **more)

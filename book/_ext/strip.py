@@ -50,7 +50,6 @@ ELSEWHERE = {
     "bleu": ("all of it, judged", WHOLE),
     "looking": ("inside, trained", {"attention", "heads"}),
     "conclude": ("inside, put to the test", {"attention", "heads"}),
-    "trouble": ("where it goes wrong", WHOLE | {"loss", "adam", "schedule", "train"}),
     "bert": ("the encoder alone", ENCODER),
     "gpt": ("the decoder alone", {"decoder"}),
     "patches": ("pictures for words", {"tokens", "embedding"}),

@@ -150,11 +150,14 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Answer",
         "Around",
         "Blamed",
+        "Course",
         "Learned",
         "Link",
         "Fed",
+        "Reel",
         "Run",
         "Stage",
+        "Stop",
         "styled",
     }  # what others are or return, and the decorator of figures
     assert [

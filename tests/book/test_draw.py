@@ -66,6 +66,7 @@ FIGURES = {
     "film": lambda: draw.attention.film({f"{n} steps": A for n in range(6)}, range(6), WORDS, row=1),
 }
 OF_ATTENTION = tuple(FIGURES)
+MAPS = np.linspace(0, 1, 48).reshape(2, 2, 3, 4)
 SENTENCES = WORDS, ("<bos>", "ich", "liebe", "KI")
 PARTS = {
     "shared": {"table": 3_000_000},
@@ -88,16 +89,24 @@ PATHS = {("a",): 0.6, ("b",): 0.4, ("a", "c"): 0.3, ("a", "d"): 0.3, ("b", "c"):
 FIGURES |= {
     "tree": lambda: draw.decode.tree(PATHS, {"greedy": [("a",), ("a", "c")], "best": [("b",), ("b", "c")]}),
     "penalties": lambda: draw.decode.penalties([1, 2, 3], {"α = 0": [1, 1, 1], "α = 1": [1, 1.17, 1.33]}),
-    "ancestors": lambda: draw.decode.ancestors(np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2),
-    "work": lambda: draw.decode.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}),
+    "ancestors": lambda: draw.cache.ancestors(np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2),
+    "work": lambda: draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows"),
+    "changes": lambda: draw.cache.changes("abc", {"one": np.zeros((3, 3)), "two": np.tri(3) > 0}),
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 FIGURES |= {
-    "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 0, 4: 30}),
+    "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 5.6, 4: 6.5}, {0: 0, 4: 30}),
     "shares": lambda: draw.translation.shares(["dative", "plural"], [12, 3], {"a": [50, 60], "b": [90, 100]}),
-    "interval": lambda: draw.translation.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
-    "minutes": lambda: draw.translation.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
-    "bars": lambda: draw.translation.bars(["1 to 5", "from 6"], [30, 20], [11, 7]),
+    "pieces": lambda: draw.bleu.pieces(["der", "Hund", "."], {1: [True, False, True], 2: [False, True]}),
+    "interval": lambda: draw.bleu.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
+    "minutes": lambda: draw.bleu.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
+}
+
+FIGURES |= {
+    "faults": lambda: draw.trouble.losses(
+        {"a": [3, 2.5, 2], "b": [2, 1.9], "c": [1, 0], "d": [3, 3]}, [3, 2, 1], {"a": ("floor", 2), "d": ("order", 0.5)}
+    ),
+    "held out": lambda: draw.trouble.held_out({"few": ([3, 1, 0], {1: 3, 3: 3.5}), "many": ([3, 2, 1], {2: 2})}),
 }
 
 
@@ -208,6 +217,23 @@ FIGURES |= {
     "hidden faults": lambda: draw.onefile.faults(
         {rule: {"right": CURVE + 1, "wrong": CURVE**2} for rule in ("a", "b")}
     ),
+}
+FIGURES["stops of a film"] = lambda: draw.film.maps({"step 0": MAPS, "step 9": MAPS**2})
+FIGURES |= {
+    "each link": lambda: draw.looking.each_link(
+        {"it on chair": (np.linspace(0, 1, 8), np.eye(8)[7] * 0.2), "it on lamp": (np.eye(8), 1.5 * np.eye(8))}, "nats"
+    ),
+}
+FIGURES |= {
+    "chances while it learns": lambda: draw.train.chances({"article": {"chair": CURVE**2, "lamp": CURVE**4}}),
+    "losses and a floor": lambda: draw.train.losses({"one": CURVE + 2, "other": CURVE + 1}, {"floor": 0.5}, every=10),
+    "questions": lambda: draw.train.questions(SENTENCES[1], [*SENTENCES[1][1:], "<eos>"], np.tri(4)),
+}
+FIGURES |= {
+    "hover": lambda: draw.schedule.hover({"0.1": CURVE + 2, "0.01": CURVE + 3, "falling": CURVE + 4}),
+    "noise": lambda: draw.schedule.noise([1.0, 0.7, 0.6], [1.0, 0.7, 0.5], 0.25),
+    "rates": lambda: draw.schedule.rates([1, 600, 9000], {"ours": [0, 1, 0], "the paper's": [0, 1, 0.5]}, 600),
+    "with and without": lambda: draw.schedule.training({"with": [CURVE, -CURVE], "without": [CURVE**2]}, 0.5, "guess"),
 }
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -590,10 +616,28 @@ def test_a_tree_has_a_line_to_every_beginning_in_the_colour_of_its_name():
 
 def test_ancestors_are_filled_where_a_hypothesis_sees():
     sees = np.array([[True, False, True, False], [False, True, False, True]])
-    axes = draw.decode.ancestors(sees, ("x", "y"), tuple("abcd"), 2).axes[0]
+    axes = draw.cache.ancestors(sees, ("x", "y"), tuple("abcd"), 2).axes[0]
     filled = [patch.get_facecolor()[:3] != (1.0, 1.0, 1.0) for patch in axes.patches]
     assert filled == sees.flatten().tolist()
     assert [line.get_xdata()[0] for line in axes.lines] == [1.5]
+
+
+def test_a_tree_begins_with_what_it_is_given():
+    axes = draw.decode.tree(PATHS, {"greedy": [("a",)]}, start="Ich brauche").axes[0]
+    assert "Ich brauche" in {text.get_text() for text in axes.texts}
+    assert "<bos>" not in {text.get_text() for text in axes.texts}
+
+
+def test_a_token_that_changed_in_a_step_has_the_sign_for_it_and_a_new_one_has_none():
+    changed = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=bool)
+    (one, two) = draw.cache.changes((" a", "b", "c"), {"kept": np.zeros((3, 3)), "other": changed}).axes
+    signs = [[text.get_text() for text in axes.texts] for axes in (one, two)]
+    assert signs == [["="] * 3, ["≠", "=", "≠"]]
+    assert places_of(two) == [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)]
+    assert labels(two.get_xticklabels()) == ["a", "b", "c"]
+    assert (one.get_xlabel(), two.get_xlabel()) == ("kept", "other")
+    with pytest.raises(ValueError, match="3 tokens need as many steps"):
+        draw.cache.changes("abc", {"kept": np.zeros((2, 2))})
 
 
 def points(axes):
@@ -628,6 +672,7 @@ def test_learning_has_losses_above_and_sentences_below():
     above, below = drawn("learning")[0].axes
     assert points(above)["training, each step"] == [[1, 5], [2, 4], [3, 3], [4, 2]]
     assert points(above)["validation"] == [[0, 5.5], [4, 2.5]]
+    assert points(above)["validation, English of another"] == [[0, 5.6], [4, 6.5]]
     ((first, last),) = points(below).values()
     assert (first, last) == ([0, 0], [4, 30])
 
@@ -639,6 +684,17 @@ def test_shares_have_a_row_for_each_name_from_the_top_and_a_mark_for_each_model(
     assert axes.yaxis_inverted()
     looks = [(line.get_marker(), line.get_color()) for line in axes.get_lines()]
     assert len({mark for mark, _ in looks}) == len({colour for _, colour in looks}) == 2
+
+
+def test_a_piece_is_full_where_it_was_found_and_lies_under_its_words():
+    (axes,) = drawn("pieces")[0].axes
+    assert [tuple(bar.get_facecolor()) != (1, 1, 1, 1) for bar in axes.patches] == [True, False, True, False, True]
+    assert [text.get_text() for text in axes.texts][-2:] == ["1 word: 2 of 3", "2 words: 1 of 2"]
+    words = [text.get_position()[0] for text in axes.texts[:3]]
+    for bar, (i, j) in zip(axes.patches, ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2)), strict=True):
+        assert bar.get_x() < words[i] <= words[j] < bar.get_x() + bar.get_width()
+    lines = [bar.get_y() for bar in axes.patches]
+    assert lines[0] == lines[1] == lines[2] > lines[3] > lines[4]  # what overlaps stands on lines of its own
 
 
 def test_an_interval_marks_the_middle_and_the_measured_score():
@@ -654,13 +710,6 @@ def test_minutes_have_scores_above_and_losses_below():
     assert points(above) == {name: np.column_stack(RUN).tolist() for name in ("a, val", "a, test")}
     assert points(below) == {"a": [[1, 3], [2, 2]]}
     assert (above.get_ylabel(), below.get_ylabel()) == ("BLEU", "validation loss")
-
-
-def test_bars_carry_the_number_of_their_sentences():
-    (axes,) = drawn("bars")[0].axes
-    assert [bar.get_height() for bar in axes.patches] == [30, 20]
-    assert labels(axes.get_xticklabels()) == ["1 to 5", "from 6"]
-    assert [text.get_text() for text in axes.texts] == ["11 sentences", "7 sentences"]
 
 
 def test_a_link_leads_from_below_the_middle_of_a_box_to_its_part_of_the_next_one():
@@ -768,6 +817,18 @@ def test_tokens_of_one_word_touch_and_are_filled_and_words_stand_apart():
     below = axes.texts[1].get_position(), axes.texts[2].get_position()
     assert below[0][0] == below[1][0]
     assert below[0][1] > below[1][1]
+
+
+def test_the_maps_of_a_film_have_a_row_for_each_layer_at_each_stop_and_one_scale():
+    figure = drawn("stops of a film")[0]
+    frames = np.reshape(figure.axes, (4, 2))
+    expected = np.concatenate([MAPS, MAPS**2])
+    for place, axes in np.ndenumerate(frames):
+        (image,) = axes.get_images()
+        assert np.array_equal(image.get_array(), expected[place])
+        assert image.get_clim() == (0, 1)
+    assert [axes.get_ylabel() for axes in frames[:, 0]] == [f"step {n}\nlayer {i}" for n in (0, 9) for i in (1, 2)]
+    assert [axes.get_title() for axes in frames[0]] == ["head 1", "head 2"]
 
 
 def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_page():

@@ -10,6 +10,8 @@ import torch
 from tested_transformer.book import first_steps, thread, valley
 from tested_transformer.decoding.translator import PHRASEBOOK
 
+RULES = valley.sgd, valley.momentum, valley.rms, valley.adam_rule
+
 
 def descend(w, g, state, step, rate):
     return w - rate * g, state
@@ -36,6 +38,13 @@ def test_a_steeper_valley_is_one_with_a_larger_rate():
 def test_rules_stay_in_the_valley_up_to_the_rate_that_algebra_says():
     assert valley.largest_rate(descend) == pytest.approx(2 / 100, abs=0.001)
     assert valley.largest_rate(heavy) == pytest.approx(2 * 1.9 / 0.1 / 100, abs=0.001)
+
+
+def test_the_first_step_of_rms_is_seven_rates_and_that_of_adam_one():
+    first = {rule: np.abs(np.diff(valley.walk(partial(rule, rate=0.1), 1), axis=0)) for rule in RULES}
+    assert first[valley.rms] == pytest.approx(0.1 / np.sqrt(0.02))
+    assert first[valley.adam_rule] == pytest.approx(0.1)
+    assert first[valley.momentum] == pytest.approx(0.1 * first[valley.sgd])
 
 
 def test_the_rare_number_is_pulled_in_every_fiftieth_step():
@@ -91,6 +100,16 @@ def test_a_step_of_descent_goes_against_the_gradient(translator, several):
     loss = first_steps.backward(model, several[0])
     assert learned.losses == [loss]
     assert np.allclose(learned.moved, -0.5 * model.embedding.weight.grad.numpy())
+
+
+def test_rows_of_the_table_can_have_rates_of_their_own(translator, several):
+    rule = partial(torch.optim.SGD, lr=0.5)
+    times = np.ones(translator.model.config.vocab_size)
+    times[5] = 3
+    plain, own = (first_steps.learn(translator, several[:1], rule, n) for n in (1.0, times))
+    assert np.allclose(own.moved, times[:, None] * plain.moved)
+    weights = zip(plain.model.named_parameters(), own.model.parameters(), strict=True)
+    assert all(torch.equal(w, v) for (name, w), v in weights if not name.startswith("embedding"))
 
 
 def test_what_rows_share_is_taken_away_and_their_own_is_kept():

@@ -15,7 +15,7 @@ import tested_transformer
 from tested_transformer.book import exercises
 from tested_transformer.book.draw.attention import weights as styled_function
 from tested_transformer.book.example import W_Q, WORDS, X
-from tested_transformer.book.show import Shown, _plain, beside, matrix, product, show, softmax_terms, table
+from tested_transformer.book.show import Shown, _plain, beside, differing, matrix, product, show, softmax_terms, table
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.linear import linear
 from tested_transformer.byhand.softmax import softmax
@@ -470,3 +470,19 @@ def test_a_row_that_does_not_fit_the_head_of_a_table_is_refused():
         table(("a", "b"), [(1, 2), (1,)])
     with pytest.raises(ValueError, match=r"not \[\]"):
         table(("a", "b"), [])
+
+
+@pytest.mark.parametrize(
+    ("right", "written", "told"),
+    [
+        ("a b c d", "a x c d", ("a [b] c", "a [x] c")),
+        ("a b c d", "a c d", ("a [b] c", "a [] c")),
+        ("a b", "a b b", ("b []", "b [b]")),
+        ("a b", "c b", ("[a] b", "[c] b")),
+        ("a b c", "a b", ("b [c]", "b []")),
+        ("a", "b c", ("[a]", "[b c]")),
+        ("a b", "a b", ("b []", "b []")),
+    ],
+)
+def test_what_differs_stands_in_brackets_between_its_neighbours(right, written, told):
+    assert differing(right, written) == told

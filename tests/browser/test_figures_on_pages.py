@@ -10,6 +10,7 @@ HTML = ROOT / "_build" / "html"
 PAGES = {
     "attention": "book/attention.html",
     "beam": "book/decode.html",
+    "film": "book/translation.html",
     "geometry": "book/attention.html",
     "heads": "book/looking.html",
     "merges": "book/tokens.html",
@@ -19,6 +20,7 @@ PAGES = {
 IN_THE_TABLE = {
     "attention": "love",
     "beam": "greedy",
+    "film": "validation loss",
     "geometry": "love",
     "heads": "<eos>",
     "merges": "␣ + l",

@@ -192,7 +192,7 @@ def test_the_theme_is_switched_and_kept(visit):
 
 
 @pytest.mark.parametrize(
-    ("words", "page_found", "width"), [("softmax", "attention.html", 1280), ("BLEU", "translation.html", 390)]
+    ("words", "page_found", "width"), [("softmax", "attention.html", 1280), ("BLEU", "bleu.html", 390)]
 )
 def test_search_finds_without_a_server(visit, words, page_found, width):
     def assert_sound():

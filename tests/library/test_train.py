@@ -868,13 +868,22 @@ def test_losses_begin_at_step_one_and_levels_are_named():
     assert (a.get_xdata().tolist(), list(a.get_ydata()), a.get_label()) == ([1, 2], [3.0, 2.0], "a")
     assert (b.get_xdata().tolist(), list(b.get_ydata())) == ([1], [1.0])
     assert list(level.get_ydata()) == [0.5, 0.5]
-    assert [(t.get_text(), t.xy[1]) for t in axes.texts] == [("floor", 0.5)]
+    assert [(t.get_text(), *t.xy) for t in axes.texts] == [("floor", 2, 0.5)]
     assert a.get_linestyle() != b.get_linestyle(), "not by colour alone"
 
 
-def test_overfitting_shows_both_losses_at_their_steps():
-    (axes,) = draw.train.overfitting([2.0, 1.0, 0.0], {1: 3.0, 3: 4.0}, 3.5).axes
-    train, valid, level = axes.lines
-    assert (train.get_xdata().tolist(), list(train.get_ydata())) == ([1, 2, 3], [2.0, 1.0, 0.0])
-    assert (list(valid.get_xdata()), list(valid.get_ydata())) == ([1, 3], [3.0, 4.0])
-    assert list(level.get_ydata()) == [3.5, 3.5]
+def test_a_run_that_is_told_every_ten_steps_is_drawn_there():
+    (axes,) = draw.train.losses({"a": [3.0, 2.0]}, every=10).axes
+    assert axes.lines[0].get_xdata().tolist() == [10, 20]
+
+
+def test_chances_have_a_panel_for_each_token_and_a_line_for_each_sentence():
+    figure = draw.train.chances({"article": {"chair": [0.0, 0.4], "lamp": [0.1, 0.9]}, "pronoun": {"chair": [0, 1]}})
+    article, pronoun = figure.axes
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["article", "pronoun"]
+    assert [(line.get_label(), list(line.get_ydata())) for line in article.lines] == [
+        ("chair", [0.0, 0.4]),
+        ("lamp", [0.1, 0.9]),
+    ]
+    assert article.lines[0].get_linestyle() != article.lines[1].get_linestyle(), "not by colour alone"
+    assert [list(line.get_xdata()) for line in pronoun.lines] == [[1, 2]], "after each step"

@@ -8,7 +8,7 @@ import live
 import numpy as np
 import pytest
 from guards import BOOK, SCRIPTS
-from helpers import TOKENS, walk, walk_of_two, walked, walked_wide
+from helpers import TOKENS, film, reel, walk, walk_of_two, walked, walked_wide
 from matplotlib.colors import to_hex
 
 from tested_transformer.book import draw
@@ -232,7 +232,8 @@ def test_the_tables_of_the_chapter_on_decoding_are_probabilities():
 def test_words_cannot_become_elements():
     evil = ("<img src=x onerror=alert(1)>", "</script><b>", "&amp;\u2028")
     found = {word: (word, 0.0, 0.0) for word in evil}
-    for figure in (by_hand(evil), heads(evil), searches(found), sentence(f"{' '.join(evil)} Stuhl, weil er")):
+    played = film(reel([(" ".join(evil), " ".join(evil))], {0: evil[:1], 60: evil[1:2]}))
+    for figure in (by_hand(evil), heads(evil), searches(found), sentence(f"{' '.join(evil)} Stuhl, weil er"), played):
         html = figure._repr_html_()
         assert not re.search(r"<(img|b)\b", html)
         assert html.count("</script>") == html.count("<script") == 1
@@ -432,6 +433,7 @@ class App:
 def test_a_page_loads_the_scripts_of_its_own_figures():
     for body, files in (
         ("<p>Nothing</p>", []),
+        (film()._repr_html_(), ["figures/common.js", "figures/film.js", "figures/figures.css"]),
         ("&lt;attention-figure&gt;", []),
         (by_hand()._repr_html_(), ["figures/common.js", "figures/attention.js", "figures/figures.css"]),
     ):
@@ -467,7 +469,7 @@ def test_every_script_belongs_to_a_figure():
 def test_scripts_and_styles_of_a_page_are_small():
     sizes = {path.name: path.stat().st_size for path in FILES}
     shared = sizes.pop("common.js") + sizes.pop("figures.css")
-    assert shared + max(sizes.values()) < 56_000
+    assert shared + max(sizes.values()) < 57_500
 
 
 def test_figures_and_pages_give_the_roles_the_same_colours():

@@ -109,12 +109,12 @@
 
     // A sentence, in its language.
     say(ids) {
-      return make("span", { lang: this.table.language }, ids.map((id) => this.table.tokens[id]).join(" "));
+      return ids.length ? make("span", { lang: this.table.language }, ids.map((id) => this.table.tokens[id]).join(" ")) : "start";
     }
 
-    // Another table, width or penalty. A search that was seen whole is seen whole again.
+    // Another table, width or penalty. A search that was seen whole is seen whole again. The figure opens at its first step.
     search(first = false) {
-      const seen = this.steps && this.shown < this.steps.length ? this.shown : Infinity;
+      const seen = first ? 1 : this.shown < this.steps.length ? this.shown : Infinity;
       const { steps, finished } = beam(this.table, this.width, this.alpha);
       Object.assign(this, { steps, finished });
       const { found, outside } = exhaustive(this.table, this.alpha);
@@ -136,8 +136,8 @@
       if (!count && active === this.again) this.next.focus();
       if (last && [this.next, this.whole].includes(active)) this.again.focus();
       this.again.disabled = !count;
-      this.tree.replaceChildren(this.drawn(steps.slice(0, count)));
-      const finished = now?.finished ?? [], going = last ? [] : now ? now.going : [];
+      this.tree.replaceChildren(this.drawn(count));
+      const finished = now?.finished ?? [], going = last ? [] : now ? now.going : [{ ids: [], logP: 0 }];
       this.list.replaceChildren(
         ...finished.map((h, n) => row("td", [this.say(h.ids), String(h.ids.length), number(h.logP), number(penalty(h.ids.length, this.alpha)), number(h.score), last && !n ? "best" : "finished"], { class: last && !n ? "best" : "finished" })),
         ...going.map((h) => row("td", [this.say(h.ids), String(h.ids.length), number(h.logP), "", "", "goes on"])));
@@ -154,14 +154,15 @@
       return [`${told} The search stops: ${why}. Best: “`, this.say(this.best.ids), `”, score ${number(this.best.score)}.`];
     }
 
-    // A column for each step: what was kept on top, what was dropped below.
-    drawn(steps) {
+    // A column for each of so many steps: what was kept on top, what was dropped below. All of them fit, so nothing below moves.
+    drawn(count) {
       const nodes = [[{ ids: [], kind: "kept", y: 0 }]];
-      for (const { longer, kept, ended } of steps) {
+      for (const { longer, kept, ended } of this.steps) {
         const dropped = longer.slice(kept.length).filter(({ logP }) => Math.exp(logP) >= LEAST).slice(0, DROPPED);
         nodes.push([...kept, ...dropped].map((h, y) => ({ ...h, y, kind: !kept.includes(h) ? "dropped" : ended.includes(h) ? "finished" : "kept" })));
       }
       const most = Math.max(2, ...nodes.map((column) => column.length));
+      nodes.length = count + 1;
       const width = nodes.length * COLUMN, height = most * ROW;
       const x = (column) => column * COLUMN + (COLUMN - BOX.width) / 2, y = (n) => n * ROW + (ROW - BOX.height) / 2;
       const kindOf = ({ ids, kind }) => (this.best && begins(ids, this.best.ids) ? `${kind} best` : kind);
@@ -178,7 +179,7 @@
           draw("text", { x: middle, y: y(node.y) + (c ? 17 : 25), "text-anchor": "middle", lang: c ? this.table.language : null, ...long }, token),
           c ? draw("text", { class: "p", x: middle, y: y(node.y) + 33, "text-anchor": "middle" }, share(Math.exp(node.logP))) : []);
       }));
-      const told = `A tree of ${steps.length} steps; ${nodes.flat().filter(({ kind }) => kind === "finished").length} hypotheses end in it.`;
+      const told = `A tree of ${count} ${count === 1 ? "step" : "steps"}; ${nodes.flat().filter(({ kind }) => kind === "finished").length} hypotheses end in it.`;
       const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told }, edges, boxes);
       Object.assign(svg.style, { width: `${width}px`, height: `${height}px` });
       return svg;

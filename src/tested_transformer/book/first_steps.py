@@ -140,21 +140,30 @@ class Learned(NamedTuple):
 
     losses: list[float]  # before each step
     moved: np.ndarray  # (V, D) where each row of the table has gone
+    model: Transformer
 
 
 def learn(
     translator: Translator,
     several: Iterable[Batch],
     rule: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer],
+    times: np.ndarray | float = 1.0,
 ) -> Learned:
-    """Train the untrained model, one step for each batch, by a rule of PyTorch."""
+    """Train the untrained model, one step for each batch, by a rule of PyTorch.
+
+    The gradient of each row of the table is taken so many times, (V,) or one for all: for
+    gradient descent that is a rate of its own.
+    """
     model, losses = untrained(translator), []
     start = model.embedding.weight.detach().clone()
+    factors = torch.tensor(times, dtype=start.dtype).reshape(-1, 1)
+    model.embedding.weight.register_hook(lambda g: g * factors)
     optimizer = rule(model.parameters())
     for batch in several:
         losses.append(backward(model, batch))
         optimizer.step()
-    return Learned(losses, (model.embedding.weight.detach() - start).numpy())
+    moved = (model.embedding.weight.detach() - start).numpy()
+    return Learned(losses, moved, model)
 
 
 def lengths(rows: np.ndarray) -> np.ndarray:

@@ -141,6 +141,18 @@ def table(
     return Shown(text, markdown=markdown)
 
 
+def differing(right: str, written: str) -> tuple[str, str]:
+    """The words in which two lines differ, of each line in brackets, with a neighbour on each side."""
+    a, b = right.split(), written.split()
+    most = min(len(a), len(b))
+    start = next((i for i in range(most) if a[i] != b[i]), most)
+    end = next((i for i in range(most - start) if a[-1 - i] != b[-1 - i]), most - start)
+    before, after = a[:start][-1:], a[len(a) - end :][:1]
+    middles = (" ".join(line[start : len(line) - end]) for line in (a, b))
+    one, other = (" ".join([*before, f"[{part}]", *after]) for part in middles)
+    return one, other
+
+
 def _escaped(text: str) -> str:
     """Text as Markdown: special characters are shown, not obeyed."""
     return re.sub(r"([\\`*_{}\[\]<>#|$~&])", r"\\\1", text)

@@ -65,7 +65,10 @@ def train(
     n_steps: int,
     after: Callable[[int], object] | None = None,
 ) -> list[float]:
-    """Adam for so many steps, counted from 1; returns the loss of each, as it was before the step."""
+    """Adam for so many steps, counted from 1.
+
+    Returns the loss of each, as it was before the step.
+    """
     adam, losses = create_adam(model.parameters()), []
     for step in range(1, n_steps + 1):
         adam.param_groups[0]["lr"] = rate_at(step)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
+from tested_transformer.byhand.adam import adam
+
 Two = Float[np.ndarray, "2"]
 State = Float[np.ndarray, "2 2"]
 Rule = Callable[[Two, Two, State, int], tuple[Two, State]]
@@ -32,6 +34,37 @@ def walk(rule: Rule, n_steps: int = 50) -> Float[np.ndarray, "N 2"]:
         w, state = rule(w, gradient(w), state, step)
         places.append(w)
     return np.array(places)
+
+
+def sgd(
+    w: Two, g: Two, state: State, step: int, rate: float = 0.018
+) -> tuple[Two, State]:
+    """Gradient descent as a rule for a walk."""
+    return w - rate * g, state
+
+
+def momentum(
+    w: Two, g: Two, state: State, step: int, rate: float = 0.18
+) -> tuple[Two, State]:
+    """Momentum as a rule for a walk."""
+    m = 0.9 * state[0] + 0.1 * g
+    return w - rate * m, np.array([m, state[1]])
+
+
+def rms(
+    w: Two, g: Two, state: State, step: int, rate: float = 0.2
+) -> tuple[Two, State]:
+    """RMSProp as a rule for a walk, with no correction of its start."""
+    v = 0.98 * state[1] + 0.02 * g**2
+    return w - rate * g / np.sqrt(v), np.array([state[0], v])
+
+
+def adam_rule(
+    w: Two, g: Two, state: State, step: int, rate: float = 0.3
+) -> tuple[Two, State]:
+    """Adam as a rule for a walk."""
+    w, m, v = adam(w, g, *state, step, rate)
+    return w, np.array([m, v])
 
 
 def steeper(rule: Rule, times: float = 1000) -> Rule:

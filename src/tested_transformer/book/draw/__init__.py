@@ -14,12 +14,15 @@ from tested_transformer.book.draw import backward as backward
 from tested_transformer.book.draw import backward_layer as backward_layer
 from tested_transformer.book.draw import backward_machine as backward_machine
 from tested_transformer.book.draw import bert as bert
+from tested_transformer.book.draw import bleu as bleu
+from tested_transformer.book.draw import cache as cache
 from tested_transformer.book.draw import decode as decode
 from tested_transformer.book.draw import decoder as decoder
 from tested_transformer.book.draw import derivatives as derivatives
 from tested_transformer.book.draw import embedding as embedding
 from tested_transformer.book.draw import encoder as encoder
 from tested_transformer.book.draw import feedforward as feedforward
+from tested_transformer.book.draw import film as film
 from tested_transformer.book.draw import gpt as gpt
 from tested_transformer.book.draw import heads as heads
 from tested_transformer.book.draw import interactive as interactive
@@ -39,4 +42,5 @@ from tested_transformer.book.draw import tokens as tokens
 from tested_transformer.book.draw import train as train
 from tested_transformer.book.draw import transformer as transformer
 from tested_transformer.book.draw import translation as translation
+from tested_transformer.book.draw import trouble as trouble
 from tested_transformer.book.draw import vectors as vectors

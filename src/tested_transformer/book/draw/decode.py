@@ -1,13 +1,12 @@
 """Pictures of searches."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import tile
 from tested_transformer.book.draw.interactive import Interactive, written
 
 Words = tuple[str, ...]
@@ -17,12 +16,14 @@ Following = Mapping[Words, Mapping[str, float]]
 
 @pic.styled
 def tree(
-    paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]]
+    paths: Mapping[Words, float],
+    marked: Mapping[str, Collection[Words]],
+    start: str = "<bos>",
 ) -> pic.Picture:
     """Beginnings of sentences as a tree from left to right, each with its probability.
 
     marked has names, and the beginnings that stand in the colour of each; of two names
-    the first counts. Others are faint.
+    the first counts. Others are faint. At the root stands `start`.
     """
     leaves = [p for p in paths if not any(q[:-1] == p for q in paths)]
     depth = max(map(len, paths))
@@ -32,7 +33,7 @@ def tree(
         below = [height[p] for p in paths if p[:-1] == path]
         height[path] = (max(below) + min(below)) / 2
     height[()] = float(np.mean([height[p] for p in paths if len(p) == 1]))
-    axes.text(0, height[()], "<bos>", ha="center", va="center")
+    axes.text(0, height[()], start, ha="center", va="center")
     looks = dict(zip(marked, ((pic.KEY, "-"), (pic.QUERY, "--")), strict=False))
     for path, p in paths.items():
         name = next((name for name, some in marked.items() if path in some), None)
@@ -110,38 +111,4 @@ def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Pictur
     axes.set_ylabel("the log-probability is divided by")
     axes.set_xlim(0, 1.12 * np.max(lengths))
     axes.set_ylim(0, None)
-    return figure
-
-
-@pic.styled
-def ancestors(
-    sees: ArrayLike, rows: Sequence[str], columns: Sequence[str], width: int
-) -> pic.Picture:
-    """Which slots each hypothesis sees: filled where it may look; a line after a step."""
-    sees = np.asarray(sees)
-    figure, ((axes,),) = pic.picture(5.8, 0.7 + 0.5 * len(rows))
-    for (i, j), may in np.ndenumerate(sees):
-        place = j - 0.45, i - 0.42, 0.9, 0.84
-        tile(axes, place, pic.WEIGHTS(0.6) if may else "white")
-    for step in range(1, sees.shape[1] // width):
-        axes.axvline(step * width - 0.5, color=pic.INK, linewidth=1)
-    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    axes.set_xticks(range(len(columns)), columns)
-    axes.xaxis.tick_top()
-    axes.set_yticks(range(len(rows)), rows)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    return figure
-
-
-@pic.styled
-def work(steps: ArrayLike, rows: Mapping[str, ArrayLike]) -> pic.Picture:
-    """Rows calculated until each step, one curve for each way."""
-    figure, ((axes,),) = pic.picture(6.0, 3.2)
-    looks = zip(rows.items(), (pic.KEY, pic.QUERY), ("--", "-"), strict=True)
-    for (name, curve), colour, line in looks:
-        axes.plot(steps, curve, color=colour, linestyle=line, label=name)
-    axes.set_xlabel("tokens written")
-    axes.set_ylabel("rows calculated in each layer")
-    axes.legend()
     return figure

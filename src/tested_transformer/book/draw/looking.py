@@ -159,6 +159,23 @@ def points(
 
 
 @pic.styled
+def each_link(
+    links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str
+) -> pic.Picture:
+    """Weights and what cutting each does, a kind of points for each name; the largest effect of each has the name."""
+    figure, ((axes,),) = pic.picture(4.4, 3.9)
+    looks = zip(links.items(), pic.SERIES, MARKS, strict=False)
+    for (name, (weights, effects)), colour, mark in looks:
+        x, y = np.ravel(weights), np.ravel(effects)
+        axes.scatter(x, y, color=colour, marker=mark, s=26, alpha=0.7, clip_on=False)
+        most = y.argmax()
+        look = {"ha": "right", "va": "bottom", "color": pic.INK}
+        axes.text(x[most] - 0.03, y[most], name, **look)
+    axes.set(xlim=(0, 1.02), xlabel="weight", ylabel=unit)
+    return figure
+
+
+@pic.styled
 def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> pic.Picture:
     """For each range of weights the share of cases that had an effect, for each kind."""
     figure, ((axes,),) = pic.picture(6.2, 3.4)

@@ -11,7 +11,7 @@ from tested_transformer.book.draw import picture as pic
 @pic.styled
 def hover(distances: Mapping[str, ArrayLike]) -> pic.Picture:
     """How far from the lowest point, step by step, one curve for each rate."""
-    figure, ((axes,),) = pic.picture(6.0, 3.6)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
     looks = zip(distances.items(), pic.SERIES, ("--", ":", "-"), strict=False)
     for (name, distance), colour, line in looks:
         steps = np.arange(1, len(np.asarray(distance)) + 1)
@@ -28,7 +28,7 @@ def hover(distances: Mapping[str, ArrayLike]) -> pic.Picture:
 @pic.styled
 def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture:
     """The size of Adam's steps on pure noise, from step 1, and what it tends to."""
-    figure, ((axes,),) = pic.picture(6.0, 3.2)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.0)
     steps = np.arange(1, len(np.asarray(measured)) + 1)
     axes.plot(steps, expected, color=pic.FAINT, linewidth=5, label="calculated")
     axes.plot(steps, measured, ".", color=pic.QUERY, label="measured")
@@ -45,17 +45,17 @@ def rates(
     steps: ArrayLike, curves: Mapping[str, ArrayLike], warmup: int
 ) -> pic.Picture:
     """The learning rate at each step, one curve for each model, and the warm-up."""
-    figure, ((axes,),) = pic.picture(6.4, 3.6)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     looks = zip(curves.items(), pic.SERIES, ("-", "--"), strict=False)
     for (name, curve), colour, line in looks:
         axes.plot(steps, curve, color=colour, linestyle=line, label=name)
     axes.axvline(warmup, color=pic.FAINT, linewidth=1.5, linestyle=":")
     place = {"xytext": (4, 0), "textcoords": "offset points"}
     axes.annotate(f"step {warmup:,}", (warmup, 0), color=pic.INK, va="bottom", **place)
-    axes.set_xlim(0, np.max(steps))
     axes.set_ylim(0, None)
-    axes.set_xticks(axes.get_xticks(), [f"{tick:,.0f}" for tick in axes.get_xticks()])
-    axes.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
+    ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= np.max(steps)]
+    axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
+    axes.set_xlim(0, np.max(steps))
     axes.set_xlabel("step")
     axes.set_ylabel("learning rate")
     axes.legend()
@@ -67,7 +67,7 @@ def training(
     runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str
 ) -> pic.Picture:
     """Losses step by step, several runs in one colour, and a named level."""
-    figure, ((axes,),) = pic.picture(6.4, 3.8)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     looks = zip(runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False)
     for (label, losses), colour, line in looks:
         for i, loss in enumerate(losses):

@@ -17,7 +17,7 @@ def questions(
 ) -> pic.Picture:
     """A row for each place: the tokens it sees, hatched those it does not, its answer."""
     n = len(read)
-    figure, ((axes,),) = pic.picture(min(7.2, 1.05 * (n + 1.6)), 0.52 * n + 0.7)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 0.46 * n + 0.7)
     for (i, j), seen in np.ndenumerate(np.asarray(visible)):
         look = {"edgecolor": pic.QUERY} if seen else {"hatch": "////"}
         place, text = (j + 0.04, i + 0.1, 0.92, 0.8), read[j] if seen else ""
@@ -52,18 +52,21 @@ def grids(panels: Mapping[str, ArrayLike]) -> pic.Picture:
 
 @pic.styled
 def losses(
-    runs: Mapping[str, ArrayLike], levels: Mapping[str, float] | None = None
+    runs: Mapping[str, ArrayLike],
+    levels: Mapping[str, float] | None = None,
+    every: int = 1,
 ) -> pic.Picture:
-    """A curve from step 1 for each run, and named levels as thin lines."""
-    figure, ((axes,),) = pic.picture(6.6, 3.8)
+    """A curve for each run, a value for so many steps, and named levels as thin lines."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     looks = zip(runs.items(), pic.SERIES, LINES, strict=False)
     for (name, loss), colour, line in looks:
-        steps = np.arange(1, len(np.asarray(loss)) + 1)
+        steps = every * np.arange(1, len(np.asarray(loss)) + 1)
         axes.plot(steps, loss, color=colour, linestyle=line, linewidth=1.6, label=name)
     for name, level in (levels or {}).items():
         axes.axhline(level, color=pic.INK, linewidth=1)
-        place = {"xytext": (4, -4), "textcoords": "offset points", "va": "top"}
-        axes.annotate(name, (1, level), **place)
+        place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
+        last = every * max(len(np.asarray(loss)) for loss in runs.values())
+        axes.annotate(name, (last, level), ha="right", **place)
     axes.set_xlim(1, None)
     axes.set_ylim(0, None)
     axes.set_xlabel("step")
@@ -73,21 +76,21 @@ def losses(
 
 
 @pic.styled
-def overfitting(
-    train: ArrayLike, valid: Mapping[int, float], knowing_nothing: float
-) -> pic.Picture:
-    """The loss on one batch in every step, and that on other sentences in some steps."""
-    figure, ((axes,),) = pic.picture(6.4, 3.6)
-    steps = np.arange(1, len(np.asarray(train)) + 1)
-    axes.plot(steps, train, color=pic.QUERY, label="the batch it learns")
-    points = list(valid), list(valid.values())
-    axes.plot(*points, "o--", color=pic.OUT, markersize=5, label="other sentences")
-    axes.axhline(knowing_nothing, color=pic.INK, linewidth=1)
-    place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
-    axes.annotate("knowing nothing", (len(steps), knowing_nothing), ha="right", **place)
-    axes.set_xlim(1, None)
-    axes.set_ylim(0, None)
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss for each token (nats)")
-    axes.legend(loc="center right", bbox_to_anchor=(1, 0.4))
+def chances(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
+    """The probability of the right token after each step: below each other a panel for each token.
+
+    In each there is a line for each sentence.
+    """
+    height = 2.1 * len(panels) + 0.3
+    figure, rows = pic.picture(pic.PHONE, height, rows=len(panels), sharex=True)
+    for (axes,), (title, lines) in zip(rows, panels.items(), strict=True):
+        for (name, p), colour, look in zip(
+            lines.items(), pic.SERIES, LINES, strict=False
+        ):
+            steps = np.arange(1, len(np.asarray(p)) + 1)
+            axes.plot(steps, p, color=colour, linestyle=look, label=name)
+        axes.set(xlim=(1, None), ylim=(0, 1.03), title=title)
+    rows[0, 0].legend(loc="lower right")
+    rows[-1, 0].set_xlabel("step")
+    figure.supylabel("probability of the right token", fontsize=11)
     return figure

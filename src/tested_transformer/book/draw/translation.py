@@ -1,4 +1,4 @@
-"""Pictures of a translator: how it learns, how sure its score is, where it fails."""
+"""Pictures of a translator: how it learns, what it reads, where it fails."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,19 +7,23 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 
-LOOKS = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"))
-
 
 @pic.styled
 def learning(
-    loss: ArrayLike, valid: Mapping[int, float], right: Mapping[int, float]
+    loss: ArrayLike,
+    valid: Mapping[int, float],
+    foreign: Mapping[int, float],
+    right: Mapping[int, float],
 ) -> pic.Picture:
-    """Above, the loss in each step and on validation; below, whole sentences right."""
-    figure, ((above,), (below,)) = pic.picture(6.6, 4.8, rows=2, sharex=True)
+    """Above the loss, on validation also with a foreign source; below, the share right."""
+    figure, ((above,), (below,)) = pic.picture(6.6, 5.2, rows=2, sharex=True)
     steps = np.arange(1, np.size(loss) + 1)
     above.plot(steps, loss, color=pic.FAINT, linewidth=1, label="training, each step")
-    points = list(valid), list(valid.values())
-    above.plot(*points, "o--", color=pic.KEY, label="validation")
+    for points, look, colour, name in (
+        (foreign, "^:", pic.QUERY, "validation, English of another"),
+        (valid, "o--", pic.KEY, "validation"),
+    ):
+        above.plot(list(points), list(points.values()), look, color=colour, label=name)
     below.plot(list(right), list(right.values()), "s-", color=pic.VALUE)
     above.set_ylabel("loss for each token")
     above.set_ylim(0, None)
@@ -48,55 +52,6 @@ def shares(
     axes.set(xlim=(-2, 103), ylim=(len(names) - 0.5, -0.5))
     axes.set_xlabel("sentences right, %")
     figure.legend(loc="outside upper center", ncols=len(models))
-    return figure
-
-
-@pic.styled
-def interval(
-    scores: ArrayLike, low: float, high: float, measured: float
-) -> pic.Picture:
-    """How often each score came out of drawing again, and the middle 95 in 100."""
-    figure, ((axes,),) = pic.picture(6.0, 3.2)
-    axes.axvspan(low, high, color=pic.FAINT, alpha=0.3, linewidth=0, label="95 of 100")
-    axes.hist(scores, bins=24, color=pic.QUERY, edgecolor="white", linewidth=0.6)
-    axes.axvline(measured, color=pic.KEY, linestyle="--", label="all sentences once")
-    axes.set_xlabel("BLEU")
-    axes.set_ylabel("how often")
-    axes.legend()
-    return figure
-
-
-@pic.styled
-def minutes(
-    runs: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    losses: Mapping[str, tuple[ArrayLike, ArrayLike]],
-) -> pic.Picture:
-    """Against minutes of training: above BLEU, below the validation loss."""
-    figure, ((above,), (below,)) = pic.picture(6.6, 5.4, rows=2, sharex=True)
-    panels = (above, runs, pic.SERIES), (below, losses, (pic.INK, pic.OUT))
-    for axes, curves, palette in panels:
-        for i, (name, (x, y)) in enumerate(curves.items()):
-            line, mark = LOOKS[i % len(LOOKS)]
-            look = {"color": palette[i % len(palette)], "linestyle": line}
-            axes.plot(x, y, marker=mark, markersize=5, label=name, **look)
-        axes.legend()
-    above.set_ylabel("BLEU")
-    above.set_ylim(0, None)
-    below.set_ylabel("validation loss")
-    below.set_xlabel("minutes of training")
-    below.set_xlim(0, None)
-    return figure
-
-
-@pic.styled
-def bars(names: Sequence[str], values: ArrayLike, counts: Sequence[int]) -> pic.Picture:
-    """A bar for each length of the source, with the number of its sentences."""
-    figure, ((axes,),) = pic.picture(6.0, 3.2)
-    found = axes.bar(names, values, color=pic.QUERY, width=0.7)
-    axes.bar_label(found, [f"{n} sentences" for n in counts], padding=3)
-    axes.set_xlabel("words in the source")
-    axes.set_ylabel("BLEU")
-    axes.margins(y=0.15)
     return figure
 
 

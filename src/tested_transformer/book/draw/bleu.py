@@ -1,0 +1,78 @@
+"""Pictures of a score: what it counts, how sure it is, and what it says of a training."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+
+LOOKS = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"))
+
+
+@pic.styled
+def pieces(words: Sequence[str], found: Mapping[int, Sequence[bool]]) -> pic.Picture:
+    """Under a translation its pieces of one word and more: a full bar was found, an empty one was not.
+
+    For each length, found has a truth value for every piece, from left to right.
+    """
+    lines = 1.6 + sum(n + 0.8 for n in found)
+    figure, ((ax,),) = pic.picture(6.6, 0.24 * lines + 0.2)
+    ends = np.cumsum([len(word) + 1.4 for word in words])
+    starts = ends - [len(word) + 1.4 for word in words]
+    for word, left, right in zip(words, starts, ends, strict=True):
+        ax.text((left + right) / 2, 0.9, word, ha="center", va="center")
+    y = 0.0
+    for n, hits in found.items():
+        y -= 0.8
+        told = f"{n} word{'s' * (n > 1)}: {sum(hits)} of {len(hits)}"
+        ax.text(-1, y - n / 2, told, ha="right", va="center")
+        for i, hit in enumerate(hits):
+            line = y - i % n - 0.5
+            span = starts[i] + 0.3, ends[i + n - 1] - 0.3
+            look = {"height": 0.62, "left": span[0], "edgecolor": pic.INK}
+            look |= (
+                {"color": pic.QUERY} if hit else {"color": "white", "linestyle": ":"}
+            )
+            ax.barh(line, span[1] - span[0], linewidth=0.9, **look)
+        y -= n
+    ax.set(xlim=(-15, ends[-1] + 0.5), ylim=(y - 0.2, 1.6))
+    ax.set_axis_off()
+    return figure
+
+
+@pic.styled
+def interval(
+    scores: ArrayLike, low: float, high: float, measured: float
+) -> pic.Picture:
+    """How often each score came out of drawing again, and the middle 95 in 100."""
+    figure, ((axes,),) = pic.picture(6.0, 3.2)
+    axes.axvspan(low, high, color=pic.FAINT, alpha=0.3, linewidth=0, label="95 of 100")
+    axes.hist(scores, bins=24, color=pic.QUERY, edgecolor="white", linewidth=0.6)
+    axes.axvline(measured, color=pic.KEY, linestyle="--", label="all sentences once")
+    axes.set_xlabel("BLEU")
+    axes.set_ylabel("how often")
+    axes.legend()
+    return figure
+
+
+@pic.styled
+def minutes(
+    runs: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    losses: Mapping[str, tuple[ArrayLike, ArrayLike]],
+) -> pic.Picture:
+    """Against minutes of training: above BLEU, below the validation loss."""
+    figure, ((above,), (below,)) = pic.picture(6.6, 5.4, rows=2, sharex=True)
+    panels = (above, runs, pic.SERIES), (below, losses, (pic.INK, pic.OUT))
+    for axes, curves, palette in panels:
+        for i, (name, (x, y)) in enumerate(curves.items()):
+            line, mark = LOOKS[i % len(LOOKS)]
+            look = {"color": palette[i % len(palette)], "linestyle": line}
+            axes.plot(x, y, marker=mark, markersize=5, label=name, **look)
+        axes.legend()
+    above.set_ylabel("BLEU")
+    above.set_ylim(0, None)
+    below.set_ylabel("validation loss")
+    below.set_xlabel("minutes of training")
+    below.set_xlim(0, None)
+    return figure

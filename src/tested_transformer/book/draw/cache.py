@@ -1,0 +1,76 @@
+"""Pictures of what a decoder keeps: what changes from step to step, who sees which slot, what a step costs."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import tile
+
+
+@pic.styled
+def changes(tokens: Sequence[str], panels: Mapping[str, ArrayLike]) -> pic.Picture:
+    """A row for each step, a tile for each token so far: dark where it is new, else whether it changed in this step.
+
+    Each panel, by its title, has booleans (T, T): row for the step, column for the token.
+    """
+    figure, (grid,) = pic.picture(pic.PHONE, 3.1, 1, len(panels), sharey=True)
+    names, n = [token.strip() for token in tokens], len(tokens)
+    for axes, (title, changed) in zip(grid, panels.items(), strict=True):
+        changed = np.asarray(changed)
+        if changed.shape != (n, n):
+            raise ValueError(
+                f"{n} tokens need as many steps and tokens, not {changed.shape}"
+            )
+        for i, j in np.argwhere(np.tri(n, dtype=bool)):
+            place = j - 0.45, i - 0.45, 0.9, 0.9
+            if i == j:
+                tile(axes, place, pic.WEIGHTS(0.95))
+            else:
+                other = changed[i, j]
+                face, sign = (pic.WEIGHTS(0.35), "≠") if other else ("white", "=")
+                tile(axes, place, face, sign)
+        axes.set(xlim=(-0.6, n - 0.4), ylim=(n - 0.4, -0.6), aspect="equal")
+        axes.set_xticks(range(n), names, rotation=90)
+        axes.set_yticks(range(n), names)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        axes.set_xlabel(title)
+    return figure
+
+
+@pic.styled
+def ancestors(
+    sees: ArrayLike, rows: Sequence[str], columns: Sequence[str], width: int
+) -> pic.Picture:
+    """Which slots each hypothesis sees: filled where it may look; a line after a step."""
+    sees = np.asarray(sees)
+    figure, ((axes,),) = pic.picture(5.8, 0.7 + 0.5 * len(rows))
+    for (i, j), may in np.ndenumerate(sees):
+        place = j - 0.45, i - 0.42, 0.9, 0.84
+        tile(axes, place, pic.WEIGHTS(0.6) if may else "white")
+    for step in range(1, sees.shape[1] // width):
+        axes.axvline(step * width - 0.5, color=pic.INK, linewidth=1)
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axes.set_xticks(range(len(columns)), columns)
+    axes.xaxis.tick_top()
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+@pic.styled
+def work(steps: ArrayLike, curves: Mapping[str, ArrayLike], what: str) -> pic.Picture:
+    """What was calculated until each step, one curve for each way; `what` is counted."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.0)
+    looks = zip(curves.items(), (pic.KEY, pic.QUERY), ("--", "-"), strict=True)
+    for (name, curve), colour, line in looks:
+        axes.plot(steps, curve, color=colour, linestyle=line, label=name)
+    axes.set_xlabel("tokens written")
+    axes.set_ylabel(what)
+    axes.set_ylim(0, None)
+    axes.legend()
+    return figure

@@ -1,0 +1,48 @@
+"""How a small model learns the sentence of the book: what is kept back, what it is dealt, what is seen meanwhile."""
+
+import numpy as np
+import pytest
+import torch
+
+from tested_transformer.book import lessons, small, thread
+from tested_transformer.data.batches import tensors
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return thread.load()
+
+
+def test_every_thing_is_kept_back_in_one_frame_and_the_thread_comes_first():
+    said, kept = lessons.divided()
+    every = [frame.say(thing) for frame in thread.FRAMES for thing in thread.THINGS]
+    assert sorted([*said, *kept]) == sorted(every)
+    assert (len(said), len(kept)) == (225, 45)
+    assert kept[:3] == list(thread.THREAD)
+
+
+def test_each_epoch_deals_every_pair_once_and_in_another_order():
+    pairs = [([n, 2], [1, n, 2]) for n in range(4, 10)]
+    dealt = lessons.dealt(pairs, 2, n_steps=6)
+    first, second = (torch.cat([source for source, _ in dealt[n : n + 3]])[:, 0].tolist() for n in (0, 3))
+    assert sorted(first) == sorted(second) == list(range(4, 10))
+    assert first != second
+
+
+def test_a_course_is_the_loop_with_a_look_aside_after_each_step(translator):
+    said, kept = lessons.divided()
+    pairs = lessons.encoded(translator, said[:4])
+    pupil, twin = lessons.beginner(translator), lessons.beginner(translator)
+    others = tensors(lessons.encoded(translator, kept[:3]))
+    course = lessons.learn(pupil, [tensors(pairs)] * 30, others)
+    loss_at = small.forced(twin.model, lambda step: tensors(pairs))
+    assert small.train(twin.model, loss_at, small.triangle(30), 30) == pytest.approx(course.losses)
+    assert course.aside[-1] == pytest.approx(small.forced(twin.model, lambda step: others)(1).item())
+    assert course.right.shape == (30, 3, 12)
+    assert np.allclose(course.right[-1, 0], np.exp(-thread.surprises(twin, thread.THREAD[0])[1]))
+
+
+def test_a_translation_is_exact_or_it_is_not(translator):
+    _, kept = lessons.divided()
+    wrong = kept[0]._replace(german="Ich brauche die Stuhl, weil er alt ist.")
+    assert lessons.exact(translator, [wrong, *kept[1:3]]) == 2
