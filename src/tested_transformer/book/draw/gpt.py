@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow, blank, tile
 
 
 @pic.styled
@@ -44,3 +46,76 @@ def trade(points: Mapping[str, tuple[int, float]]) -> pic.Picture:
     axes.set_ylabel("share of known word triples")
     figure.legend(loc="outside right center")
     return figure
+
+
+STACK, GAP, SIDE = 1.08, 0.156, 0.56
+"""Width of a stack of boxes, what lies between two, and the side of a mask, in inches."""
+
+STACKS = (
+    ("BERT", "I need\n[mask] chair", ("attention", "feed-\nforward"), "the"),
+    ("GPT", "I need\nthe", ("attention", "feed-\nforward"), "chair"),
+    ("encoder", "I need\nthe chair", ("attention", "feed-\nforward"), ""),
+    (
+        "decoder",
+        "Ich\nbrauche",
+        ("attention", "cross-\nattention", "feed-\nforward"),
+        "den",
+    ),
+)
+"""For each stack its name, what it reads, its boxes from below, and what it answers."""
+
+
+@pic.styled
+def three(full: ArrayLike, causal: ArrayLike, cross: ArrayLike) -> pic.Picture:
+    """BERT, GPT and the translator side by side: words go in below, and each attention has its mask inside.
+
+    The masks are square and small; filled is what may be looked at, hatched is hidden.
+    """
+    masks = (full,), (causal,), (full,), (causal, cross)
+    high, top = (0.5, 0.95, 1.13), 4.8
+    figure, frame = blank(pic.PHONE, top + 0.2)
+    middle = {"ha": "center", "va": "center"}
+    ends = []
+    for n, (name, given, boxes, answer) in enumerate(STACKS):
+        left, y, own = GAP + n * (STACK + GAP), 0.78, iter(masks[n])
+        x = left + STACK / 2
+        frame.text(x, 0.3, given, **middle)
+        arrow(frame, (x, 0.53), (x, y))
+        for box in boxes:
+            looks = "attention" in box
+            height = high[looks + ("\n" in box) * looks]
+            face = pic.tint(pic.QUERY if looks else pic.VALUE)(0.5)
+            tile(frame, (left, y, STACK, height), face, edgecolor=pic.INK)
+            lines = 0.2 + 0.18 * ("\n" in box)
+            frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **middle)
+            if looks:
+                _mask(frame, next(own), (x - SIDE / 2, y + 0.08))
+            y += height
+            if box != boxes[-1]:
+                arrow(frame, (x, y), (x, y + 0.2))
+                y += 0.2
+        ends.append((x, y))
+        if answer:
+            arrow(frame, (x, y), (x, y + 0.24))
+            frame.text(x, y + 0.36, answer, color=pic.OUT, **middle)
+        weight = "bold" if name.isupper() else "normal"
+        frame.text(x, y + (0.66 if answer else 0.36), name, weight=weight, **middle)
+    (start, level), across = ends[2], 0.78 + 0.95 + 0.2 + 1.13 / 2
+    corner = start + STACK / 2 + GAP / 2
+    way = [start, start, corner, corner], [level, level + 0.14, level + 0.14, across]
+    frame.plot(*way, color=pic.KEY, linewidth=1.6)
+    arrow(frame, (corner - 0.01, across), (corner + GAP / 2, across), pic.KEY, size=9)
+    sides = GAP + 2 * (STACK + GAP), pic.PHONE - GAP
+    frame.plot(sides, [top - 0.16] * 2, color=pic.INK, linewidth=1.4)
+    frame.text(sum(sides) / 2, top, "translator", weight="bold", **middle)
+    return figure
+
+
+def _mask(frame: Axes, mask: ArrayLike, corner: tuple[float, float]) -> None:
+    """A mask as small squares, its first row on top."""
+    mask = np.asarray(mask, dtype=bool)
+    side = SIDE / len(mask)
+    for (row, column), seen in np.ndenumerate(mask):
+        place = corner[0] + side * column, corner[1] + SIDE - side * (row + 1)
+        look = {"edgecolor": "white"} if seen else {"hatch": "////////"}
+        tile(frame, (*place, side, side), pic.QUERY if seen else "white", **look)
