@@ -35,16 +35,30 @@ def likeliest(
 
 
 @pic.styled
-def trade(points: Mapping[str, tuple[int, float]]) -> pic.Picture:
-    """For each way to draw: different words across, the share of sound triples up."""
-    figure, ((axes,),) = pic.picture(5.8, 3.8)
+def trade(points: Mapping[str, Sequence[tuple[float, float]]]) -> pic.Picture:
+    """For each way to draw: different words across, the share of sound triples up; its name stands beside.
+
+    A way has a point for each draw; a thin line leads from their middle to the name.
+    """
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.9)
     looks = zip(points.items(), cycle(pic.SERIES), cycle("os^DvP*"), strict=False)
-    for (name, (words, sound)), colour, mark in looks:
-        axes.scatter(words, sound, s=60, label=name, color=colour, marker=mark)
-    axes.set(xlim=(0, None), ylim=(0, 1.03))
-    axes.set_xlabel("different words in a hundred texts")
+    middles, low = {}, 1.0
+    for (name, drawn), colour, mark in looks:
+        words, sound = np.transpose(drawn)
+        axes.scatter(words, sound, s=34, color=colour, marker=mark, zorder=3)
+        middles[name] = words.mean(), sound.mean(), colour
+        low = min(low, sound.min())
+    most, step = max(x for x, _, _ in middles.values()), (1.02 - low) / 11
+    level = np.inf
+    for name, (x, y, colour) in sorted(middles.items(), key=lambda m: -m[1][1]):
+        level = min(y, level - step)
+        axes.plot([x, 1.12 * most], [y, level], color=colour, linewidth=0.7, alpha=0.6)
+        axes.text(1.14 * most, level, name, color=colour, va="center")
+    axes.set(xlim=(0, 1.85 * most), ylim=(low - 2.5 * step, 1.03))
+    axes.set_xticks([n for n in axes.get_xticks() if 0 <= n <= 1.1 * most])
+    axes.spines.bottom.set_bounds(0, 1.1 * most)
+    axes.set_xlabel("different words in a hundred texts", loc="left")
     axes.set_ylabel("share of known word triples")
-    figure.legend(loc="outside right center")
     return figure
 
 
