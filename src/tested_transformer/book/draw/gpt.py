@@ -76,51 +76,51 @@ STACKS = (
         "den",
     ),
 )
-"""For each stack its name, what it reads, its boxes from below, and what it answers."""
+"""For each stack its name, what it reads, its boxes in order, and what it answers."""
 
 
 @pic.styled
 def three(full: ArrayLike, causal: ArrayLike, cross: ArrayLike) -> pic.Picture:
-    """BERT, GPT and the translator side by side: words go in below, and each attention has its mask inside.
+    """BERT, GPT and the translator side by side, from above to below; each attention has its mask inside.
 
     The masks are square and small; filled is what may be looked at, hatched is hidden.
     """
-    masks = (full,), (causal,), (full,), (causal, cross)
-    high, top = (0.5, 0.95, 1.13), 4.8
+    masks, high = ((full,), (causal,), (full,), (causal, cross)), (0.5, 0.95, 1.13)
+    top, middle = 4.58, {"ha": "center", "va": "center"}
     figure, frame = blank(pic.PHONE, top + 0.2)
-    middle = {"ha": "center", "va": "center"}
     ends = []
     for n, (name, given, boxes, answer) in enumerate(STACKS):
-        left, y, own = GAP + n * (STACK + GAP), 0.78, iter(masks[n])
-        x = left + STACK / 2
-        frame.text(x, 0.3, given, **middle)
-        arrow(frame, (x, 0.53), (x, y))
+        left, y, own = GAP + n * (STACK + GAP), top - 1.1, iter(masks[n])
+        x, weight = left + STACK / 2, "bold" if name.isupper() else "normal"
+        frame.text(
+            x, top - (0 if name.isupper() else 0.3), name, weight=weight, **middle
+        )
+        frame.text(x, y + 0.47, given, **middle)
+        arrow(frame, (x, y + 0.25), (x, y))
         for box in boxes:
             looks = "attention" in box
             height = high[looks + ("\n" in box) * looks]
+            y -= height
             face = pic.tint(pic.QUERY if looks else pic.VALUE)(0.5)
             tile(frame, (left, y, STACK, height), face, edgecolor=pic.INK)
             lines = 0.2 + 0.18 * ("\n" in box)
             frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **middle)
             if looks:
                 _mask(frame, next(own), (x - SIDE / 2, y + 0.08))
-            y += height
             if box != boxes[-1]:
-                arrow(frame, (x, y), (x, y + 0.2))
-                y += 0.2
+                arrow(frame, (x, y), (x, y - 0.2))
+                y -= 0.2
         ends.append((x, y))
         if answer:
-            arrow(frame, (x, y), (x, y + 0.24))
-            frame.text(x, y + 0.36, answer, color=pic.OUT, **middle)
-        weight = "bold" if name.isupper() else "normal"
-        frame.text(x, y + (0.66 if answer else 0.36), name, weight=weight, **middle)
-    (start, level), across = ends[2], 0.78 + 0.95 + 0.2 + 1.13 / 2
+            arrow(frame, (x, y), (x, y - 0.24))
+            frame.text(x, y - 0.36, answer, color=pic.OUT, **middle)
+    (start, level), across = ends[2], top - 1.1 - 0.95 - 0.2 - 1.13 / 2
     corner = start + STACK / 2 + GAP / 2
-    way = [start, start, corner, corner], [level, level + 0.14, level + 0.14, across]
+    way = [start, start, corner, corner], [level, level - 0.14, level - 0.14, across]
     frame.plot(*way, color=pic.KEY, linewidth=1.6)
     arrow(frame, (corner - 0.01, across), (corner + GAP / 2, across), pic.KEY, size=9)
     sides = GAP + 2 * (STACK + GAP), pic.PHONE - GAP
-    frame.plot(sides, [top - 0.16] * 2, color=pic.INK, linewidth=1.4)
+    frame.plot(sides, [top - 0.15] * 2, color=pic.INK, linewidth=1.4)
     frame.text(sum(sides) / 2, top, "translator", weight="bold", **middle)
     return figure
 
