@@ -93,6 +93,12 @@ FIGURES |= {
     "work": lambda: draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows"),
     "changes": lambda: draw.cache.changes("abc", {"one": np.zeros((3, 3)), "two": np.tri(3) > 0}),
 }
+DRAWS = {"greedy": [(7, 1), (7, 1), (7, 1)], "all": [(221, 0.69), (230, 0.7), (215, 0.66)]}
+FIGURES |= {
+    "three models": lambda: draw.gpt.three(np.ones((4, 4)), np.tri(4), np.ones((4, 4))),
+    "likeliest": lambda: draw.gpt.likeliest({"a": ([0.6, 0.3, 0.1], "xyz", 2), "b": ([0.4, 0.3, 0.3], "uvw", 3)}, k=1),
+    "trade": lambda: draw.gpt.trade(DRAWS | {"top-k": [(205, 0.7), (212, 0.69), (209, 0.7)]}),
+}
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 FIGURES |= {
     "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 5.6, 4: 6.5}, {0: 0, 4: 30}),

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tested_transformer.config import Config
+from tested_transformer.decoding.cache import GptCache, reader
 from tested_transformer.decoding.sampling import draw, keep_top_k, keep_top_p, next_probabilities, sample
+from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.gpt import Gpt
 
 CONFIG = Config(20, 8, 16, 2, 1, dropout=0.2, max_len=10, activation="gelu", attention_bias=True, norm_first=True)
@@ -212,6 +214,55 @@ def test_the_model_rests_while_it_writes_and_then_is_as_it_was():
     assert torch.equal(texts[0], texts[1])
     assert model.training
     assert not texts[0].is_inference()
+
+
+# The cache
+
+
+CHANGES = {"biases": {}, "norm last": {"norm_first": False}, "formulas": {"fused": False}, "layers": {"n_layers": 3}}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("pieces", [(1,) * 8, (3, 1, 4), (8,)])
+@torch.inference_mode()
+def test_a_text_read_in_pieces_gives_what_the_whole_text_gives(change, pieces):
+    model = randomised(Gpt(CONFIG.replace(**CHANGES[change]))).eval()
+    text = torch.tensor([[1, 7, 8, 9, 5, 2, 0, 0], [1, 3, 3, 3, 19, 4, 6, 7]])
+    read, found, ends = GptCache(model).read, [], torch.tensor(pieces).cumsum(0).tolist()
+    for end in ends:
+        found.append(read(text[:, :end]))
+    assert [x.size(1) for x in found] == [*pieces]
+    torch.testing.assert_close(torch.cat(found, 1), model(text), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", [{"top_k": 1}, {"temperature": 1.5}, {"top_p": 0.8}])
+def test_with_the_cache_the_same_texts_are_written(how, monkeypatch):
+    model, prompts = gpt(), torch.tensor([[1, 7, 3], [1, 8, 4]]).repeat(50, 1)
+    cached = sample(model, prompts, 10, generator=seeded(), **how)
+    monkeypatch.setattr("tested_transformer.decoding.sampling.reader", lambda model: model)
+    assert torch.equal(cached, sample(model, prompts, 10, generator=seeded(), **how))
+
+
+def test_no_token_is_read_twice(monkeypatch):
+    read, rows = FeedForward.forward, []
+    monkeypatch.setattr(FeedForward, "forward", lambda self, x: (rows.append(x.size(1)), read(self, x))[1])
+    monkeypatch.setattr("tested_transformer.decoding.cache.passed_by", lambda model: None)
+    written = sample(gpt(), torch.tensor([[1, 7, 3]]), 10, generator=seeded())
+    assert rows == [3] + [1] * (written.size(1) - 4)
+
+
+def test_a_module_that_may_need_the_whole_text_gets_it():
+    class Reversed(FeedForward):
+        def forward(self, x):
+            return super().forward(x).flip(1)
+
+    model = gpt()
+    assert isinstance(reader(model).__self__, GptCache)
+    model.decoder.layers[0].feed_forward = Reversed(8, 16, "gelu").double()
+    assert reader(model) is model
+    with pytest.raises(ValueError, match=r"feed_forward \(Reversed\) may need the whole text: take `reader`"):
+        GptCache(model)
+    assert sample(model, PROMPT, 10, generator=seeded()).size(1) <= 10
 
 
 # Refusals

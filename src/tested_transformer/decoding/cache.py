@@ -1,11 +1,19 @@
 """The key-value cache: what the decoder has calculated once, kept for the next token."""
 
+from collections.abc import Callable
+from functools import partial
+
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn import functional as F
 
 from tested_transformer.decoding.recompute import Recompute, check_step, passed_by
 from tested_transformer.model.decoder import DecoderLayer
-from tested_transformer.model.masks import padding_mask
+from tested_transformer.model.embedding import look_up
+from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.heads import MultiHeadAttention
+from tested_transformer.model.masks import causal_mask, padding_mask
 from tested_transformer.model.transformer import Transformer
 
 
@@ -121,6 +129,59 @@ class LayerCache:
         self.keys, self.values = (
             _kept(x, rows, self.used) for x in (self.keys, self.values)
         )
+
+
+class GptCache:
+    """A GPT at work: of a text that grows, it reads what is new and no token twice.
+
+    It gives what the model gives. The model should be in evaluation mode.
+    """
+
+    def __init__(self, model: Gpt) -> None:
+        if other := passed_by(model):
+            raise ValueError(f"{other} may need the whole text: take `reader`")
+        self.model, self.length = model, 0
+        self.kept: list[tuple[Tensor, Tensor] | None] = [None] * len(
+            model.decoder.layers
+        )
+
+    def read(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B N V"]:
+        """Logits for the token after each new token; ids begin with those of before."""
+        model, start, end = self.model, self.length, ids.size(1)
+        mask = causal_mask(end, ids.device)[start:]
+        size = model.config.vocab_size
+        x = look_up(model.tokens, ids[:, start:], size, "id", "vocab_size")
+        x = model.positions(x, offset=start)
+        for place, layer in enumerate(model.decoder.layers):
+            heads = layer.self_attention
+            x = layer.addnorm_1(x, partial(self.look_back, place, heads, mask))
+            x = layer.addnorm_2(x, layer.feed_forward)
+        self.length = end
+        return F.linear(model.decoder.norm(x), model.tokens.weight)
+
+    def look_back(
+        self,
+        place: int,
+        heads: MultiHeadAttention,
+        mask: Bool[Tensor, "N T"],
+        x: Float[Tensor, "B N D"],
+    ) -> Float[Tensor, "B N D"]:
+        """Self-attention of the layer at this place: only new tokens ask."""
+        start = self.length
+        k, v = heads.keys(x, offset=start), heads.values(x)
+        if kept := self.kept[place]:
+            k, v = (torch.cat(both, 2) for both in zip(kept, (k, v), strict=True))
+        self.kept[place] = k, v
+        return heads.attend(heads.queries(x, offset=start), k, v, mask)[0]
+
+
+def reader(model: Gpt) -> Callable[[Int[Tensor, "B T"]], Float[Tensor, "B N V"]]:
+    """What gives logits for a text that grows: a `GptCache` those after new tokens.
+
+    Where a module may need more than the new tokens, it is the model itself, which
+    reads all of them anew.
+    """
+    return model if passed_by(model) else GptCache(model).read
 
 
 def stepper(

@@ -7,7 +7,9 @@ from torch import Tensor, nn
 from tested_transformer.model.addnorm import AddNorm, LayerNorm
 from tested_transformer.model.decoder import Decoder, DecoderLayer
 from tested_transformer.model.embedding import Embedding
+from tested_transformer.model.encoder import Encoder, EncoderLayer
 from tested_transformer.model.feedforward import FeedForward
+from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.positions import LearnedPositions, SinusoidalPositions
 from tested_transformer.model.transformer import Transformer
@@ -15,6 +17,7 @@ from tested_transformer.model.transformer import Transformer
 OWN = (
     *(Transformer, Embedding, SinusoidalPositions, LearnedPositions, Decoder),
     *(DecoderLayer, MultiHeadAttention, AddNorm, LayerNorm, FeedForward),
+    *(Gpt, Encoder, EncoderLayer, nn.Embedding),
     *(nn.ModuleList, nn.Linear, nn.Dropout, nn.Identity, nn.ReLU, nn.GELU),
 )
 """Classes of which a cached step knows that one token at a time is enough."""
@@ -67,7 +70,7 @@ def passed_by(model: nn.Module) -> str | None:
     A step calls parts of the decoder, for one token at a time. This is right for the
     classes in `OWN`, as they are and without hooks, and for a class that says
     `cacheable = True`: it treats each row by itself, or learns from `offset` where
-    the row stands. The encoder is always called whole.
+    the row stands. The encoder of a translator is always called whole.
     """
     for name, module in model.named_modules():
         if name.split(".")[0] != "encoder" and not _known(module):

@@ -1,10 +1,11 @@
-"""Sampling: the next token is drawn by lot, from all of them or from the better ones."""
+"""Sampling: the next token is drawn at random, from all or from the better ones."""
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from tested_transformer.checks import at_least, whole
+from tested_transformer.decoding.cache import reader
 from tested_transformer.decoding.inference import inference
 from tested_transformer.decoding.limits import suppressed
 from tested_transformer.model.gpt import Gpt
@@ -82,18 +83,17 @@ def sample(
     """Go on with each prompt, token by token, until eos_id or max_len tokens in all.
 
     Prompts begin with bos_id and are equally long; they come back with what was
-    written, filled up with pad_id. top_k=1 is greedy. Nothing is cached: each token
-    reads the whole text anew.
+    written, filled up with pad_id. top_k=1 is greedy.
     """
     c = model.config
     if not prompt.size(1) < max_len <= c.max_len:
         rule = f"must be above the prompt's ({prompt.size(1)}) and at most {c.max_len}"
         raise ValueError(f"max_len ({max_len}) {rule}")
     with inference(model):
-        ids = prompt.clone()
+        ids, read = prompt.clone(), reader(model)
         going = torch.ones_like(ids[:, 0], dtype=torch.bool)
         while going.any() and ids.size(1) < max_len:
-            logits = model(ids)[:, -1]
+            logits = read(ids)[:, -1]
             logits[:, suppressed(c)] = -torch.inf
             p = next_probabilities(logits, temperature, top_k, top_p)
             tokens = draw(p, generator).masked_fill(~going, c.pad_id)

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow, blank, tile
 
 
 @pic.styled
@@ -33,14 +35,101 @@ def likeliest(
 
 
 @pic.styled
-def trade(points: Mapping[str, tuple[int, float]]) -> pic.Picture:
-    """For each way to draw: different words across, the share of sound triples up."""
-    figure, ((axes,),) = pic.picture(5.8, 3.8)
+def trade(points: Mapping[str, Sequence[tuple[float, float]]]) -> pic.Picture:
+    """For each way to draw: different words across, the share of sound triples up; its name stands beside.
+
+    A way has a point for each draw; a thin line leads from their middle to the name.
+    """
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.9)
     looks = zip(points.items(), cycle(pic.SERIES), cycle("os^DvP*"), strict=False)
-    for (name, (words, sound)), colour, mark in looks:
-        axes.scatter(words, sound, s=60, label=name, color=colour, marker=mark)
-    axes.set(xlim=(0, None), ylim=(0, 1.03))
-    axes.set_xlabel("different words in a hundred texts")
+    middles, low = {}, 1.0
+    for (name, drawn), colour, mark in looks:
+        words, sound = np.transpose(drawn)
+        axes.scatter(words, sound, s=34, color=colour, marker=mark, zorder=3)
+        middles[name] = words.mean(), sound.mean(), colour
+        low = min(low, sound.min())
+    most, step = max(x for x, _, _ in middles.values()), (1.02 - low) / 11
+    level = np.inf
+    for name, (x, y, colour) in sorted(middles.items(), key=lambda m: -m[1][1]):
+        level = min(y, level - step)
+        axes.plot([x, 1.12 * most], [y, level], color=colour, linewidth=0.7, alpha=0.6)
+        axes.text(1.14 * most, level, name, color=colour, va="center")
+    axes.set(xlim=(0, 1.85 * most), ylim=(low - 2.5 * step, 1.03))
+    axes.set_xticks([n for n in axes.get_xticks() if 0 <= n <= 1.1 * most])
+    axes.spines.bottom.set_bounds(0, 1.1 * most)
+    axes.set_xlabel("different words in a hundred texts", loc="left")
     axes.set_ylabel("share of known word triples")
-    figure.legend(loc="outside right center")
     return figure
+
+
+STACK, GAP, SIDE = 1.08, 0.156, 0.56
+"""Width of a stack of boxes, what lies between two, and the side of a mask, in inches."""
+
+STACKS = (
+    ("BERT", "I need\n[mask] chair", ("attention", "feed-\nforward"), "the"),
+    ("GPT", "I need\nthe", ("attention", "feed-\nforward"), "chair"),
+    ("encoder", "I need\nthe chair", ("attention", "feed-\nforward"), ""),
+    (
+        "decoder",
+        "Ich\nbrauche",
+        ("attention", "cross-\nattention", "feed-\nforward"),
+        "den",
+    ),
+)
+"""For each stack its name, what it reads, its boxes in order, and what it answers."""
+
+
+@pic.styled
+def three(full: ArrayLike, causal: ArrayLike, cross: ArrayLike) -> pic.Picture:
+    """BERT, GPT and the translator side by side, from above to below; each attention has its mask inside.
+
+    The masks are square and small; filled is what may be looked at, hatched is hidden.
+    """
+    masks, high = ((full,), (causal,), (full,), (causal, cross)), (0.5, 0.95, 1.13)
+    top, middle = 4.58, {"ha": "center", "va": "center"}
+    figure, frame = blank(pic.PHONE, top + 0.2)
+    ends = []
+    for n, (name, given, boxes, answer) in enumerate(STACKS):
+        left, y, own = GAP + n * (STACK + GAP), top - 1.1, iter(masks[n])
+        x, weight = left + STACK / 2, "bold" if name.isupper() else "normal"
+        frame.text(
+            x, top - (0 if name.isupper() else 0.3), name, weight=weight, **middle
+        )
+        frame.text(x, y + 0.47, given, **middle)
+        arrow(frame, (x, y + 0.25), (x, y))
+        for box in boxes:
+            looks = "attention" in box
+            height = high[looks + ("\n" in box) * looks]
+            y -= height
+            face = pic.tint(pic.QUERY if looks else pic.VALUE)(0.5)
+            tile(frame, (left, y, STACK, height), face, edgecolor=pic.INK)
+            lines = 0.2 + 0.18 * ("\n" in box)
+            frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **middle)
+            if looks:
+                _mask(frame, next(own), (x - SIDE / 2, y + 0.08))
+            if box != boxes[-1]:
+                arrow(frame, (x, y), (x, y - 0.2))
+                y -= 0.2
+        ends.append((x, y))
+        if answer:
+            arrow(frame, (x, y), (x, y - 0.24))
+            frame.text(x, y - 0.36, answer, color=pic.OUT, **middle)
+    (start, level), across = ends[2], top - 1.1 - 0.95 - 0.2 - 1.13 / 2
+    corner = start + STACK / 2 + GAP / 2
+    way = [start, start, corner, corner], [level, level - 0.14, level - 0.14, across]
+    frame.plot(*way, color=pic.KEY, linewidth=1.6)
+    arrow(frame, (corner - 0.01, across), (corner + GAP / 2, across), pic.KEY, size=9)
+    sides = GAP + 2 * (STACK + GAP), pic.PHONE - GAP
+    frame.plot(sides, [top - 0.15] * 2, color=pic.INK, linewidth=1.4)
+    frame.text(sum(sides) / 2, top, "translator", weight="bold", **middle)
+    return figure
+
+
+def _mask(frame: Axes, mask: ArrayLike, corner: tuple[float, float]) -> None:
+    """A mask as small squares, its first row on top."""
+    mask = np.asarray(mask, dtype=bool)
+    side = SIDE / len(mask)
+    for (row, column), seen in np.ndenumerate(mask):
+        place = corner[0] + side * column, corner[1] + SIDE - side * (row + 1)
+        look = {"edgecolor": "white"} if seen else {"hatch": "////////"}
+        tile(frame, (*place, side, side), pic.QUERY if seen else "white", **look)
