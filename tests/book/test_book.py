@@ -150,11 +150,13 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Answer",
         "Around",
         "Blamed",
+        "Corpus",
         "Learned",
         "Link",
         "Fed",
         "Run",
         "Stage",
+        "Uses",
         "styled",
     }  # what others are or return, and the decorator of figures
     assert [
