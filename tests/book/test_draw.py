@@ -130,6 +130,7 @@ FIGURES |= {
     "tokens": lambda: draw.tokens.read([("It reads", CARPET), ("It writes", CARPET[:2])]),
     "merges": lambda: draw.tokens.merges([["a", "b", "c"], ["ab", "c"]], ["bytes", "merge 1"]),
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
+    "holes": lambda: draw.bert.gaps(["I", "love"], [[("i", 0.75), ("you", 0.04)], [("see", 0.5), ("love", 0.25)]]),
     "surprises": lambda: draw.loss.tokens({"before": (LONG, CURVE[10:16] * 9), "after it": (LONG, [0.0] * 6)}),
     "gaps": lambda: draw.loss.gaps(
         np.arange(1, 11), {"ends never": CURVE[10:] * 9, "ends": np.ones(10), "low": np.zeros(10)}

@@ -6,6 +6,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import blank, tile
+
+ROW, NAMES = 0.34, 1.0
+"""How high the line of a gap is, and how wide the column of hidden words, in inches."""
+
+
+@pic.styled
+def gaps(
+    hidden: Sequence[str], guesses: Sequence[Sequence[tuple[str, float]]]
+) -> pic.Picture:
+    """A line for each hidden word: the guesses for its gap, darker the likelier; the right one has a frame."""
+    high = ROW * len(hidden)
+    figure, frame = blank(pic.PHONE, high + 0.4)
+    width = (pic.PHONE - NAMES) / max(map(len, guesses))
+    middle = {"va": "center_baseline"}
+    for x, title in ((0.05, "hidden"), (NAMES + 0.03, "guessed, with its probability")):
+        frame.text(x, high + 0.12, title, va="bottom", weight="bold")
+    for n, (word, row) in enumerate(zip(hidden, guesses, strict=True)):
+        y = high - ROW * (n + 0.5)
+        frame.text(0.05, y, word, **middle)
+        for place, (guess, p) in enumerate(row):
+            found = guess.lower() == word.lower()
+            look = {"edgecolor": pic.KEY if found else "none", "linewidth": 2}
+            box = NAMES + width * place + 0.03, y - 0.13, width - 0.08, 0.27
+            tile(frame, box, pic.WEIGHTS(p), **look)
+            ink = {"color": "white" if p > 0.5 else pic.INK} | middle
+            frame.text(box[0] + 0.06, y, guess, **ink)
+            frame.text(box[0] + box[2] - 0.06, y, f"{p:.0%}", ha="right", **ink)
+    return figure
 
 
 @pic.styled
