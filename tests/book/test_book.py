@@ -150,22 +150,16 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Answer",
         "Around",
         "Blamed",
-<<<<<<< HEAD
         "Course",
-=======
         "Corpus",
->>>>>>> c1a52f444233afcc25dff2e2b20254e5b40d51d0
         "Learned",
         "Link",
         "Fed",
         "Reel",
         "Run",
         "Stage",
-<<<<<<< HEAD
         "Stop",
-=======
         "Uses",
->>>>>>> c1a52f444233afcc25dff2e2b20254e5b40d51d0
         "styled",
     }  # what others are or return, and the decorator of figures
     assert [
