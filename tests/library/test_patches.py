@@ -6,11 +6,11 @@ import torch
 from helpers import randomised, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.colors import to_rgba
+from matplotlib.patches import Rectangle
 from torch.nn import functional as F
 
 from tested_transformer.book import draw
-from tested_transformer.book.draw.picture import QUERY
+from tested_transformer.book.draw.picture import QUERY, WEIGHTS
 from tested_transformer.config import Config
 from tested_transformer.data.pictures import GRID, SIDE, marks, paint, scenes
 from tested_transformer.model.encoder import Encoder
@@ -212,32 +212,48 @@ def test_noise_is_added_to_every_pixel_by_the_generator():
 # Figures
 
 
-def test_pictures_are_drawn_with_their_titles_and_lines_between_patches():
+def test_pictures_are_drawn_with_their_titles_and_their_patches_apart():
     images = np.arange(2 * 36.0).reshape(2, 6, 6)
     figure = draw.patches.pictures(images, ["one", "two"], 2)
-    shown = [axes.get_images()[0].get_array() for axes in figure.axes]
-    assert all(np.array_equal(a, b) for a, b in zip(shown, images, strict=True))
     assert [axes.get_title(loc="center") for axes in figure.axes] == ["one", "two"]
-    for axes in figure.axes:
-        assert [line.get_xdata()[0] for line in axes.lines[:2]] == [1.5, 3.5]
-        assert [line.get_ydata()[0] for line in axes.lines[2:]] == [1.5, 3.5]
+    for axes, image in zip(figure.axes, images, strict=True):
+        cells = patches(torch.tensor(image)[None, None], 2)[0].reshape(9, 2, 2)
+        shown = axes.get_images()
+        assert all(np.array_equal(a.get_array(), b) for a, b in zip(shown, cells, strict=True))
+        assert [a.get_extent() for a in shown[:4]] == [[1, 3, 3, 1], [4, 6, 3, 1], [7, 9, 3, 1], [1, 3, 6, 4]]
+        assert [frame.get_xy() for frame in axes.patches[:4]] == [(1, 1), (4, 1), (7, 1), (1, 4)]
 
 
-def test_learning_is_a_curve_and_a_bar_for_each_reader():
-    figure = draw.patches.learning([3.0, 2.0], {"bag": 0.5, "ours": 1.0})
-    left, right = figure.axes
-    assert list(left.lines[0].get_ydata()) == [3.0, 2.0]
-    assert [bar.get_width() for bar in right.patches] == [1.0, 0.5]
-    assert [tick.get_text() for tick in right.get_yticklabels()] == ["ours", "bag"]
-    assert [text.get_text() for text in right.texts] == ["100%", "50%"]
-    assert right.patches[0].get_facecolor() == to_rgba(QUERY)
+def test_a_picture_as_a_sentence_has_a_row_of_pixels_for_each_patch_behind_that_of_the_class_token():
+    image = np.arange(16.0).reshape(4, 4) / 16
+    frame, picture = draw.patches.sentence(image, 2, "a ring").axes
+    assert len(picture.get_images()) == 4
+    first, *pixels, encoder = (patch for patch in frame.patches if isinstance(patch, Rectangle))
+    rows = patches(torch.tensor(image)[None, None], 2)[0].numpy()
+    assert [pixel.get_facecolor() for pixel in pixels] == [WEIGHTS(float(x) / 1.3) for x in rows.ravel()]
+    lines = np.array([pixel.get_y() for pixel in pixels]).reshape(4, 4)
+    assert (lines == lines[:, :1]).all()
+    assert (np.diff([first.get_y(), *lines[:, 0], encoder.get_y()]) < 0).all(), "from top to bottom"
+    words = [text.get_text() for text in frame.texts]
+    assert [word for word in words if word.isdigit()] == ["1", "2", "3", "4"]
+    assert {"class token", "encoder", "a ring"} <= set(words)
 
 
-def test_weights_are_drawn_on_the_grid_with_the_asking_patch_framed():
-    weights = np.arange(18.0).reshape(2, 9) / 36
-    figure = draw.patches.looks(np.zeros((2, 6, 6)), weights, [4, 1], 2)
-    above, below = np.reshape(figure.axes, (2, 2))
-    for axes, row in zip(below, weights, strict=True):
-        assert np.array_equal(axes.get_images()[0].get_array(), row.reshape(3, 3))
-    frames = [axes.patches[0].get_xy() for axes in above]
-    assert frames == [(1.5, 1.5), (1.5, -0.5)]
+def test_learning_is_a_curve_beside_the_loss_of_a_coin():
+    (axes,) = draw.patches.learning([3.0, 2.0]).axes
+    curve, coin = axes.lines
+    assert list(curve.get_ydata()) == [3.0, 2.0]
+    assert list(curve.get_xdata()) == [1, 2]
+    assert curve.get_color() == QUERY
+    assert set(coin.get_ydata()) == {np.log(2)}
+
+
+def test_where_it_looks_is_a_grid_for_each_name_and_run():
+    grids = np.arange(54.0).reshape(2, 3, 3, 3) / 54
+    figure = draw.patches.looks(grids, ["arrow", "aim"], ["one", "two", "three"])
+    axes = np.reshape(figure.axes, (2, 3))
+    for one, grid in zip(figure.axes, grids.reshape(6, 3, 3), strict=True):
+        assert np.array_equal(one.get_images()[0].get_array(), grid)
+        assert one.get_images()[0].get_clim() == (0, 1)
+    assert [line[0].get_ylabel() for line in axes] == ["arrow", "aim"]
+    assert [one.get_title(loc="center") for one in axes[0]] == ["one", "two", "three"]

@@ -1,6 +1,6 @@
 """Pictures of small pictures: their patches, what was learned of them, and who looks where."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,11 +8,46 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow, blank, tile
+
+
+@pic.styled
+def sentence(image: ArrayLike, size: int, answer: str) -> pic.Picture:
+    """An image (H, W) in patches; beside it a row of pixels for each, behind that of a class token; and the encoder."""
+    image = np.asarray(image)
+    rows = [patch.ravel() for patch in _cut(image, size)]
+    step, side, pixel = 0.3, 2.0, 0.13
+    figure, frame = blank(pic.PHONE, step * len(rows) + 1.45)
+    top = step * len(rows) + 1.17
+    width, height = figure.get_size_inches()
+    axes = figure.add_axes(
+        (0.06 / width, (top - side) / height, side / width, side / height)
+    )
+    _image(axes, image, size)
+    frame.text(0.06, top + 0.05, "a picture")
+    left = width - 0.1 - pixel * len(rows[0])
+    frame.text(left, top + 0.05, "its rows")
+    arrow(frame, (side + 0.14, top - side / 2), (left - 0.55, top - side / 2))
+    place = (left, top - step + 0.06, pixel * len(rows[0]), step - 0.1)
+    tile(frame, place, "white", "class token", linestyle="--")
+    for n, row in enumerate(rows, 1):
+        y = top - step * (n + 1) + 0.06
+        frame.text(left - 0.12, y + (step - 0.1) / 2, str(n), ha="right", va="center")
+        for i, number in enumerate(row):
+            place = (left + pixel * i, y, pixel, step - 0.1)
+            tile(frame, place, pic.WEIGHTS(float(number) / 1.3))
+    low = top - step * (len(rows) + 1)
+    middle = left + pixel * len(rows[0]) / 2
+    arrow(frame, (middle, low), (middle, low - 0.3))
+    tile(frame, (left, low - 0.75, pixel * len(rows[0]), 0.42), "white", "encoder")
+    arrow(frame, (left - 0.02, low - 0.54), (left - 0.5, low - 0.54))
+    frame.text(left - 0.58, low - 0.54, answer, ha="right", va="center", weight="bold")
+    return figure
 
 
 @pic.styled
 def pictures(images: ArrayLike, titles: Sequence[str], size: int) -> pic.Picture:
-    """Images (B, H, W) side by side, each with a title and cut by lines into patches."""
+    """Images (B, H, W) side by side, each with a title, their patches apart."""
     figure, (row,) = pic.picture(7.2, 2.2, columns=len(titles))
     for axes, image, title in zip(row, np.asarray(images), titles, strict=True):
         _image(axes, image, size)
@@ -21,50 +56,50 @@ def pictures(images: ArrayLike, titles: Sequence[str], size: int) -> pic.Picture
 
 
 @pic.styled
-def learning(losses: Sequence[float], shares: Mapping[str, float]) -> pic.Picture:
-    """The loss of each step, and bars: who answers what share of new pictures."""
-    figure, ((left, right),) = pic.picture(7.2, 2.8, columns=2, width_ratios=[3, 2])
-    left.plot(range(1, len(losses) + 1), losses, color=pic.QUERY, linewidth=0.8)
-    left.set(xlabel="step", ylabel="loss per picture", ylim=(0, None))
-    names = list(shares)[::-1]
-    right.barh(names, [shares[name] for name in names], color=pic.QUERY)
-    for i, name in enumerate(names):
-        right.text(0.04, i, f"{shares[name]:.0%}", color="white", va="center")
-    right.axvline(0.5, color=pic.KEY, linestyle="--", linewidth=1.5)
-    right.set_xlim(0, 1.02)
-    right.set(xlabel="answered right", xticks=[])
-    right.tick_params(left=False)
-    right.spines[["left", "bottom"]].set_color(pic.FAINT)
+def learning(losses: Sequence[float]) -> pic.Picture:
+    """The loss of each step, and that of a coin."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 2.6)
+    axes.plot(range(1, len(losses) + 1), losses, color=pic.QUERY, linewidth=0.8)
+    axes.axhline(np.log(2), color=pic.KEY, linestyle="--", linewidth=1.5)
+    axes.set(xlabel="step", ylabel="loss per picture", ylim=(0, None))
     return figure
 
 
 @pic.styled
-def looks(
-    images: ArrayLike, weights: ArrayLike, asking: Sequence[int], size: int
-) -> pic.Picture:
-    """Above, images (B, H, W) with the asking patch framed; below, its weights (B, N)."""
-    images, weights = np.asarray(images), np.asarray(weights)
-    figure, (above, below) = pic.picture(7.2, 4.0, rows=2, columns=len(images))
-    across = images.shape[-1] // size
-    for axes, image, patch in zip(above, images, asking, strict=True):
-        _image(axes, image, size)
-        corner = size * (patch % across) - 0.5, size * (patch // across) - 0.5
-        frame = Rectangle(corner, size, size, fill=False, color=pic.KEY, lw=3, zorder=5)
-        axes.add_patch(frame)
-    for axes, row in zip(below, weights, strict=True):
-        grid, limits = row.reshape(-1, across), (0, weights.max())
-        pic.tiles(axes, grid, pic.WEIGHTS, limits, decimals=2)
-        axes.set(xticks=[], yticks=[])
+def looks(grids: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> pic.Picture:
+    """Weights (R, C, H, W) as grids of patches, those of a row and a column with their names."""
+    grids = np.asarray(grids)
+    figure, axes = pic.picture(pic.PHONE, 3.7, rows=len(rows), columns=len(columns))
+    for line, name, shown in zip(axes, rows, grids, strict=True):
+        line[0].set_ylabel(name)
+        for one, grid in zip(line, shown, strict=True):
+            pic.tiles(one, grid, pic.WEIGHTS, (0, 1), decimals=1)
+            one.set(xticks=[], yticks=[])
+    for one, name in zip(axes[0], columns, strict=True):
+        one.set_title(name, loc="center")
     return figure
 
 
-def _image(axes: Axes, image: np.ndarray, size: int) -> None:
-    """Bright pixels are full of colour, and lines part the patches."""
-    axes.imshow(image, cmap=pic.WEIGHTS, vmin=0, vmax=1.3)
+def _cut(image: np.ndarray, size: int) -> list[np.ndarray]:
+    """The patches of an image, row by row."""
     height, width = image.shape
-    for edge in range(size, width, size):
-        axes.axvline(edge - 0.5, color=pic.FAINT, linewidth=1)
-    for edge in range(size, height, size):
-        axes.axhline(edge - 0.5, color=pic.FAINT, linewidth=1)
-    axes.set(xticks=[], yticks=[])
-    axes.spines[:].set(visible=True, color=pic.FAINT)
+    return [
+        image[y : y + size, x : x + size]
+        for y in range(0, height, size)
+        for x in range(0, width, size)
+    ]
+
+
+def _image(axes: Axes, image: np.ndarray, size: int) -> None:
+    """Bright pixels are full of colour; the patches stand a pixel apart, each in a frame."""
+    height, width = (side + side // size + 1 for side in image.shape)
+    axes.set(xlim=(0, width), ylim=(height, 0), xticks=[], yticks=[], aspect="equal")
+    axes.spines[:].set_visible(False)
+    across = image.shape[1] // size
+    for n, patch in enumerate(_cut(image, size)):
+        x, y = (1 + (size + 1) * place for place in (n % across, n // across))
+        place = (x, x + size, y + size, y)
+        axes.imshow(patch, cmap=pic.WEIGHTS, vmin=0, vmax=1.3, extent=place)
+        frame = {"fill": False, "edgecolor": pic.FAINT, "linewidth": 1}
+        axes.add_patch(Rectangle((x, y), size, size, **frame))
+    axes.set(xlim=(0, width), ylim=(height, 0))
