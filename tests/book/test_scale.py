@@ -127,6 +127,8 @@ FIGURES = {
     "sums": lambda: draw.scale.sums(X, TWO, [1, 2, 9]),
     "ring": lambda: draw.scale.ring([np.ones((2, 2)), np.eye(2) + 1, np.full((2, 2), 2)], ["start", "add", "pass"]),
     "held": lambda: draw.scale.held({"DDP": {"w": np.ones((2, 2)) > 0}, "FSDP": {"w": np.eye(2) > 0}}),
+    "areas": lambda: draw.scale.areas({"short": (1, 2), "long": (24, 4)}),
+    "shares": lambda: draw.scale.shares({"a": [0.25, -0.5], "both": [1.0, -2.0]}),
     "measured": lambda: draw.scale.measured({"fast": {"a": 2.5, "b": 1.0}, "slow": {"a": 0.5}}, "times"),
 }
 
@@ -195,6 +197,23 @@ def test_what_is_held_is_filled():
     assert filled == [[True] * 4, [True, False, False, True]]
     places = [(round(t.get_x(), 2), t.get_y()) for t in drawn("held").axes[1].patches]
     assert places == [(0, 0.1), (0.5, 0.1), (0, 1.1), (0.5, 1.1)]
+
+
+def test_areas_are_as_large_as_the_terms_of_a_layer_in_squares_of_the_narrowest():
+    (axes,) = drawn("areas").axes
+    areas = [patch.get_width() * patch.get_height() for patch in axes.patches]
+    assert areas == [1] * 12 + [0.5] * 2 + [4] * 12 + [24] * 2  # n d: 1 times 2, 24 times 4, by 2 times 2
+    assert max(patch.get_x() + patch.get_width() for patch in axes.patches[:14]) == 6
+    assert min(patch.get_x() for patch in axes.patches[14:]) == 7
+    assert [text.get_text() for text in axes.texts] == ["short", "long"]
+    assert len({patch.get_hatch() for patch in axes.patches}) == 3
+
+
+def test_shares_are_signed_tiles_with_a_row_for_each_name():
+    (axes,) = drawn("shares").axes
+    assert [text.get_text() for text in axes.texts] == ["0.25", "-0.50", "1", "-2"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "both"]
+    assert axes.get_images()[0].get_clim() == (-2, 2)
 
 
 def test_measured_bars_are_as_long_as_the_numbers_on_one_scale():
