@@ -11,10 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tested_transformer.book import draw
-from tested_transformer.book.counting import kept, multiplications, n_bytes
+from tested_transformer.book.counting import (
+    counted,
+    decoder_keeps,
+    kept,
+    layer_cost,
+    layer_keeps,
+    multiplications,
+    n_bytes,
+    running,
+    step_seconds,
+    with_cache,
+    without_cache,
+    writing,
+)
 from tested_transformer.book.draw.picture import SERIES
 from tested_transformer.config import TINY, Config
 from tested_transformer.model.attention import attention, fused_attention
+from tested_transformer.model.decoder import DecoderLayer
 from tested_transformer.model.encoder import Encoder, EncoderLayer
 from tested_transformer.model.transformer import Transformer
 
@@ -115,6 +129,31 @@ def test_only_attention_as_a_formula_keeps_its_weights(n, heads, width):
     fused = n_bytes(kept(fused_attention, *rows))
     assert whole - 4 * heads * n**2 == 4 * 3 * heads * n * width
     assert fused == 4 * heads * n * (4 * width + 1)
+
+
+@given(n=st.integers(1, 12), heads=st.integers(1, 3), width=small, d_ff=st.integers(1, 9))
+@settings(max_examples=10)
+def test_the_formulas_of_a_layer_count_what_it_does_and_keeps(n, heads, width, d_ff):
+    c = Config(9, d_model=heads * width, d_ff=d_ff, n_heads=heads, n_layers=1, dropout=0.0)
+    assert counted(n, c) == layer_cost(n, c.d_model, d_ff)
+    x, memory = (torch.zeros(1, n, c.d_model, requires_grad=True) for _ in range(2))
+    assert n_bytes(kept(EncoderLayer(c), x)) == 4 * layer_keeps(n, c)
+    assert n_bytes(kept(DecoderLayer(c), x, memory)) == 4 * decoder_keeps(n, c)
+
+
+def test_writing_costs_what_the_formulas_say_and_takes_time():
+    c = Config(9, d_model=8, d_ff=12, n_heads=2, n_layers=2, dropout=0.0)
+    model = Transformer(c).eval()
+    for n in (1, 4):
+        assert writing(model, n, 5, cached=True) == with_cache(n, c, 5)
+        assert writing(model, n, 5, cached=False) == without_cache(n, c, 5)
+    assert with_cache(4, c, 5) < without_cache(4, c, 5)
+    assert step_seconds(model) > 0
+
+
+def test_a_running_sum_of_ones_stands_still_where_no_number_is_between():
+    assert running(3, torch.float32) == [1, 2, 3]
+    assert running(300, torch.bfloat16)[-2:] == [256, 256]
 
 
 # Pictures
