@@ -59,24 +59,24 @@ def layer_cost(n: int, d: int, d_ff: int) -> int:
 
 
 def counted(n: int, config: Config) -> int:
-    """The multiplications of a real encoder layer for n tokens, without memory for its numbers."""
+    """The multiplications of a real encoder layer for n tokens; its numbers take no memory."""
     with torch.device("meta"):
         layer, x = EncoderLayer(config), torch.empty(1, n, config.d_model)
     return multiplications(layer, x)
 
 
 def layer_keeps(n: int, config: Config) -> int:
-    """How many numbers an encoder layer keeps for the gradients of n tokens, by the formula."""
+    """How many numbers an encoder layer keeps for the gradients of n tokens."""
     return n * (8 * config.d_model + config.d_ff + config.n_heads + 4)
 
 
 def decoder_keeps(n: int, config: Config) -> int:
-    """How many numbers a decoder layer keeps for n tokens, if the source has as many; the memory is one of them."""
+    """The same for a decoder layer whose source has n tokens, too, with the memory."""
     return n * (15 * config.d_model + config.d_ff + 2 * config.n_heads + 6)
 
 
 def with_cache(n: int, config: Config, source: int) -> int:
-    """The multiplications of a decoder that writes n tokens after a source of so many, with a cache."""
+    """The multiplications of a decoder that writes n tokens, after a source of so many."""
     d, t = config.d_model, range(1, n + 1)
     token = (6 * d**2 + 2 * i * d + 2 * source * d + 2 * d * config.d_ff for i in t)
     layer = sum(token) + 2 * source * d**2
@@ -84,7 +84,7 @@ def with_cache(n: int, config: Config, source: int) -> int:
 
 
 def without_cache(n: int, config: Config, source: int) -> int:
-    """The same if it runs over all tokens again for each new one, and over the source."""
+    """The same if it runs over all tokens, and the source, again for each new one."""
     d, t = config.d_model, range(1, n + 1)
     token = 6 * d**2 + 2 * source * d + 2 * d * config.d_ff
     layer = sum(i * token + 2 * i**2 * d + 2 * source * d**2 for i in t)
@@ -105,7 +105,7 @@ def step_seconds(model: Transformer, n: int = 6) -> float:
 
 @torch.no_grad()
 def writing(model: Transformer, n: int, source: int, cached: bool) -> int:
-    """The multiplications that a model really takes to write n tokens after so many, which have been read."""
+    """The multiplications that a model takes to write n tokens after a source of so many."""
     read = torch.full((1, source), 5)
     memory = model.encode(read)
 
