@@ -76,7 +76,7 @@ def decoder_keeps(n: int, config: Config) -> int:
 
 
 def with_cache(n: int, config: Config, source: int) -> int:
-    """The multiplications of a decoder that writes n tokens, after a source of so many."""
+    """What a decoder multiplies that writes n tokens after a source of so many."""
     d, t = config.d_model, range(1, n + 1)
     token = (6 * d**2 + 2 * i * d + 2 * source * d + 2 * d * config.d_ff for i in t)
     layer = sum(token) + 2 * source * d**2
