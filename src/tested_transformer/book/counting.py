@@ -1,4 +1,4 @@
-"""What a calculation costs, counted and not timed: multiplications, and what is kept."""
+"""What a calculation costs, counted: multiplications, and what is kept; one function takes the time."""
 
 from collections.abc import Callable, Iterable
 from time import perf_counter
