@@ -11,10 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tested_transformer.book import draw
-from tested_transformer.book.counting import kept, multiplications, n_bytes
+from tested_transformer.book.counting import (
+    counted,
+    decoder_keeps,
+    kept,
+    layer_cost,
+    layer_keeps,
+    multiplications,
+    n_bytes,
+    running,
+    step_seconds,
+    with_cache,
+    without_cache,
+    writing,
+)
 from tested_transformer.book.draw.picture import SERIES
 from tested_transformer.config import TINY, Config
 from tested_transformer.model.attention import attention, fused_attention
+from tested_transformer.model.decoder import DecoderLayer
 from tested_transformer.model.encoder import Encoder, EncoderLayer
 from tested_transformer.model.transformer import Transformer
 
@@ -117,6 +131,31 @@ def test_only_attention_as_a_formula_keeps_its_weights(n, heads, width):
     assert fused == 4 * heads * n * (4 * width + 1)
 
 
+@given(n=st.integers(1, 12), heads=st.integers(1, 3), width=small, d_ff=st.integers(1, 9))
+@settings(max_examples=10)
+def test_the_formulas_of_a_layer_count_what_it_does_and_keeps(n, heads, width, d_ff):
+    c = Config(9, d_model=heads * width, d_ff=d_ff, n_heads=heads, n_layers=1, dropout=0.0)
+    assert counted(n, c) == layer_cost(n, c.d_model, d_ff)
+    x, memory = (torch.zeros(1, n, c.d_model, requires_grad=True) for _ in range(2))
+    assert n_bytes(kept(EncoderLayer(c), x)) == 4 * layer_keeps(n, c)
+    assert n_bytes(kept(DecoderLayer(c), x, memory)) == 4 * decoder_keeps(n, c)
+
+
+def test_writing_costs_what_the_formulas_say_and_takes_time():
+    c = Config(9, d_model=8, d_ff=12, n_heads=2, n_layers=2, dropout=0.0)
+    model = Transformer(c).eval()
+    for n in (1, 4):
+        assert writing(model, n, 5, cached=True) == with_cache(n, c, 5)
+        assert writing(model, n, 5, cached=False) == without_cache(n, c, 5)
+    assert with_cache(4, c, 5) < without_cache(4, c, 5)
+    assert step_seconds(model) > 0
+
+
+def test_a_running_sum_of_ones_stands_still_where_no_number_is_between():
+    assert running(3, torch.float32) == [1, 2, 3]
+    assert running(300, torch.bfloat16)[-2:] == [256, 256]
+
+
 # Pictures
 
 X = [1, 10, 100]
@@ -127,6 +166,8 @@ FIGURES = {
     "sums": lambda: draw.scale.sums(X, TWO, [1, 2, 9]),
     "ring": lambda: draw.scale.ring([np.ones((2, 2)), np.eye(2) + 1, np.full((2, 2), 2)], ["start", "add", "pass"]),
     "held": lambda: draw.scale.held({"DDP": {"w": np.ones((2, 2)) > 0}, "FSDP": {"w": np.eye(2) > 0}}),
+    "areas": lambda: draw.scale.areas({"short": (1, 2), "long": (24, 4)}),
+    "shares": lambda: draw.scale.shares({"a": [0.25, -0.5], "both": [1.0, -2.0]}),
     "measured": lambda: draw.scale.measured({"fast": {"a": 2.5, "b": 1.0}, "slow": {"a": 0.5}}, "times"),
 }
 
@@ -195,6 +236,23 @@ def test_what_is_held_is_filled():
     assert filled == [[True] * 4, [True, False, False, True]]
     places = [(round(t.get_x(), 2), t.get_y()) for t in drawn("held").axes[1].patches]
     assert places == [(0, 0.1), (0.5, 0.1), (0, 1.1), (0.5, 1.1)]
+
+
+def test_areas_are_as_large_as_the_terms_of_a_layer_in_squares_of_the_narrowest():
+    (axes,) = drawn("areas").axes
+    areas = [patch.get_width() * patch.get_height() for patch in axes.patches]
+    assert areas == [1] * 12 + [0.5] * 2 + [4] * 12 + [24] * 2  # n d: 1 times 2, 24 times 4, by 2 times 2
+    assert max(patch.get_x() + patch.get_width() for patch in axes.patches[:14]) == 6
+    assert min(patch.get_x() for patch in axes.patches[14:]) == 7
+    assert [text.get_text() for text in axes.texts] == ["short", "long"]
+    assert len({patch.get_hatch() for patch in axes.patches}) == 3
+
+
+def test_shares_are_signed_tiles_with_a_row_for_each_name():
+    (axes,) = drawn("shares").axes
+    assert [text.get_text() for text in axes.texts] == ["0.25", "-0.50", "1", "-2"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "both"]
+    assert axes.get_images()[0].get_clim() == (-2, 2)
 
 
 def test_measured_bars_are_as_long_as_the_numbers_on_one_scale():

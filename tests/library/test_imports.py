@@ -33,6 +33,7 @@ LIBRARIES = {
         "matplotlib",
         "numpy",
         "textwrap",
+        "time",
         "torch",
     },
 }

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
@@ -56,6 +57,56 @@ def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
     axes.set_xlim(0, 1.14 * left.max())
     axes.set_xlabel(unit)
     figure.legend(loc="outside upper center", ncols=2)
+    return figure
+
+
+@pic.styled
+def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
+    """What an encoder layer multiplies for one token, as areas; d_ff is 4 d.
+
+    Each panel has a number of tokens n and a width d, all on one scale: twelve squares of
+    d by d for the matrices, and below them two strips of n by d for the attention.
+    """
+    unit = min(d for _, d in panels.values())
+    kinds = [("projections", 4, ""), ("feed-forward", 8, "//"), ("attention", 0, "..")]
+    look = {
+        name: {"facecolor": pic.SERIES[i], "edgecolor": "white", "hatch": hatch}
+        for i, (name, _, hatch) in enumerate(kinds)
+    }
+    squares = [name for name, n, _ in kinds for _ in range(n)]
+    left = 0.0
+    ends = [max(6 * d, n) / unit for n, d in panels.values()]
+    width = sum(ends) + len(ends) - 1
+    tallest = max(4 * d for _, d in panels.values()) / unit + 0.4
+    inches = 7.2 / max(width, 12)
+    figure, ((axes,),) = pic.picture(7.2, inches * (tallest + 1.5) + 0.7)
+    for (title, (n, d)), end in zip(panels.items(), ends, strict=True):
+        side = d / unit
+        for i, name in enumerate(squares):
+            corner = left + i % 6 * side, i // 6 * side
+            axes.add_patch(Rectangle(corner, side, side, **look[name]))
+        for i in (2, 3):
+            corner = left, i * side + 0.4
+            axes.add_patch(Rectangle(corner, n / unit, side, **look["attention"]))
+        axes.text(left, -0.25, title, ha="left", va="bottom", color=pic.INK)
+        left += end + 1
+    shown = (Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look)
+    figure.legend(handles=list(shown), loc="outside lower center", ncols=3)
+    axes.set(xlim=(-0.1, max(width, 12) + 0.1), ylim=(tallest + 0.1, -1.2))
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    return figure
+
+
+@pic.styled
+def shares(rows: Mapping[str, ArrayLike], decimals: int = 2) -> pic.Picture:
+    """Numbers of a gradient as tiles, a row for each process and for what is made of them."""
+    x = np.array(list(rows.values()))
+    most = abs(x).max()
+    figure, ((axes,),) = pic.picture(7.2, 0.62 * len(x) + 0.3)
+    pic.tiles(axes, x, pic.SIGNED, (-most, most), decimals)
+    axes.set_yticks(range(len(x)), list(rows))
+    axes.set_xticks([])
     return figure
 
 
