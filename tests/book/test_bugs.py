@@ -14,6 +14,16 @@ def broken(plant, seed=0):
     return {law.__name__ for law in bugs.LAWS if not law(model)}
 
 
+@pytest.mark.parametrize(
+    ("plant", "named"),
+    [(bugs.right, "no law"), (bugs.shared, "counted"), (bugs.peeking, "agrees, blind to future")],
+)
+def test_the_laws_that_are_broken_are_named(plant, named):
+    model = small.create(bugs.LETTERS)
+    plant(model)
+    assert bugs.broken(model) == named
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_each_bug_breaks_its_laws_and_a_right_model_none(seed):
     assert broken(bugs.right, seed) == set()

@@ -235,6 +235,9 @@ FIGURES |= {
     "chances while it learns": lambda: draw.train.chances({"article": {"chair": CURVE**2, "lamp": CURVE**4}}),
     "losses and a floor": lambda: draw.train.losses({"one": CURVE + 2, "other": CURVE + 1}, {"floor": 0.5}, every=10),
     "questions": lambda: draw.train.questions(SENTENCES[1], [*SENTENCES[1][1:], "<eos>"], np.tri(4)),
+    "answers given away": lambda: draw.train.given_away(
+        {"peeking": ("abcd", "bcde", np.ones((4, 4))), "unshifted": ("abcd", "abcd", np.tri(4))}
+    ),
 }
 FIGURES |= {
     "hover": lambda: draw.schedule.hover({"0.1": CURVE + 2, "0.01": CURVE + 3, "falling": CURVE + 4}),

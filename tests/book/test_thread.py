@@ -711,6 +711,30 @@ def test_where_german_and_english_agree_nothing_is_contradicted(translator):
     assert thread.contradicted(translator, frame, "chair", "lamp") == expected
 
 
+def test_the_german_so_far_is_of_the_other_or_has_only_its_article_or_its_noun():
+    first, sold = thread.FRAMES[0], thread.FRAMES[2]
+    assert thread.so_far(first, "chair", "lamp") == "Ich brauche die Lampe, weil"
+    assert thread.so_far(first, "chair", "lamp", "article") == "Ich brauche die Stuhl, weil"
+    assert thread.so_far(first, "chair", "lamp", "noun") == "Ich brauche den Lampe, weil"
+    assert thread.so_far(sold, "picture", "chair", "article") == "Sie hat den Bild verkauft, obwohl"
+    # the article of the thing, and not that of whoever loves it
+    assert thread.so_far(thread.FRAMES[1], "lamp", "chair", "article") == "Die Frau liebt den Lampe, weil"
+
+
+def test_where_one_has_no_article_it_cannot_be_exchanged(translator):
+    frame = thread.FRAMES[0]
+    assert thread.so_far(frame, "chair", "music") == "Ich brauche Musik, weil"
+    for two in (("chair", "music"), ("music", "chair")):
+        for only in ("article", "noun"):
+            assert thread.so_far(frame, *two, only) == thread.contradicted(translator, frame, *two, only) == ""
+
+
+def test_only_an_article_or_a_noun_is_exchanged():
+    rule = re.escape("only ('verb') must be article or noun, or be left out")
+    with pytest.raises(ValueError, match=rule):
+        thread.so_far(thread.FRAMES[0], "chair", "lamp", "verb")
+
+
 @pytest.mark.parametrize(("kind", "place"), [("cross", "cross_attention"), ("decoder", "self_attention")])
 def test_a_head_of_the_decoder_is_taken_away_alone_and_only_for_a_while(translator, kind, place):
     model, text = translator.model, thread.THREAD[0].english

@@ -152,3 +152,9 @@ def blind_to_future(model: Transformer) -> bool:
 
 
 LAWS = (agrees, counted, all_learn, blind_to_padding, blind_to_future)
+
+
+def broken(model: Transformer) -> str:
+    """The laws that a model breaks, by name."""
+    names = [law.__name__ for law in LAWS if not law(model)]
+    return ", ".join(names).replace("_", " ") or "no law"

@@ -185,10 +185,40 @@ def writing(translator: Translator, sentence: Sentence) -> Step:
     return Step(read, written, across, back)
 
 
-def contradicted(translator: Translator, frame: Frame, thing: str, other: str) -> str:
-    """The pronoun that follows if English is about a thing, and the German written so far about the other one."""
-    begun = _before_pronoun(frame.say(other).german)
-    return _after(translator, frame.say(thing).english, begun)
+def so_far(frame: Frame, thing: str, other: str, only: str = "") -> str:
+    """The German of the other thing up to the word for "it"; or of a thing, with only the other's article or noun.
+
+    That is empty where one of the two has no article.
+    """
+    if only not in ("", "article", "noun"):
+        raise ValueError(f"only ({only!r}) must be article or noun, or be left out")
+    german = {name: _before_pronoun(frame.say(name).german) for name in (thing, other)}
+    if not only:
+        return german[other]
+    stays, gives = (thing, other) if only == "article" else (other, thing)
+    old, new = (_article(german[name]) for name in (stays, gives))
+    if not (old and new):
+        return ""
+    before, _, after = german[stays].rpartition(f" {old} ")
+    return f"{before} {new} {after}"
+
+
+def _article(german: str) -> str:
+    """The article of the thing, which is the last in the first clause, or nothing if it has none."""
+    words = german.partition(",")[0].split()
+    return next((word for word in reversed(words) if word in ("den", "die", "das")), "")
+
+
+def contradicted(
+    translator: Translator, frame: Frame, thing: str, other: str, only: str = ""
+) -> str:
+    """The pronoun that follows if English is about a thing, and the German written so far about the other one.
+
+    Perhaps only its article or its noun is that of the other, as in `so_far`; where that is
+    empty, nothing follows.
+    """
+    german = so_far(frame, thing, other, only)
+    return _after(translator, frame.say(thing).english, german) if german else ""
 
 
 def another(thing: str) -> str:

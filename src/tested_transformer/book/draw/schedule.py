@@ -13,9 +13,11 @@ def hover(distances: Mapping[str, ArrayLike]) -> pic.Picture:
     """How far from the lowest point, step by step, one curve for each rate."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
     looks = zip(distances.items(), pic.SERIES, ("--", ":", "-"), strict=False)
-    for (name, distance), colour, line in looks:
+    for n, ((name, distance), colour, line) in enumerate(looks):
         steps = np.arange(1, len(np.asarray(distance)) + 1)
-        axes.plot(steps, distance, color=colour, linestyle=line, label=name)
+        # The first on top: its gaps show the others where they run together
+        style = {"linestyle": line, "label": name, "zorder": 3 - n / 10}
+        axes.plot(steps, distance, color=colour, **style)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1, None)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
@@ -16,8 +17,34 @@ def questions(
     read: Sequence[str], asked: Sequence[str], visible: ArrayLike
 ) -> pic.Picture:
     """A row for each place: the tokens it sees, hatched those it does not, its answer."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 0.46 * len(read) + 0.7)
+    _asked(axes, read, asked, visible)
+    return figure
+
+
+@pic.styled
+def given_away(
+    panels: Mapping[str, tuple[Sequence[str], Sequence[str], ArrayLike]],
+) -> pic.Picture:
+    """Questions below each other, each as in `questions`; filled is the answer where a place can see it."""
+    height = sum(0.42 * len(read) + 1.0 for read, _, _ in panels.values())
+    figure, rows = pic.picture(pic.PHONE, height, rows=len(panels))
+    for (axes,), (title, (read, asked, visible)) in zip(
+        rows, panels.items(), strict=True
+    ):
+        _asked(axes, read, asked, visible)
+        answers = np.equal.outer(asked, read) & np.asarray(visible, dtype=bool)
+        for i, j in zip(*np.nonzero(answers), strict=True):
+            place = j + 0.04, i + 0.1, 0.92, 0.8
+            tile(axes, place, pic.KEY, read[j], "white", edgecolor=pic.KEY)
+        axes.set_title(title)
+    return figure
+
+
+def _asked(
+    axes: Axes, read: Sequence[str], asked: Sequence[str], visible: ArrayLike
+) -> None:
     n = len(read)
-    figure, ((axes,),) = pic.picture(pic.PHONE, 0.46 * n + 0.7)
     for (i, j), seen in np.ndenumerate(np.asarray(visible)):
         look = {"edgecolor": pic.QUERY} if seen else {"hatch": "////"}
         place, text = (j + 0.04, i + 0.1, 0.92, 0.8), read[j] if seen else ""
@@ -30,7 +57,6 @@ def questions(
     axes.text(n + 0.62, -0.25, "asked for", color=pic.KEY)
     axes.set(xlim=(0, n + 1.6), ylim=(n, -0.6))
     axes.set_axis_off()
-    return figure
 
 
 @pic.styled
