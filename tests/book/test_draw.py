@@ -650,6 +650,12 @@ def test_a_token_that_changed_in_a_step_has_the_sign_for_it_and_a_new_one_has_no
         draw.cache.changes("abc", {"kept": np.zeros((2, 2))})
 
 
+def test_a_named_step_has_a_line_of_its_own():
+    (axes,) = draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows", {"the end": 2}).axes
+    assert [text.get_text() for text in axes.texts] == ["the end"]
+    assert list(axes.lines[-1].get_xdata()) == [2, 2]
+
+
 def points(axes):
     """The numbers of every curve, by the name that it has in the legend."""
     return {line.get_label(): np.column_stack(line.get_data()).tolist() for line in axes.get_lines()}

@@ -63,8 +63,16 @@ def ancestors(
 
 
 @pic.styled
-def work(steps: ArrayLike, curves: Mapping[str, ArrayLike], what: str) -> pic.Picture:
-    """What was calculated until each step, one curve for each way; `what` is counted."""
+def work(
+    steps: ArrayLike,
+    curves: Mapping[str, ArrayLike],
+    what: str,
+    marked: Mapping[str, int] | None = None,
+) -> pic.Picture:
+    """What was calculated until each step, one curve for each way; `what` is counted.
+
+    marked has names of steps: a dotted line stands at each.
+    """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.0)
     looks = zip(curves.items(), (pic.KEY, pic.QUERY), ("--", "-"), strict=True)
     for (name, curve), colour, line in looks:
@@ -72,5 +80,8 @@ def work(steps: ArrayLike, curves: Mapping[str, ArrayLike], what: str) -> pic.Pi
     axes.set_xlabel("tokens written")
     axes.set_ylabel(what)
     axes.set_ylim(0, None)
+    for name, step in (marked or {}).items():
+        axes.axvline(step, 0, 0.55, color=pic.INK, linewidth=1, linestyle=":")
+        axes.text(step, 0.57 * axes.get_ylim()[1], name, ha="center", va="bottom")
     axes.legend()
     return figure
