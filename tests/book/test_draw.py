@@ -104,6 +104,7 @@ FIGURES |= {
     "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 5.6, 4: 6.5}, {0: 0, 4: 30}),
     "shares": lambda: draw.translation.shares(["dative", "plural"], [12, 3], {"a": [50, 60], "b": [90, 100]}),
     "pieces": lambda: draw.bleu.pieces(["der", "Hund", "."], {1: [True, False, True], 2: [False, True]}),
+    "two lines": lambda: draw.bleu.compared({"BLEU 8": (["so"], {1: [True]}), "9": (["a", "b"], {1: [True, False]})}),
     "interval": lambda: draw.bleu.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
     "minutes": lambda: draw.bleu.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
 }

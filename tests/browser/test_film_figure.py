@@ -1,10 +1,12 @@
 """A training to play through: at every stop the page shows its loss, its sentences and its weights, to every reader."""
 
+import io
 import re
 
 import numpy as np
 import pytest
 from helpers import PAIRS, WRITTEN, film, reel
+from PIL import Image
 
 STEPS = [*WRITTEN]
 SLIDER = "input[type=range]"
@@ -249,6 +251,37 @@ def test_a_square_of_each_colour_stands_beside_its_number(page):
         box = square.locator("svg").bounding_box()
         assert max(box["width"], box["height"]) < 20
         assert square.locator("rect").get_attribute("fill-opacity") == square.text_content()
+
+
+@pytest.mark.parametrize(("theme", "blue", "paper", "ink"), [("light", "#0072b2", "#ffffff", "#1d2530"),
+                                                            ("dark", "#6db9ee", "#12161b", "#dfe5ea")])  # fmt: skip
+def test_a_weight_has_one_colour_in_the_table_the_maps_and_the_legend(show, theme, blue, paper, ink):
+    sharp = reel()
+    sharp.stops[0].cross[0][0, 1] = [[1, 0, 0, 0], [0.5, 0.25, 0.25, 0], [0, 0, 1, 0]]
+    page = show(film(sharp, first=(0, 1)), height=2000, reduced_motion="reduce", device_scale_factor=3)
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    colours = f"--book-query: {blue}; --pst-color-background: {paper}; --pst-color-text-base: {ink}"
+    page.add_style_tag(content=f":root {{ {colours} }}")
+
+    def colour(place, across=0.5, down=0.5):
+        with Image.open(io.BytesIO(place.screenshot())) as picture:
+            return np.array(picture.convert("RGB").getpixel((int(across * picture.width), int(down * picture.height))))
+
+    legend = {float(s.text_content()): colour(s.locator("svg")) for s in page.locator(".letters small").all()}
+    cells, small = page.locator("table.tensor tbody td").all(), page.locator(".heads .tiles").nth(1)
+    for i, j, w in ((0, 0, 1), (1, 0, 0.5), (1, 1, 0.25), (2, 2, 1), (2, 3, 0)):
+        for seen in (colour(cells[4 * i + j], 0.5, 0.88), colour(small, (j + 0.5) / 4, (i + 0.5) / 3)):
+            assert np.abs(seen.astype(int) - legend[w]).max() <= 2
+    assert contrast(legend[1], [int(ink[i : i + 2], 16) for i in (1, 3, 5)]) > 4.5
+
+
+def contrast(one, other):
+    """How well two colours can be told apart, by the rule for legible text."""
+    x = np.array([one, other]) / 255
+    light, dark = np.sort(np.where(x <= 0.03928, x / 12.92, ((x + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722])[
+        ::-1
+    ]
+    return (light + 0.05) / (dark + 0.05)
 
 
 def test_words_stay_words(show):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
@@ -16,9 +17,37 @@ def pieces(words: Sequence[str], found: Mapping[int, Sequence[bool]]) -> pic.Pic
 
     For each length, found has a truth value for every piece, from left to right.
     """
-    lines = 1.6 + sum(n + 0.8 for n in found)
-    figure, ((ax,),) = pic.picture(6.6, 0.24 * lines + 0.2)
-    ends = np.cumsum([len(word) + 1.4 for word in words])
+    return _stacked({"": (words, found)})
+
+
+@pic.styled
+def compared(
+    lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]],
+) -> pic.Picture:
+    """Several translations, one below the other, as `pieces` has one; each with a name, or its score."""
+    return _stacked(lines)
+
+
+def _stacked(
+    lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]],
+) -> pic.Picture:
+    high = [1.6 + sum(n + 0.8 for n in found) for _, found in lines.values()]
+    figure, grid = pic.picture(6.6, 0.24 * sum(high) + 0.2 * len(high), rows=len(high))
+    wide = max(_ends(words)[-1] for words, _ in lines.values())
+    for (ax,), (name, (words, found)) in zip(grid, lines.items(), strict=True):
+        ax.text(-1, 0.9, name, ha="right", va="center", weight="bold")
+        y = _bars(ax, words, found)
+        ax.set(xlim=(-15, wide + 0.5), ylim=(y - 0.2, 1.6))
+        ax.set_axis_off()
+    return figure
+
+
+def _ends(words: Sequence[str]) -> np.ndarray:
+    return np.cumsum([len(word) + 1.4 for word in words])
+
+
+def _bars(ax: Axes, words: Sequence[str], found: Mapping[int, Sequence[bool]]) -> float:
+    ends = _ends(words)
     starts = ends - [len(word) + 1.4 for word in words]
     for word, left, right in zip(words, starts, ends, strict=True):
         ax.text((left + right) / 2, 0.9, word, ha="center", va="center")
@@ -36,9 +65,7 @@ def pieces(words: Sequence[str], found: Mapping[int, Sequence[bool]]) -> pic.Pic
             )
             ax.barh(line, span[1] - span[0], linewidth=0.9, **look)
         y -= n
-    ax.set(xlim=(-15, ends[-1] + 0.5), ylim=(y - 0.2, 1.6))
-    ax.set_axis_off()
-    return figure
+    return y
 
 
 @pic.styled
