@@ -1,6 +1,6 @@
-"""The form of a converted chapter: its two lanes and their budget, its words and letters, as guards that name faults.
+"""The form of a chapter: its two lanes and their budget, its words and letters, as guards that name faults.
 
-A chapter is converted if it has the heading "Going deeper"; the front page is, too, once it is a notebook.
+The pages of the reference have another form; the front page keeps this one but for the lanes and the guess.
 """
 
 import ast
@@ -24,14 +24,8 @@ END = [THREE_LINES, *lanes.LANES]  # how the headings of the second level end
 WORDS, PAGE_WORDS, OPEN_CELLS = 1200, 2500, 20
 MINUTES = 7
 LONGER = dict.fromkeys(("attention", "transformer", "translation"), 12)
-EXEMPT = {"paper", "errata", "reuse", "glossary"}
 FIRST_SCREEN = 120  # so many words end at 420 px of a window that is 1280 px wide, so a picture below them is seen
 LISTS = yaml.safe_load((guards.ROOT / "tests" / "book" / "words.yml").read_text(encoding="utf-8"))
-
-
-def converted(path):
-    """Is this a chapter in two lanes, or the new front page?"""
-    return path.suffix == ".ipynb" and (path.stem == FRONT or lanes.DEEPER in headings(path))
 
 
 def headings(path):
@@ -66,8 +60,6 @@ def open_cells(path):
 
 def over_budget(path):
     """What a chapter has too much of: words, open cells, minutes. The list of letters is looked up, not read."""
-    if path.stem in EXEMPT:
-        return []
     parts = list(lanes.parts(path))
     idea = [part for part in parts if part.lane == "idea"]
 

@@ -162,7 +162,7 @@ def kinds(path):
 
 
 def seen_before(code, found):
-    """The cells of a chapter with two lanes that write out a kind of sum which its section has written out already.
+    """The cells of a chapter that write out a kind of sum which its section has written out already.
 
     Where the idea writes out products of single rows, those of whole matrices wait, too.
 
@@ -171,8 +171,6 @@ def seen_before(code, found):
         found: what the page does with each.
 
     """
-    if "deeper" not in {part.lane for part in code}:
-        return
     calls = [part for part in code if found.get(part.cell["id"]) == "call" and sums(part.cell)]
     by_row = any(lane == "idea" and "product" in sums(cell) and not whole(cell) for lane, _, cell in calls)
     shown = set()

@@ -5,7 +5,6 @@ The story is the idea lanes, one after the other; the workshop is the same pages
 
 import functools
 import re
-from itertools import groupby
 from typing import NamedTuple
 
 import build
@@ -55,37 +54,24 @@ def chapter(name):
     return list(lanes.parts(BOOK / f"{name}.ipynb"))
 
 
-def is_converted(parts):
-    """Has a chapter two lanes?"""
+def has_two_lanes(parts):
+    """Does a page tell its idea before what waits for a second reading? Those of the reference do not."""
     return any(part.lane == "deeper" for part in parts)
 
 
-def idea(parts, titles):
-    """The parts of a chapter that tell its idea: all before "Going deeper", else the introduction and what is listed.
-
-    Args:
-        parts: what `lanes.parts` gave.
-        titles: the titles of the sections that tell the idea of a chapter without two lanes.
-
-    """
-    wanted = None if is_converted(parts) else {"", *titles}
-    return [part for part in parts if part.lane == "idea" and (wanted is None or part.section in wanted)]
-
-
-def measured(parts, kinds, titles):
-    """The times of a chapter.
+def measured(parts, kinds):
+    """The times of a page.
 
     Args:
         parts: what `lanes.parts` gave.
         kinds: what `lanes.kinds` gave.
-        titles: as in `idea`; empty for a page of the reference.
 
     """
     apart = [part for part in parts if part.lane == "exercises"]
     told = "\n".join(part.cell["source"] for part in apart if part.cell["cell_type"] == "markdown")
     rest = [part for part in parts if part.lane != "exercises"]
-    first = idea(parts, titles) if titles or is_converted(parts) else []
-    minutes = [round(lanes.seconds(some, kinds) / 60) for some in (first, rest)]
+    idea = [part for part in parts if part.lane == "idea"] if has_two_lanes(parts) else []
+    minutes = [round(lanes.seconds(some, kinds) / 60) for some in (idea, rest)]
     return Times(*minutes, sum(map(int, EXERCISE.findall(told))))
 
 
@@ -95,7 +81,7 @@ def times(name):
     path = BOOK / f"{name}.ipynb"
     if not path.is_file():
         return Times(0, 0, 0)
-    return measured(chapter(name), lanes.kinds(path), settings()["idea"].get(name, ()))
+    return measured(chapter(name), lanes.kinds(path))
 
 
 def sums(times):
@@ -113,15 +99,3 @@ def clock(minutes):
     """Minutes as one says them: "35 min", "3 h 5 min"."""
     hours, rest = divmod(minutes, 60)
     return " ".join(f"{n} {unit}" for n, unit in ((hours, "h"), (rest, "min")) if n) or "0 min"
-
-
-def runs(sections, titles):
-    """The sections of a page that tell its idea, in runs without a gap: pairs of the first and the last.
-
-    Args:
-        sections: the titles of all sections, in order.
-        titles: those that tell the idea.
-
-    """
-    found = [list(run) for told, run in groupby(sections, lambda title: title in titles) if told]
-    return [(run[0], run[-1]) for run in found]

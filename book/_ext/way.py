@@ -1,20 +1,15 @@
 """The way through the book on every page: where one is in the machine, where the story goes on, what comes next."""
 
 import html
-import re
+from itertools import takewhile
 
 import strip
 from docutils import nodes
-from front import SMALL, routes
-
-
-def plain(title):
-    """A title without what a typesetter changes in it: quotation marks, dashes, spaces."""
-    return re.sub(r"\W", "", title.lower())
+from front import routes
 
 
 def show_way(app, doctree, page):
-    """At the head of a chapter show the machine, and which sections tell the story; at their ends, where it goes on."""
+    """At the head of a chapter show the machine; at the end of its idea, where the story goes on."""
     name = page.removeprefix("book/")
     if (
         app.builder.format != "html"
@@ -23,71 +18,22 @@ def show_way(app, doctree, page):
     ):
         return
     top = next(doctree.findall(nodes.section))
-    sections = {
-        section.next_node(nodes.title).astext(): section
-        for section in top
-        if isinstance(section, nodes.section)
-    }
-    runs = story_runs(name, list(sections))
-    head = [] if routes.is_converted(routes.chapter(name)) else [index(runs, sections)]
     if strip.has_strip(name):
         drawn = strip.html(name, lambda other: uri(app, page, other))
-        head.append(nodes.raw("", drawn, format="html"))
-    badge = next(
-        p for p in doctree.findall(nodes.paragraph) if "badge-line" in p["classes"]
+        badge = next(
+            p for p in doctree.findall(nodes.paragraph) if "badge-line" in p["classes"]
+        )
+        top.insert(top.index(badge) + 1, nodes.raw("", drawn, format="html"))
+    sections = [child for child in top if isinstance(child, nodes.section)]
+    *_, last = takewhile(
+        lambda s: s.next_node(nodes.title).astext() != routes.lanes.DEEPER, sections
     )
-    top[top.index(badge) + 1 : top.index(badge) + 1] = head
-    for n, (_, last) in enumerate(runs):
-        more = n + 1 < len(runs)
-        on = to_section(runs[n + 1][0], sections) if more else to_next(app, page, name)
-        sections[last] += nodes.paragraph("", "", *map(node, on), classes=["story-on"])
-
-
-def story_runs(name, titles):
-    """The sections that tell the idea of a chapter, in runs without a gap: pairs of the first title and the last."""
-    if routes.is_converted(routes.chapter(name)):
-        return [(titles[0], titles[titles.index(routes.lanes.DEEPER) - 1])]
-    wanted = set(map(plain, routes.settings()["idea"][name]))
-    return routes.runs(titles, {title for title in titles if plain(title) in wanted})
-
-
-def index(runs, sections):
-    """A line that names the sections that tell the story."""
-    said = ["The story on this page: "]
-    for n, (first, last) in enumerate(runs):
-        said += [" · "] * (n > 0) + [place(first, sections)]
-        said += [" to ", place(last, sections)] * (first != last)
-    return nodes.paragraph("", "", *map(node, said), classes=[*SMALL, "story-line"])
-
-
-def place(title, sections):
-    """A link to a section of the same page."""
-    return reference(title, f"#{sections[title]['ids'][0]}")
-
-
-def reference(text, address):
-    """A link inside the book."""
-    return nodes.reference("", text, internal=True, refuri=address)
-
-
-def node(piece):
-    """Text as a node, and a node as it is."""
-    return nodes.Text(piece) if isinstance(piece, str) else piece
+    last += to_next(app, page, name)
 
 
 def uri(app, page, name):
     """The address of a page of the book, seen from another one."""
     return app.builder.get_relative_uri(page, f"book/{name}")
-
-
-def entry(app, page, name):
-    """Where a page is entered: in the story at the first section that tells its idea, if others stand before it."""
-    titles = routes.settings()["idea"].get(name, ())
-    headings = app.env.tocs[f"book/{name}"].findall(nodes.reference)
-    places = {plain(ref.astext()): ref["anchorname"] for ref in headings}
-    second = [*places.values(), "", ""][1]
-    found = places[plain(titles[0])] if titles else ""
-    return uri(app, page, name) + found * (found != second)
 
 
 def neighbour(app, page, name, step):
@@ -115,16 +61,13 @@ def onward(name, other, step):
     return said + (f" · {routes.clock(minutes)}" if minutes else "")
 
 
-def to_section(title, sections):
-    """The end of a run of sections: where the story goes on, on the same page."""
-    return ["The story goes on: ", place(title, sections)]
-
-
 def to_next(app, page, name):
-    """The end of the idea of a chapter: where the story goes on."""
+    """The end of the idea of a chapter: a line that says where the story goes on."""
     other, title, said = neighbour(app, page, name, 1)
     words, _, minutes = said.partition(" · ")
-    return [f"{words}: ", reference(title, entry(app, page, other)), f" · {minutes}"]
+    link = nodes.reference("", title, internal=True, refuri=uri(app, page, other))
+    line = [nodes.Text(f"{words}: "), link, nodes.Text(f" · {minutes}")]
+    return nodes.paragraph("", "", *line, classes=["story-on"])
 
 
 def lead_on(app, page, template, context, doctree):
@@ -135,7 +78,7 @@ def lead_on(app, page, template, context, doctree):
     for key, step in (("prev", -1), ("next", 1)):
         found = neighbour(app, page, name, step)
         context[key] = found and {
-            "link": entry(app, page, found[0]),
+            "link": uri(app, page, found[0]),
             "title": html.escape(found[1]),
             "said": found[2],
         }

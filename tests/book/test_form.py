@@ -1,4 +1,4 @@
-"""The form of a converted chapter: a small one that keeps it, and each fault planted there."""
+"""The form of a chapter: a small one that keeps it, and each fault planted there."""
 
 import form
 import pytest
@@ -35,14 +35,6 @@ def test_a_chapter_in_good_form_has_no_faults(write, guard):
     assert list(guard(write(*chapter(), name="heads.ipynb"))) == []
 
 
-def test_a_chapter_with_the_heading_is_converted_and_the_front_page_is_one(write):
-    assert form.converted(write(*chapter()))
-    assert form.converted(write(markdown("# Title"), name="index.ipynb"))
-    for words in ("### Going deeper", "Going deeper", "```\n## Going deeper\n```", "## Going deeper still"):
-        assert not form.converted(write(markdown("# Title", words)))
-    assert not form.converted(write(markdown("# Title"), name="index.md"))
-
-
 # The lanes
 
 
@@ -68,11 +60,10 @@ def test_what_is_too_much_is_found(write, place, cells, found):
     assert [fault.partition(";")[0].split(" ", 2)[2] for fault in form.over_budget(path)] == found
 
 
-def test_three_chapters_have_more_minutes_and_four_pages_no_budget(write):
+def test_three_chapters_have_more_minutes(write):
     cells = chapter(idea=[markdown("word " * 1150), *(code(f'matrix("X", {i})', LATEX) for i in range(12))])
     assert "minutes" in form.over_budget(write(*cells))[0]
     assert form.over_budget(write(*cells, name="attention.ipynb")) == []
-    assert form.over_budget(write(markdown("word " * 9000), name="errata.ipynb")) == []
 
 
 def test_the_list_of_letters_is_looked_up_and_takes_no_room(write):

@@ -43,7 +43,6 @@ PAGES = {
         code("matrix(a)", shown("a matrix")),
         code("a = 1\nmatrix(a)", shown("seen with its code")),
         PRODUCT,
-        PRODUCT,
         "Source:",
         code("from x import short\n\nshow(short)", shown(SHORT, "text/markdown")),
         code("show(long)", shown(LONG, "text/markdown")),

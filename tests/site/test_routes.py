@@ -8,29 +8,12 @@ import routes
 from routes import Times
 
 STORY = [name for name in routes.pages() if routes.route(name) == "story"]
-LISTED = routes.settings()["idea"]
-# Those that were listed when the list was made. It only gets shorter.
-ONCE = {
-    "notation", "recurrence", "vectors", "tokens", "embedding", "positions", "attention", "masks", "heads",
-    "feedforward", "addnorm", "encoder", "decoder", "transformer", "loss", "adam", "schedule", "train", "decode",
-    "translation", "looking", "bert", "gpt", "patches", "scale",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LISTED)
-def test_what_is_listed_stands_in_the_chapter_and_in_its_order(name):
-    sections = list(dict.fromkeys(part.section for part in routes.chapter(name) if part.lane == "idea"))
-    assert [title for title in sections if title in LISTED[name]] == LISTED[name]
 
 
 @pytest.mark.parametrize("name", STORY)
-def test_a_chapter_has_two_lanes_or_is_listed_and_not_both(name):
-    assert routes.is_converted(routes.chapter(name)) != (name in LISTED)
-
-
-def test_nothing_is_added_to_the_list():
-    assert set(LISTED) <= ONCE
-    assert set(LISTED) <= set(STORY)
+def test_a_page_has_two_lanes_or_stands_in_the_reference(name):
+    told = (routes.BOOK / f"{name}.ipynb").is_file() and routes.has_two_lanes(routes.chapter(name))
+    assert told, f'{name}: no heading "Going deeper"; a page without an idea stands under reference in book/story.yml'
 
 
 def test_the_reference_follows_the_story_in_the_table_of_contents():
@@ -67,18 +50,12 @@ def test_the_idea_of_a_chapter_with_two_lanes_is_all_before_the_second(chapter):
         ("code", TWENTY_LINES),
         ("markdown", "## Exercises\n\n**1. Predict** (7 minutes).\n\n**2. Implement** (12 minutes)." + 50 * A_MINUTE),
     )
-    assert routes.measured(*found, []) == Times(idea=3, whole=8, exercises=19)
+    assert routes.measured(*found) == Times(idea=3, whole=8, exercises=19)
 
 
-def test_the_idea_of_another_chapter_is_its_introduction_and_what_is_listed(chapter):
-    found = chapter(
-        ("markdown", f"# T\n\n{A_MINUTE}"),
-        ("markdown", f"## A\n\n{2 * A_MINUTE}\n\n## B\n\n{4 * A_MINUTE}\n\n### C\n\n{A_MINUTE}\n\n## D\n\n{A_MINUTE}"),
-        ("code", TWENTY_LINES),
-    )
-    assert routes.measured(*found, ["B"]) == Times(idea=6, whole=10, exercises=0)
-    assert routes.measured(*found, ["A", "D"]).idea == 5
-    assert routes.measured(*found, []).idea == 0, "a page of the reference"
+def test_a_page_without_the_second_lane_has_no_idea(chapter):
+    found = chapter(("markdown", f"# T\n\n{A_MINUTE}\n\n## A\n\n{2 * A_MINUTE}"), ("code", TWENTY_LINES))
+    assert routes.measured(*found) == Times(idea=0, whole=4, exercises=0)
 
 
 def test_a_page_without_cells_is_there_to_look_something_up():
@@ -93,11 +70,6 @@ def test_the_sums_are_those_of_the_routes():
 @pytest.mark.parametrize(("minutes", "said"), [(0, "0 min"), (35, "35 min"), (60, "1 h"), (125, "2 h 5 min")])
 def test_minutes_are_said_as_one_says_them(minutes, said):
     assert routes.clock(minutes) == said
-
-
-def test_sections_that_follow_each_other_are_one_run():
-    assert routes.runs("ABCDEF", {"A", "C", "D", "F"}) == [("A", "A"), ("C", "D"), ("F", "F")]
-    assert routes.runs("AB", set()) == []
 
 
 def test_every_chapter_of_the_story_says_how_long_its_idea_and_its_exercises_take():

@@ -83,25 +83,15 @@ def title(text):
 
 @pytest.fixture
 def app(monkeypatch):
-    """A book of three pages: one with two lanes, one with a list, one of the reference."""
-    lane = {"a": [("idea", "One"), ("idea", "Two"), ("deeper", "Going deeper")], "b": [("idea", "Why “so”")]}
-    chapters = {name: [SimpleNamespace(lane=x, section=y) for x, y in parts] for name, parts in lane.items()}
+    """A book of three pages: two of the story, one of the reference."""
     monkeypatch.setattr(routes, "pages", lambda: ["a", "b", "c"])
-    monkeypatch.setattr(routes, "chapter", chapters.get)
-    monkeypatch.setattr(routes, "settings", lambda: {"idea": {"b": ['Why "so"', "Last"]}, "reference": ["c"]})
+    monkeypatch.setattr(routes, "settings", lambda: {"reference": ["c"]})
     monkeypatch.setattr(routes, "times", {"a": (5, 9, 9), "b": (61, 90, 9), "c": (0, 40, 0)}.get)
     monkeypatch.setattr(front, "chapter", lambda page: front.Chapter("", "", 3, 4))
     monkeypatch.setattr(front, "on_record", lambda path: True)
-    tocs = {}
-    for name, titles in {"a": ["A", "One"], "b": ["B", "First", "Why “so”", "Last"], "c": ["C"]}.items():
-        tocs[f"book/{name}"] = nodes.paragraph()
-        for n, text in enumerate(titles):
-            place = f"#{nodes.make_id(text)}" if n else ""
-            tocs[f"book/{name}"] += nodes.reference("", text, anchorname=place)
     names = {f"book/{name}": nodes.title("", f"Title & {name}") for name in ("a", "b", "c", "index")}
-    tocs["book/index"] = nodes.paragraph()
     builder = SimpleNamespace(format="html", get_relative_uri=lambda page, other: f"{other.removeprefix('book/')}.html")
-    return SimpleNamespace(builder=builder, env=SimpleNamespace(tocs=tocs, titles=names))
+    return SimpleNamespace(builder=builder, env=SimpleNamespace(titles=names))
 
 
 def page(*titles):
@@ -127,30 +117,22 @@ def test_a_page_says_its_times_and_what_is_checked(app):
     assert front.lasting("index") == ""
 
 
-def test_in_two_lanes_the_story_goes_on_before_the_second(app):
+def test_the_story_goes_on_at_the_end_of_the_idea(app):
     whole = page("One", "Two", "Going deeper", "Exercises")
     front.show_badge(app, whole, "book/a")
     way.show_way(app, whole, "book/a")
     (on,) = paragraphs(whole, "story-on")
     assert on.astext() == "Next in the story: Title & b · 1 h 1 min"
     assert on.parent["ids"] == ["two"]
-    assert on.next_node(nodes.reference)["refuri"] == "b.html#why-so", "its first section tells something else"
-    assert not paragraphs(whole, "story-line")
+    assert on.next_node(nodes.reference)["refuri"] == "b.html"
 
 
-def test_where_the_story_is_listed_the_page_says_where_it_is_and_where_it_goes_on(app):
-    whole = page("First", "Why “so”", "Between", "Last", "Exercises")
-    front.show_badge(app, whole, "book/b")
+def test_the_last_idea_says_that_the_story_ends(app):
+    whole = page("One", "Two", "Three", "Going deeper")
     way.show_way(app, whole, "book/b")
-    (line,) = paragraphs(whole, "story-line")
-    assert line.astext() == "The story on this page: Why “so” · Last"
-    assert [ref["refuri"] for ref in line.findall(nodes.reference)] == ["#why-so", "#last"]
-    first, last = paragraphs(whole, "story-on")
-    assert (first.parent["ids"], first.astext()) == (["why-so"], "The story goes on: Last")
-    assert (last.parent["ids"], last.astext()) == (
-        ["last"],
-        "The story ends here. Next in the reference: Title & c · 40 min",
-    )
+    (on,) = paragraphs(whole, "story-on")
+    assert on.astext() == "The story ends here. Next in the reference: Title & c · 40 min"
+    assert on.parent["ids"] == ["three"]
 
 
 def test_the_reference_gets_no_way(app):
