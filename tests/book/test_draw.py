@@ -228,6 +228,7 @@ FIGURES |= {
 }
 FIGURES["stops of a film"] = lambda: draw.film.maps({"step 0": MAPS, "step 9": MAPS**2})
 FIGURES |= {
+    "a framed weight": lambda: draw.looking.heads(np.full((2, 2, 3, 3), 1 / 3), WORDS, WORDS, framed=(1, 0, 2, 1)),
     "each link": lambda: draw.looking.each_link(
         {"it on chair": (np.linspace(0, 1, 8), np.eye(8)[7] * 0.2), "it on lamp": (np.eye(8), 1.5 * np.eye(8))}, "nats"
     ),

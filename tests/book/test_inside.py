@@ -57,6 +57,11 @@ def test_swapping_in_the_only_word_that_differs_gives_the_other_sentence(transla
     assert np.delete(found[0], NOUN).max() < 0.01  # there the vectors are the same in both
 
 
+def test_without_a_way_to_its_noun_each_it_is_er(translator):
+    found = [inside.by_default(translator, sentence) for sentence in THREAD]
+    assert found == [("er", "er"), ("sie", "er"), ("es", "er")]
+
+
 def test_hiding_nothing_changes_nothing_and_hiding_hides_this_pair_or_place_alone(translator):
     assert inside.hiding(translator, ENGLISH, "Wir helfen")[0] == "der"
     assert inside.hiding(translator, ENGLISH, "Wir helfen", [(THE, VERB)])[0] == "die"

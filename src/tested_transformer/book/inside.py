@@ -166,6 +166,15 @@ def each_link(
     return weights.numpy(), added.numpy()
 
 
+def by_default(translator: Translator, sentence: Sentence) -> tuple[str, str]:
+    """The right pronoun, and the one that comes if no head of the encoder can look from "it" to its noun."""
+    right = pronoun(sentence.german)
+    read = translator.look(sentence.english, "")[0]
+    begun = sentence.german.rpartition(f" {right} ")[0]
+    hidden = noun_of_it(read, ())
+    return right, hiding(translator, sentence.english, begun, hidden)[0]
+
+
 def nearest(x: np.ndarray, labels: np.ndarray) -> float:
     """The share of rows that lie nearest to the mean of the others with their label."""
     hits, names = 0, np.unique(labels)

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
@@ -34,8 +35,16 @@ def kinds(panels: Panels) -> pic.Picture:
 
 
 @pic.styled
-def heads(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Picture:
-    """Weights (layers, heads, Tq, Tk): a row of pictures for each layer."""
+def heads(
+    a: ArrayLike,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    framed: tuple[int, int, int, int] | None = None,
+) -> pic.Picture:
+    """Weights (layers, heads, Tq, Tk): a row of pictures for each layer.
+
+    A frame marks one of them: its layer, head, row and column, counted from 0.
+    """
     a = np.asarray(a)
     layers, n_heads, rows, _ = a.shape
     height = 0.3 + layers * (0.55 + 0.26 * rows)
@@ -48,6 +57,10 @@ def heads(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Pict
         axes.tick_params(length=0, labelbottom=layer == layers - 1)
         axes.spines[:].set_visible(True)
         axes.spines[:].set_color(pic.FAINT)
+        if framed is not None and framed[:2] == (layer, head):
+            row, column = framed[2:]
+            look = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5}
+            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, **look))
     return figure
 
 
