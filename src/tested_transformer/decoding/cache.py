@@ -154,8 +154,7 @@ class GptCache:
         x = model.positions(x, offset=start)
         for place, layer in enumerate(model.decoder.layers):
             heads = layer.self_attention
-            x = layer.addnorm_1(x, partial(self.look_back, place, heads, mask))
-            x = layer.addnorm_2(x, layer.feed_forward)
+            x = layer.steps(x, partial(self.look_back, place, heads, mask))
         self.length = end
         return F.linear(model.decoder.norm(x), model.tokens.weight)
 

@@ -1,5 +1,7 @@
 """The encoder in PyTorch: a layer and the stack."""
 
+from collections.abc import Callable
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -23,8 +25,13 @@ class EncoderLayer(nn.Module):
         self, x: Float[Tensor, "B S D"], mask: Tensor | None = None
     ) -> Float[Tensor, "B S D"]:
         """One vector for each token; mask says which keys a query may look at."""
-        x = self.addnorm_1(x, lambda x: self.self_attention(x, x, x, mask)[0])
-        return self.addnorm_2(x, self.feed_forward)
+        return self.steps(x, lambda x: self.self_attention(x, x, x, mask)[0])
+
+    def steps(
+        self, x: Float[Tensor, "B S D"], look: Callable[[Tensor], Tensor]
+    ) -> Float[Tensor, "B S D"]:
+        """Both sub-layers. The attention is a function of the rows that ask."""
+        return self.addnorm_2(self.addnorm_1(x, look), self.feed_forward)
 
 
 class Encoder(nn.Module):
