@@ -114,7 +114,7 @@ def test_a_page_is_sound(visit, pictures, name):
     page.emulate_media(media="print")
     for figure in page.locator(FIGURES).all():
         on_paper = [figure.locator(part).is_visible() for part in (".live", ".fallback")]
-        with_fallback = figure.evaluate("f => f.localName") in ("walk-figure", "sentence-figure")
+        with_fallback = figure.evaluate("f => f.localName") in ("walk-figure", "sentence-figure", "film-figure")
         assert on_paper == ([False, True] if with_fallback else [True, False])
         assert not any(e.is_visible() for e in figure.locator("button, [role=switch], input[type=range]").all())
 
