@@ -163,4 +163,5 @@ def leads_to_promise(app, name):
 def on_record(path):
     """Are the claims of a chapter those that tests/book/claims.yml has?"""
     found = claims.claims(path)
-    return claims.recorded().get(path.stem, claims.line(())) == claims.line(found)
+    known = claims.recorded().get(path.stem, claims.line(()))
+    return known.partition(", once ")[0] == claims.line(found)

@@ -63,12 +63,26 @@ def test_a_chapter_has_the_tests_of_the_file_with_its_name():
 
 
 @pytest.mark.parametrize(
-    ("recorded", "known"), [("1 27df83", True), ("2 27df83", False), ("1 000000", False), (None, False)]
+    ("recorded", "known"),
+    [
+        ("1 27df83", True),
+        ("2 27df83", False),
+        ("1 000000", False),
+        ("1 27df83, once 3", True),
+        ("1 000000, once 3", False),
+        (None, False),
+    ],
 )
 def test_claims_are_on_record_if_number_and_checksum_are(tmp_path, monkeypatch, recorded, known):
     path = written(tmp_path, ("code", "assert x == 1")).with_suffix(".ipynb")
     monkeypatch.setattr(front.claims, "recorded", lambda: {"small": recorded} if recorded else {})
     assert front.on_record(path) == known
+
+
+def test_the_claims_of_every_page_of_the_book_are_on_record():
+    assert [
+        path.stem for path in front.claims.RECORD.parents[2].glob("book/*.ipynb") if not front.on_record(path)
+    ] == []
 
 
 def test_a_page_that_claims_nothing_needs_no_record(tmp_path, monkeypatch):
