@@ -131,5 +131,43 @@
     }
   }
 
-  window.figures = { Figure, add, attention, choosing, draw, formula, listed, make, multiply, onOff, places, quoted, slider, softmax, transpose, whole, written };
+  // A figure of stops, from 0 to `last`, that also plays them, one each `beat` milliseconds, until a reader goes somewhere
+  // or the end is reached. What stands at a stop is drawn by `show`.
+  class Player extends Figure {
+    stop = 0;
+
+    button(text, press) {
+      const button = make("button", { type: "button" }, text);
+      button.addEventListener("click", press);
+      return button;
+    }
+
+    player() {
+      this.play = this.button("Play", () => (this.playing ? this.pause() : this.start()));
+      this.play.hidden = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      return this.play;
+    }
+
+    start() {
+      if (this.stop === this.last) this.go(0);
+      this.playing = setInterval(() => this.go(this.stop + 1, true), this.beat);
+      this.play.textContent = "Pause";
+    }
+
+    pause() {
+      clearInterval(this.playing);
+      this.playing = null;
+      this.play.textContent = "Play";
+    }
+
+    disconnectedCallback() { this.pause(); }
+
+    go(stop, played = false) {
+      this.stop = Math.max(0, Math.min(stop, this.last));
+      if (this.playing && (!played || this.stop === this.last)) this.pause();
+      this.show();
+    }
+  }
+
+  window.figures = { Figure, Player, add, attention, choosing, draw, formula, listed, make, multiply, onOff, places, quoted, slider, softmax, transpose, whole, written };
 })();

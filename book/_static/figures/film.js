@@ -1,17 +1,18 @@
 // Film: a training to play through. The loss, some sentences as they are written, and what the heads look at.
 "use strict";
 (() => {
-  const { Figure, draw, make, quoted, slider } = window.figures;
-  const BEAT = 1200; // milliseconds from stop to stop
+  const { Player, draw, make, quoted, slider } = window.figures;
   const WIDE = 400, HIGH = 144, LEFT = 26, RIGHT = 392, TOP = 12, BOTTOM = 122; // of the curve
   const said = (x) => x.toFixed(2);
   const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 
-  class FilmFigure extends Figure {
+  class FilmFigure extends Player {
+    beat = 1200;
+
     build(data, live) {
       groups += 1;
-      Object.assign(this, { data, stop: 0, sentence: 0, layer: data.first[0], head: data.first[1], written: [] });
+      Object.assign(this, { data, sentence: 0, layer: data.first[0], head: data.first[1], written: [] });
       this.last = data.stops.length - 1;
       this.classList.add("wide");
       live.setAttribute("aria-label", "A training to play through: loss, translations and attention at each stop");
@@ -36,13 +37,10 @@
           part(this.heading, make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "All weights of the chosen head" }, this.table),
             make("p", { class: "letters" }, "Here the model is given the right tokens before each row, so that the rows are the same at all steps. Empty is below 0.005."))));
 
-      this.play = make("button", { type: "button" }, "Play");
-      this.play.addEventListener("click", () => (this.playing ? this.pause() : this.start()));
-      this.play.hidden = matchMedia("(prefers-reduced-motion: reduce)").matches;
       const steps = { min: 0, max: this.last, step: 1, value: 0 };
       this.slider = slider("step of the training", steps, (n) => `step ${data.stops[n].step}`, (n) => this.go(n));
       this.status = make("p", { class: "heard", role: "status" });
-      live.append(make("div", { class: "terms" }, make("div", { class: "player" }, this.play, this.slider.label), this.status));
+      live.append(make("div", { class: "terms" }, make("div", { class: "player" }, this.player(), this.slider.label), this.status));
       this.renew(true);
     }
 
@@ -104,28 +102,6 @@
       return svg;
     }
 
-    start() {
-      if (this.stop === this.last) this.go(0);
-      this.playing = setInterval(() => this.go(this.stop + 1, true), BEAT);
-      this.play.textContent = "Pause";
-    }
-
-    pause() {
-      clearInterval(this.playing);
-      this.playing = null;
-      this.play.textContent = "Play";
-    }
-
-    disconnectedCallback() { this.pause(); }
-
-    go(stop, played = false) {
-      this.stop = Math.min(stop, this.last);
-      if (this.playing && (!played || this.stop === this.last)) this.pause();
-      this.slider.range.value = this.stop;
-      this.slider.tell();
-      this.show();
-    }
-
     // Another sentence: other words, and maps of another shape.
     renew(first = false) {
       this.maps = [];
@@ -141,6 +117,8 @@
     }
 
     show(first = false) {
+      this.slider.range.value = this.stop;
+      this.slider.tell();
       const { sentences, stops } = this.data, now = stops[this.stop];
       this.when.textContent = `Written at step ${now.step}: ${this.right} of ${sentences.length} right`;
       this.point(now);

@@ -1,7 +1,7 @@
 // Merges: a text as symbols, its most frequent pairs, and the tokens that they become, one merge after the other.
 "use strict";
 (() => {
-  const { Figure, make } = window.figures;
+  const { Player, make } = window.figures;
 
   // Each occurrence of the pair becomes one symbol, from left to right.
   const merge = (symbols, [a, b]) => symbols.reduce((made, symbol) => {
@@ -24,22 +24,17 @@
   // A symbol inside its walls: every letter is as wide as every other.
   const walled = (text, kind = null) => make("span", { class: kind, role: "img", "aria-label": text }, [...text].map((letter) => make("i", {}, letter)));
 
-  class MergesFigure extends Figure {
+  class MergesFigure extends Player {
+    beat = 1500;
+
     build(data, live) {
-      Object.assign(this, { data, done: 0 });
+      Object.assign(this, { data, last: data.merges.length });
       this.texts = [data.pieces];
       for (const pair of data.merges) this.texts.push(this.texts.at(-1).map((symbols) => merge(symbols, pair)));
       this.most = counted(data.pieces, data.times)[0][1];
       live.setAttribute("aria-label", "Byte-pair encoding, one merge at a time");
-      const button = (text, press) => {
-        const made = make("button", { type: "button" }, text);
-        made.addEventListener("click", press);
-        return made;
-      };
-      this.back = button("Back", () => this.go(this.done - 1));
-      this.next = button("Next merge", () => this.go(this.done + 1));
-      this.play = button("Play", () => (this.playing ? this.pause() : this.start()));
-      this.play.hidden = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      this.back = this.button("Back", () => this.go(this.stop - 1));
+      this.next = this.button("Next merge", () => this.go(this.stop + 1));
       this.status = make("p", { class: "status", role: "status" });
       this.text = make("div", { role: "img" });
       this.pairs = make("tbody");
@@ -47,36 +42,20 @@
       const part = (title, ...children) => make("div", { class: "part" }, make("p", { class: "name" }, title), ...children);
       const head = [make("th", { scope: "col" }, "pair"), make("th", { scope: "col" }, "times"), make("td", { style: "width: 44%" })];
       live.append(
-        make("div", { class: "controls" }, this.back, this.next, this.play), this.status,
+        make("div", { class: "controls" }, this.back, this.next, this.player()), this.status,
         part("The text, cut at the spaces", this.text),
         part("Neighbours, the most frequent first", make("table", { class: "bars" }, make("thead", {}, make("tr", {}, head)), this.pairs)),
         part("Tokens made so far", this.made));
       this.go(0);
     }
 
-    start() {
-      if (this.done === this.data.merges.length) this.go(0);
-      this.playing = setInterval(() => this.go(this.done + 1, true), 1500);
-      this.play.textContent = "Pause";
-    }
-
-    pause() {
-      clearInterval(this.playing);
-      this.playing = null;
-      this.play.textContent = "Play";
-    }
-
-    disconnectedCallback() { this.pause(); }
-
-    go(done, played = false) {
-      const { merges, times } = this.data, last = merges.length;
+    show() {
+      const { merges, times } = this.data;
       const first = !this.status.textContent;
-      this.done = Math.max(0, Math.min(done, last));
-      if (this.playing && (!played || this.done === last)) this.pause();
-      const pieces = this.texts[this.done], next = merges[this.done], made = merges.slice(0, this.done).map((pair) => pair.join(""));
+      const pieces = this.texts[this.stop], next = merges[this.stop], made = merges.slice(0, this.stop).map((pair) => pair.join(""));
       const pairs = counted(pieces, times, next);
       // A button that can do nothing stays where the keyboard is.
-      for (const [button, idle] of [[this.back, !this.done], [this.next, this.done === last]]) {
+      for (const [button, idle] of [[this.back, !this.stop], [this.next, this.stop === this.last]]) {
         button.classList.add("go");
         button.setAttribute("aria-disabled", String(idle));
       }
