@@ -16,7 +16,17 @@ from hypothesis import strategies as st
 
 from tested_transformer.book import draw
 from tested_transformer.book.draw.picture import KEY
-from tested_transformer.book.paper import GIVEN, PUBLISHED, half_a_step, ledger, printed, verdict, vocabulary_sizes
+from tested_transformer.book.paper import (
+    GIVEN,
+    PUBLISHED,
+    SETTINGS,
+    half_a_step,
+    judged,
+    ledger,
+    printed,
+    verdict,
+    vocabulary_sizes,
+)
 from tested_transformer.byhand.transformer import shapes
 from tested_transformer.config import BASE, BIG, TABLE_3
 from tested_transformer.model.transformer import Transformer
@@ -119,6 +129,14 @@ def test_a_figure_is_found_by_name_wherever_it_stands():
         printed("base: colour")
 
 
+def test_a_setting_is_no_calculation():
+    assert PUBLISHED.keys() >= SETTINGS
+    assert judged("base: dropout", 0.1) == "set to it"
+    assert judged("base: dropout", 0.2) == "differs"
+    assert judged("base: width of a head", 64) == "equal"
+    assert judged("base: hours", 11.11) == "differs"
+
+
 # Which vocabulary fits
 
 
@@ -163,7 +181,9 @@ def rows(shown):
 def test_the_ledger_has_a_row_for_every_figure_in_the_order_of_the_list():
     table = rows(ledger(AS_PRINTED))
     assert list(table) == list(PUBLISHED)
-    assert {row[2] for row in table.values()} == {"equal"}
+    assert {name: row[2] for name, row in table.items()} == {
+        name: "set to it" if name in SETTINGS else "equal" for name in PUBLISHED
+    }
     assert [row[3] for row in table.values()] == [figure.where for figure in PUBLISHED.values()]
 
 
@@ -179,7 +199,7 @@ def test_a_row_of_the_ledger_shows_enough_digits_to_check_its_verdict():
     assert table["base: million parameters"] == ["65", "63.05", "differs", "Table 3"]
     assert table["longest wavelength, over 2π"] == ["10,000", "9,646.62", "differs", "Section 3.5"]
     assert table["base: training FLOPs"] == ["3.3 · 10¹⁸", "3.283 · 10¹⁸", "rounds to", "Table 2"]
-    assert table["Adam: ε"] == ["1 · 10⁻⁹", "1 · 10⁻⁹", "equal", "Section 5.3"]
+    assert table["Adam: ε"] == ["1 · 10⁻⁹", "1 · 10⁻⁹", "set to it", "Section 5.3"]
     assert table["big: days"] == ["3.5", "3.472", "rounds to", "Section 5.2"]
     assert table["self-attention: operations, n doubled"] == ["n² · d, so 4", "3.00", "differs", "Table 1"]
     assert table["big: seconds a step"][:2] == ["1.0", "1.0"]

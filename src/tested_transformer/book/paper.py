@@ -112,6 +112,22 @@ Where the paper prints a rate of growth, digits are the factor that follows from
 """
 
 
+SETTINGS = frozenset(
+    {
+        "Adam: β₁",
+        "Adam: β₂",
+        "Adam: ε",
+        "base: dropout",
+        "big: dropout",
+        "label smoothing",
+        "beam search: size of the beam",
+        "beam search: length penalty α",
+        "output: tokens more than the input",
+    }
+)
+"""Published figures that the package took over: only a typing error could set them apart."""
+
+
 def printed(name: str) -> float:
     """The figure of that name, given or published, as a number."""
     return float((GIVEN | PUBLISHED)[name].digits)
@@ -133,6 +149,12 @@ def verdict(value: float, digits: str) -> str:
     if apart <= 1e-9 * abs(value):
         return "equal"
     return "rounds to" if apart <= half_a_step(digits) else "differs"
+
+
+def judged(name: str, value: float) -> str:
+    """The verdict on a published figure; a setting that is equal was set to it."""
+    says = verdict(value, PUBLISHED[name].digits)
+    return "set to it" if name in SETTINGS and says == "equal" else says
 
 
 def vocabulary_sizes(published: str, d_model: int, others: int) -> range:
@@ -161,8 +183,9 @@ def ledger(found: Mapping[str, float], place: str = "") -> Shown:
         raise ValueError(f"{sorted(missing)} must be recalculated, too")
     table = [("figure", "paper", "ours", "verdict", "where")]
     for name, (digits, where, formula) in rows.items():
-        says = verdict(found[name], digits)
-        number = _written(found[name], digits, more=0 if says == "equal" else 2)
+        says = judged(name, found[name])
+        exact = says in ("equal", "set to it")
+        number = _written(found[name], digits, more=0 if exact else 2)
         paper = (
             f"{formula}, so {digits}" if formula else _written(float(digits), digits)
         )
