@@ -227,11 +227,15 @@ FIGURES |= {
     ),
 }
 FIGURES["stops of a film"] = lambda: draw.film.maps({"step 0": MAPS, "step 9": MAPS**2})
+CUT = {"as it is": [("dem", 1.0), ("der", 0.9)], "noun hidden": [("den", 0.8), ("der", 0.6)]}
 FIGURES |= {
     "a framed weight": lambda: draw.looking.heads(np.full((2, 2, 3, 3), 1 / 3), WORDS, WORDS, framed=(1, 0, 2, 1)),
     "each link": lambda: draw.looking.each_link(
-        {"it on chair": (np.linspace(0, 1, 8), np.eye(8)[7] * 0.2), "it on lamp": (np.eye(8), 1.5 * np.eye(8))}, "nats"
+        {"it on chair": (np.linspace(0, 1, 8), np.eye(8)[7] * 0.2), "it on lamp": (np.eye(8), 1.5 * np.eye(8))},
+        "nats",
+        quiet=0.01,
     ),
+    "cuts": lambda: draw.looking.cuts(CUT, ["man", "woman"]),
 }
 FIGURES |= {
     "chances while it learns": lambda: draw.train.chances({"article": {"chair": CURVE**2, "lamp": CURVE**4}}),
@@ -1330,3 +1334,25 @@ def test_a_wrong_run_is_drawn_above_the_band_of_the_right_one():
         assert band.get_linewidth() > 2 * line.get_linewidth()
         assert band.get_zorder() <= line.get_zorder()
         assert np.allclose(line.get_ydata(), CURVE**2)
+
+
+def test_links_that_do_little_are_lines_in_a_row_of_their_own_and_the_others_points():
+    above, below = FIGURES["each link"]().axes
+    points = [group.get_offsets().tolist() for group in above.collections]
+    assert points == [[[1, 0.2]], [[1, 1.5]] * 8]
+    assert [text.get_text() for text in above.texts] == ["it on chair", "it on lamp"]
+    lines = [np.array(group.get_segments()) for group in below.collections]
+    assert [len(found) for found in lines] == [7, 56]
+    assert np.allclose(lines[0][:, 0, 0], np.linspace(0, 1, 8)[:7])
+    assert [set(np.round(found[..., 1].ravel())) for found in lines] == [{0}, {1}]
+    assert labels(below.get_yticklabels()) == ["chair", "lamp"]
+
+
+def test_a_bar_is_as_long_as_a_word_is_probable_and_hatched_if_the_word_is_another():
+    (axes,) = FIGURES["cuts"]().axes
+    bars = [bar for group in axes.containers for bar in group]
+    assert np.allclose([bar.get_width() / 0.92 for bar in bars], [1, 0.9, 0.8, 0.6])
+    assert [bool(bar.get_hatch()) for bar in bars] == [False, False, True, False]
+    assert [(bar.get_x(), round(bar.get_y() + 0.38)) for bar in bars] == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    assert [text.get_text() for text in axes.texts] == ["dem 1.00", "der 0.90", "den 0.80", "der 0.60"]
+    assert (labels(axes.get_xticklabels()), labels(axes.get_yticklabels())) == (["man", "woman"], list(CUT))

@@ -38,6 +38,21 @@ def test_crossings_are_pairs_in_the_opposite_order_without_signs():
     assert inside.crossings(["<bos>", "a", "b", ",", "c", "d"], weights[:6]) == 3  # b over c and d, c over d
 
 
+def test_clauses_are_cut_at_their_signs_and_keep_the_token_before_them():
+    writes, weights = ["<bos>", "a", " b", ",", " c", " d", "."], torch.eye(7)
+    first, second = inside.clauses(writes, weights)
+    assert (first[0], second[0]) == (writes[:3], writes[3:6])
+    assert torch.equal(first[1], weights[:3])
+    assert torch.equal(second[1], weights[3:6])
+    assert [w for w, _ in inside.clauses(writes[:6], weights[:6])] == [writes[:3], writes[3:6]]  # no sign at the end
+
+
+def test_two_words_of_different_clauses_do_not_cross():
+    writes, weights = ["<bos>", "a", " b", ",", " c", " d"], torch.eye(5)[[4, 3, 2, 1, 0, 0]]
+    assert inside.crossings(writes, weights) == 6
+    assert [inside.crossings(*clause) for clause in inside.clauses(writes, weights)] == [1, 1]
+
+
 def test_what_follows_is_what_the_translator_writes(translator):
     memory = inside.depths(translator, ENGLISH)[-1]
     assert torch.allclose(memory, translator.model.encode(torch.tensor([translator.encode(ENGLISH, 1)])))

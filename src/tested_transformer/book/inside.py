@@ -1,6 +1,7 @@
 """What the heads of the trained translator look at, and what it writes if one thing in it is changed."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -70,6 +71,15 @@ def crossings(writes: Sequence[str], weights: Tensor) -> int:
     columns = weights[:-1].argmax(-1).tolist()
     words = [c for c, w in zip(columns, writes[1:], strict=True) if w not in ",.?"]
     return sum(a > b for i, a in enumerate(words) for b in words[i:])
+
+
+def clauses(
+    writes: Sequence[str], weights: Tensor
+) -> list[tuple[Sequence[str], Tensor]]:
+    """The clauses of a translation, cut at its signs, each as `crossings` reads it: the token before it comes first."""
+    signs = [i for i, token in enumerate(writes) if token in ",.?"]
+    cuts = pairwise([0, *signs, len(writes)])
+    return [(writes[i:j], weights[i:j]) for i, j in cuts if j > i + 1]
 
 
 def _ids(translator: Translator, english: str) -> Tensor:

@@ -173,18 +173,59 @@ def points(
 
 @pic.styled
 def each_link(
-    links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str
+    links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str, quiet: float
 ) -> pic.Picture:
-    """Weights and what cutting each does, a kind of points for each name; the largest effect of each has the name."""
-    figure, ((axes,),) = pic.picture(4.4, 3.9)
+    """Weights and what cutting each does, a kind of points for each name; the largest effect of each has the name.
+
+    Effects up to `quiet` stand below, each as a fine line at its weight, a row for each name.
+    """
+    look = {"sharex": True, "height_ratios": (3.1, 0.35 * len(links))}
+    figure, ((above,), (below,)) = pic.picture(4.4, 4.4, 2, **look)
     looks = zip(links.items(), pic.SERIES, MARKS, strict=False)
-    for (name, (weights, effects)), colour, mark in looks:
+    for n, ((name, (weights, effects)), colour, mark) in enumerate(looks):
         x, y = np.ravel(weights), np.ravel(effects)
-        axes.scatter(x, y, color=colour, marker=mark, s=26, alpha=0.7, clip_on=False)
-        most = y.argmax()
+        loud, most = abs(y) > quiet, y.argmax()
+        above.scatter(
+            x[loud], y[loud], color=colour, marker=mark, s=40, clip_on=False, zorder=3
+        )
         look = {"ha": "right", "va": "bottom", "color": pic.INK}
-        axes.text(x[most] - 0.03, y[most], name, **look)
-    axes.set(xlim=(0, 1.02), xlabel="weight", ylabel=unit)
+        above.text(x[most] - 0.03, y[most], name, **look)
+        look = {"color": colour, "alpha": 0.5, "linewidth": 0.8}
+        below.vlines(x[~loud], n - 0.36, n + 0.36, **look)
+    above.set(xlim=(-0.02, 1.02), ylim=(0, None), ylabel=unit)
+    above.tick_params(bottom=False)
+    below.set_title(f"the other links, each at most {quiet:g}")
+    below.set_yticks(range(len(links)), [name.split()[-1] for name in links])
+    below.set(ylim=(len(links) - 0.5, -0.5), xlabel="weight")
+    below.tick_params(axis="y", length=0)
+    below.spines["left"].set_visible(False)
+    return figure
+
+
+@pic.styled
+def cuts(
+    followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[str]
+) -> pic.Picture:
+    """A row for each cut, and in each column the word that follows; its probability is the length of the bar.
+
+    Another word than in the first row has another colour, and is hatched.
+    """
+    figure, ((axes,),) = pic.picture(5.1, 0.55 + 0.42 * len(followed))
+    usual = next(iter(followed.values()))
+    for row, words in enumerate(followed.values()):
+        for column, (word, p) in enumerate(words):
+            same = word == usual[column][0]
+            tint = {"color": "#b9d7ea"} if same else {"color": "#f3c9a4", "hatch": "//"}
+            axes.barh(row, 0.92 * p, 0.76, column, edgecolor="white", **tint)
+            frame = {"fill": False, "edgecolor": pic.FAINT, "linewidth": 0.8}
+            axes.add_patch(Rectangle((column, row - 0.38), 0.92, 0.76, **frame))
+            axes.text(column + 0.05, row, f"{word} {p:.2f}", va="center")
+    axes.set_yticks(range(len(followed)), followed)
+    axes.set_xticks(np.arange(len(columns)) + 0.46, columns)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.set(xlim=(-0.02, len(columns)), ylim=(len(followed) - 0.5, -0.5))
+    axes.spines[:].set_visible(False)
     return figure
 
 
