@@ -240,6 +240,8 @@ FIGURES |= {
 FIGURES |= {
     "chances while it learns": lambda: draw.train.chances({"article": {"chair": CURVE**2, "lamp": CURVE**4}}),
     "losses and a floor": lambda: draw.train.losses({"one": CURVE + 2, "other": CURVE + 1}, {"floor": 0.5}, every=10),
+    "two curves apart": lambda: draw.train.apart({"right": CURVE + 2, "wrong": CURVE + 1}, "ahead", 20, every=10),
+    "what is written": lambda: draw.train.written("I love AI.", {"step 0": [("Ich", True), ("Auto", False)]}),
     "questions": lambda: draw.train.questions(SENTENCES[1], [*SENTENCES[1][1:], "<eos>"], np.tri(4)),
     "answers given away": lambda: draw.train.given_away(
         {"peeking": ("abcd", "bcde", np.ones((4, 4))), "unshifted": ("abcd", "abcd", np.tri(4))}

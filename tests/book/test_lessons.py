@@ -42,6 +42,19 @@ def test_a_course_is_the_loop_with_a_look_aside_after_each_step(translator):
     assert np.allclose(course.right[-1, 0], np.exp(-thread.surprises(twin, thread.THREAD[0])[1]))
 
 
+def test_of_some_steps_a_copy_is_kept_that_learns_no_more(translator):
+    pairs = tensors(lessons.encoded(translator, lessons.divided()[0][:4]))
+    pupil, twin = lessons.beginner(translator), lessons.beginner(translator)
+    at = lessons.learn(pupil, [pairs] * 30, pairs, stops=(0, 7, 30)).at
+    assert list(at) == [0, 7, 30]
+    start, seventh, last = (then.model.state_dict() for then in at.values())
+    assert all(torch.equal(w, start[name]) for name, w in twin.model.state_dict().items())
+    assert all(torch.equal(w, last[name]) for name, w in pupil.model.state_dict().items())
+    small.train(twin.model, small.forced(twin.model, lambda step: pairs), small.triangle(30), 7)
+    assert all(torch.allclose(w, seventh[name]) for name, w in twin.model.state_dict().items())
+    assert lessons.learn(pupil, [pairs] * 30, pairs).at == {}
+
+
 def test_a_translation_is_exact_or_it_is_not(translator):
     _, kept = lessons.divided()
     wrong = kept[0]._replace(german="Ich brauche die Stuhl, weil er alt ist.")

@@ -877,6 +877,31 @@ def test_a_run_that_is_told_every_ten_steps_is_drawn_there():
     assert axes.lines[0].get_xdata().tolist() == [10, 20]
 
 
+def test_of_two_curves_the_area_between_them_is_coloured_where_the_first_is_higher():
+    (axes,) = draw.train.apart({"right": [3.0, 2.0, 0.5], "wrong": [3.0, 1.0, 0.5]}, "ahead", at=20, every=10).axes
+    assert [(line.get_xdata().tolist(), list(line.get_ydata())) for line in axes.lines] == [
+        ([10, 20, 30], [3.0, 2.0, 0.5]),
+        ([10, 20, 30], [3.0, 1.0, 0.5]),
+    ]
+    assert axes.lines[0].get_linestyle() != axes.lines[1].get_linestyle(), "not by colour alone"
+    assert [(t.get_text(), *t.xy) for t in axes.texts] == [
+        ("right", 20, 2.0),
+        ("wrong", 20, 1.0),
+        ("ahead", 20, 1.5),
+        ("both 0.50", 30, 0.5),
+    ]
+    assert len(axes.collections) == 1
+
+
+def test_what_was_written_has_its_right_words_filled():
+    rows = {"step 0": [("Auto", False)], "step 9": [("Ich", True), ("Auto", False)]}
+    (axes,) = draw.train.written("I love AI.", rows).axes
+    assert [t.get_text() for t in axes.texts] == ["I love AI.", "step 0", "Auto", "step 9", "Ich", "Auto"]
+    assert [box.get_facecolor()[3] for box in axes.patches] == [0, 1, 0]
+    heights = [box.get_y() for box in axes.patches]
+    assert heights[0] > heights[1] == heights[2]
+
+
 def test_chances_have_a_panel_for_each_token_and_a_line_for_each_sentence():
     figure = draw.train.chances({"article": {"chair": [0.0, 0.4], "lamp": [0.1, 0.9]}, "pronoun": {"chair": [0, 1]}})
     article, pronoun = figure.axes

@@ -1,6 +1,7 @@
 """A small Transformer learns sentences of the thread: the pairs, what it learns, and what it thinks meanwhile."""
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +64,7 @@ class Course(NamedTuple):
     right: (
         np.ndarray
     )  # (steps, 3, tokens) how probable it holds each right token of the thread
+    at: dict[int, Translator]  # what it was after some of the steps; 0 is the start
 
 
 def learn(
@@ -70,8 +72,13 @@ def learn(
     batches: Sequence[small.Batch],
     others: small.Batch,
     smoothing: float = 0.0,
+    stops: Collection[int] = (),
 ) -> Course:
-    """Train the model of a translator with a step for each batch, and look at other sentences and at the thread."""
+    """Train the model of a translator with a step for each batch, and look at other sentences and at the thread.
+
+    A copy of it is kept of each of the `stops`: steps after which it is asked more.
+    """
+    at = {0: _copied(pupil)} if 0 in stops else {}
     aside: list[float] = []
     nats: list[list[np.ndarray]] = []
     of_others = small.forced(pupil.model, lambda _: others)
@@ -81,6 +88,8 @@ def learn(
         nats.append(
             [thread.surprises(pupil, sentence)[1] for sentence in thread.THREAD]
         )
+        if step in stops:
+            at[step] = _copied(pupil)
 
     n_steps = len(batches)
     losses = small.train(
@@ -90,7 +99,11 @@ def learn(
         n_steps,
         look,
     )
-    return Course(losses, aside, np.exp(-np.array(nats)))
+    return Course(losses, aside, np.exp(-np.array(nats)), at)
+
+
+def _copied(pupil: Translator) -> Translator:
+    return Translator(copy.deepcopy(pupil.model), pupil.tokens, width=1)
 
 
 def exact(translator: Translator, sentences: Sequence[Sentence]) -> int:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import tile
+from tested_transformer.book.draw.flow import blank, tile
 
 LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
@@ -98,6 +98,51 @@ def losses(
     axes.set_xlabel("step")
     axes.set_ylabel("loss for each token (nats)")
     axes.legend()
+    return figure
+
+
+@pic.styled
+def apart(
+    runs: Mapping[str, ArrayLike], gap: str, at: int, every: int = 1
+) -> pic.Picture:
+    """Two curves, the upper one first, each with its name; the area between them is coloured and named at a step."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    (above, upper), (below, lower) = (
+        (name, np.asarray(loss)) for name, loss in runs.items()
+    )
+    steps, n = every * np.arange(1, len(upper) + 1), at // every - 1
+    axes.plot(steps, upper, color=pic.QUERY)
+    axes.plot(steps, lower, color=pic.KEY, linestyle="--")
+    axes.fill_between(steps, lower, upper, where=upper > lower, color="#f0c9a8")
+    names = {"xytext": (10, 8), "textcoords": "offset points", "weight": "bold"}
+    axes.annotate(above, (steps[n], upper[n]), color=pic.QUERY, **names)
+    names |= {"xytext": (12, -30), "ha": "right", "va": "top"}
+    axes.annotate(below, (steps[n], lower[n]), color=pic.KEY, **names)
+    middle = steps[n], (upper[n] + lower[n]) / 2
+    far = {"xytext": (48, 0), "textcoords": "offset points", "va": "center"}
+    axes.annotate(gap, middle, arrowprops={"arrowstyle": "->"}, **far)
+    both = f"both {lower[-1]:.2f}"
+    style = {"textcoords": "offset points", "ha": "right"}
+    axes.annotate(both, (steps[-1], upper[-1]), xytext=(0, 6), **style)
+    axes.set(xlim=(1, None), ylim=(0, None))
+    axes.set(xlabel="step", ylabel="loss for each token (nats)")
+    return figure
+
+
+@pic.styled
+def written(title: str, rows: Mapping[str, Sequence[tuple[str, bool]]]) -> pic.Picture:
+    """A sentence in each row, its words in boxes: filled are those that are right."""
+    high, letter, space = 0.42, 0.09, 0.15
+    figure, axes = blank(pic.PHONE, high * len(rows) + 0.4)
+    axes.text(0.82, high * len(rows) + 0.2, title, va="center", weight="bold")
+    for n, (name, words) in enumerate(rows.items(), 1):
+        x, y = 0.82, high * (len(rows) - n) + 0.04
+        axes.text(0.02, y + 0.17, name, va="center")
+        for word, right in words:
+            place = x, y, letter * len(word) + space - 0.04, 0.34
+            face, ink = (pic.QUERY, "white") if right else ("none", pic.INK)
+            tile(axes, place, face, word, ink)
+            x += letter * len(word) + space
     return figure
 
 
