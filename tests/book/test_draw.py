@@ -102,6 +102,7 @@ FIGURES |= {
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 FIGURES |= {
     "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 5.6, 4: 6.5}, {0: 0, 4: 30}),
+    "exchanged": lambda: draw.translation.exchanged({"the vector of a": (["a", "b"], ["c", "b"], 0, "Der", "er")}),
     "shares": lambda: draw.translation.shares(["dative", "plural"], [12, 3], {"a": [50, 60], "b": [90, 100]}),
     "pieces": lambda: draw.bleu.pieces(["der", "Hund", "."], {1: [True, False, True], 2: [False, True]}),
     "two lines": lambda: draw.bleu.compared({"BLEU 8": (["so"], {1: [True]}), "9": (["a", "b"], {1: [True, False]})}),
