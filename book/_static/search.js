@@ -12,8 +12,8 @@
   const stems = (text) => splitQuery(text.replace(/&#?\w+;/g, " ").toLowerCase()).map((word) => stemmer.stemWord(word)).join(" ");
   let asked = "";
 
-  // How well a name answers: 1 where it is what was asked, less where it has more words, 0 where it lacks some.
-  const fits = (name, words) => (` ${name} `.includes(` ${words} `) ? words.length / name.length : 0);
+  // How well a name answers: 1 where it is what was asked, less where it has more, 0 where it lacks some of it.
+  const fits = (name, words) => (` ${name}`.includes(` ${words}`) ? words.length / name.length : 0);
 
   Search._performSearch = (query, terms) => {
     const { docnames, filenames, titles, alltitles, indexentries, homes, formulas, reference } = Search._index;

@@ -20,6 +20,7 @@ SOUGHT = {
     "label smoothing": "book/loss.html",
     "beam search": "book/decode.html",
     "Adam": "book/adam.html",
+    "layer norm": "book/addnorm.html",
     "attention": "book/attention.html",
     "create_state": "book/api/byhand.html",
 }
@@ -149,3 +150,13 @@ def test_a_wide_window_gives_its_room_to_figures_and_moves_nothing_else(visit):
         assert box["x"] + box["width"] < beside["x"]
         assert box["x"] < text.bounding_box()["x"] + 40
         assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+
+
+def test_an_output_that_is_too_wide_takes_room_as_far_as_the_list_of_sections(visit):
+    page = visit("book/bert.html", width=1500)
+    page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    right = "e => e.getBoundingClientRect().right"
+    text = page.locator("article > section > p").first.evaluate(right)
+    ends = page.locator(".cell_output > .stream").evaluate_all(f"all => all.map({right})")
+    assert max(ends) > text + 50
+    assert max(ends) < page.locator(".bd-sidebar-secondary").bounding_box()["x"]
