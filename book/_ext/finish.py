@@ -9,6 +9,7 @@ from cards import Chapters, Routes, write_thumbnails
 from docutils import nodes
 from download import write_file
 from faces import ask_for_text, cut_faces
+from finding import bring_search, improve_index
 from fold import add_folds
 from formulas import add_formulas
 from front import Checked, show_badge
@@ -18,6 +19,7 @@ from light import lighten_pictures
 from live import bring_scripts
 from sphinx.util.docutils import SphinxDirective
 from styles import cut_styles
+from sweep import sweep
 from symbols import colour_codes, colour_formulas
 from terms import explain_terms, link_terms
 from way import lead_on, show_way
@@ -140,11 +142,13 @@ def setup(app):
     app.connect("doctree-resolved", show_badge)
     app.connect("doctree-resolved", show_way)
     app.connect("html-page-context", bring_scripts)
+    app.connect("html-page-context", bring_search)
     app.connect("html-page-context", colour_codes)
     app.connect("html-page-context", explain_terms)
     app.connect("html-page-context", lead_on)
     app.connect("html-page-context", mark_languages)
     app.connect("build-finished", lead_to_first_page, priority=100)
+    app.connect("build-finished", improve_index)
     app.connect("build-finished", touch_up)
     app.connect("build-finished", write_thumbnails)
     app.connect("build-finished", lighten_pictures)
@@ -156,4 +160,5 @@ def setup(app):
     app.connect(
         "build-finished", cut_styles, priority=610
     )  # and its characters are written out
+    app.connect("build-finished", sweep, priority=620)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -28,10 +28,14 @@ class Term(NamedTuple):
     pages: frozenset[str]
 
 
+def called(title):
+    """What a title of the glossary may be called: "byte-pair encoding (BPE)" has two names."""
+    return [part for part in re.split(r", | \((?=\w+\)$)|\)$", title) if part]
+
+
 def names(title):
-    """What a title of the glossary may be called in a sentence: "byte-pair encoding (BPE)" has two names."""
-    parts = re.split(r", | \((?=\w+\)$)|\)$", title)
-    return [part for part in parts if part and not EVERYDAY.fullmatch(part)]
+    """What a title may be called in a sentence, where a machine can tell that it is meant."""
+    return [name for name in called(title) if not EVERYDAY.fullmatch(name)]
 
 
 def glossary(doctree):
