@@ -129,6 +129,17 @@ def test_what_learns_alone_learns_as_in_the_whole_and_the_rest_stays(translator,
     assert len(first_steps.alone(translator, [several[0]] * 5, partial(torch.optim.SGD, lr=1e4))) == 2
 
 
+def test_a_sweep_has_the_last_losses_of_each_part_at_each_rate(translator, several):
+    rows = np.arange(translator.model.config.vocab_size) < 10
+    parts = first_steps.parts(rows)
+    assert list(parts) == ["the whole model", "10 rows", "the other rows", "the norms"]
+    some = {name: parts[name] for name in ("10 rows", "the norms")}
+    found = first_steps.sweep(translator, several, torch.optim.SGD, (0.5,), some)
+    rule = partial(torch.optim.SGD, lr=0.5)
+    assert found["10 rows"] == {0.5: np.mean(first_steps.alone(translator, several, rule, "embedding", rows))}
+    assert found["the norms"] == {0.5: np.mean(first_steps.alone(translator, several, rule, "norm."))}
+
+
 def test_a_part_is_less_steep_than_the_whole_and_the_model_stays_as_it_was(translator, several):
     model, batch = first_steps.untrained(translator), several[0]
     before = model.embedding.weight.detach().clone()

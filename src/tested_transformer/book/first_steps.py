@@ -1,7 +1,8 @@
 """The translator at its beginning: batches that it learns from, and what its first steps do to each of its numbers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -203,10 +204,35 @@ def alone(
     return losses
 
 
+def parts(rows: np.ndarray) -> dict[str, dict[str, Any]]:
+    """What may learn alone, as `alone` wants it: everything, these rows of the table, its others, and the norms."""
+    some = {f"{rows.sum()} rows": rows, "the other rows": ~rows}
+    split = {name: {"word": "embedding", "rows": part} for name, part in some.items()}
+    return {"the whole model": {}} | split | {"the norms": {"word": "norm."}}
+
+
+def sweep(
+    translator: Translator,
+    several: Sequence[Batch],
+    rule: Callable[..., torch.optim.Optimizer],
+    rates: Iterable[float],
+    parts: Mapping[str, Mapping[str, Any]],
+) -> dict[str, dict[float, float]]:
+    """For each part of a model and each rate, the mean of the last five losses while this part learns alone."""
+    rules = {rate: partial(rule, lr=rate) for rate in rates}
+    return {
+        name: {
+            rate: float(np.mean(alone(translator, several, rule, **part)[-5:]))
+            for rate, rule in rules.items()
+        }
+        for name, part in parts.items()
+    }
+
+
 def steepness(
     model: Transformer, batch: Batch, rows: np.ndarray, n_steps: int = 8
 ) -> float:
-    """How fast the gradient changes along the direction, among some rows of the table, in which it changes most.
+    """How fast the gradient changes where it changes most, among some of the rows.
 
     A small step in any direction changes the gradient most along that one, so the next
     step goes where the last one changed it.
