@@ -234,7 +234,7 @@ def steepness(
 ) -> float:
     """How fast the gradient changes where it changes most, among some of the rows.
 
-    A small step in any direction changes the gradient most along that one, so the next
+    A small step at random changes the gradient most along that one, so that the next
     step goes where the last one changed it.
     """
     table, some = model.embedding.weight, torch.from_numpy(rows).unsqueeze(1)
