@@ -157,6 +157,8 @@ TANGENT = np.array([[-1.6, -0.6], [0.0, -0.8], [0.2, -0.7]])
 SIZES = {"norms": [("encoder", 0.1), ("decoder", 0.3)], "table": [("shared table", 0.02)]}
 FIGURES |= {
     "sizes": lambda: draw.adam.sizes(SIZES),
+    "rates of parts": lambda: draw.adam.rates({"one": {0.5: 3.0, 1: 4.0}, "two": {1: 9.0}}, 0, 5),
+    "across": lambda: draw.adam.across({"one": CURVE, "two": -CURVE}, 100),
     "valley": lambda: draw.adam.valley({"one": normal(5, 2)}, CURVE, CURVE, CURVE**2 + 100 * CURVE[:, None] ** 2),
     "rare": lambda: draw.adam.rare({"one": normal(5, 2), "two": normal(5, 2, seed=1)}),
 }
