@@ -154,6 +154,7 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Course",
         "Corpus",
         "Learned",
+        "Phrases",
         "Link",
         "Fed",
         "Reel",
