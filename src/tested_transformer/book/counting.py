@@ -1,6 +1,9 @@
 """What a calculation costs, counted: multiplications, and what is kept; one function takes the time."""
 
+import json
+import subprocess
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -129,3 +132,23 @@ def running(n: int, dtype: torch.dtype) -> list[float]:
         total = total + 1
         totals.append(total.item())
     return totals
+
+
+def benchmarks() -> tuple[str, dict[tuple[str, str], dict[str, Any]]]:
+    """The machine of the last benchmarks, and what was measured: a row for each case and side.
+
+    On Colab only the notebook is there, so the repository is cloned beside it.
+    """
+    results = Path("../benchmarks/results")
+    if not results.is_dir():
+        home = "https://github.com/tested-transformer/tested-transformer"
+        results = Path("tested-transformer/benchmarks/results")
+        if not results.is_dir():
+            subprocess.run(["git", "clone", "-q", "--depth=1", home], check=True)
+    texts = (
+        (results / f"{n}.json").read_text("utf-8") for n in ("training", "decoding")
+    )
+    parts = [json.loads(text) for text in texts]
+    rows = {(row["case"], row["side"]): row for part in parts for row in part["rows"]}
+    machines = {" | ".join(map(str, part["machine"].values())) for part in parts}
+    return "\n".join(sorted(machines)), rows
