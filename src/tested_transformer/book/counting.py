@@ -1,4 +1,4 @@
-"""What a calculation costs, counted: multiplications, and what is kept; one function takes the time."""
+"""What a calculation costs, counted: multiplications, and what is kept; two functions are about time."""
 
 import json
 import subprocess
