@@ -1,9 +1,8 @@
 """What a calculation costs, counted: multiplications, and what is kept; two functions are about time."""
 
 import json
-import subprocess
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from time import perf_counter
 from typing import Any
 
@@ -134,21 +133,12 @@ def running(n: int, dtype: torch.dtype) -> list[float]:
     return totals
 
 
-def benchmarks() -> tuple[str, dict[tuple[str, str], dict[str, Any]]]:
-    """The machine of the last benchmarks, and what was measured: a row for each case and side.
-
-    On Colab only the notebook is there, so the repository is cloned beside it.
-    """
-    results = Path("../benchmarks/results")
-    if not results.is_dir():
-        home = "https://github.com/tested-transformer/tested-transformer"
-        results = Path("tested-transformer/benchmarks/results")
-        if not results.is_dir():
-            subprocess.run(["git", "clone", "-q", "--depth=1", home], check=True)
-    texts = (
-        (results / f"{n}.json").read_text("utf-8") for n in ("training", "decoding")
-    )
-    parts = [json.loads(text) for text in texts]
+def benchmarks(
+    folder: Traversable,
+) -> tuple[str, dict[tuple[str, str], dict[str, Any]]]:
+    """The machine of the last benchmarks, and what they measured for each case and side."""
+    names = ("training.json", "decoding.json")
+    parts = [json.loads((folder / name).read_text(encoding="utf-8")) for name in names]
     rows = {(row["case"], row["side"]): row for part in parts for row in part["rows"]}
     machines = {" | ".join(map(str, part["machine"].values())) for part in parts}
     return "\n".join(sorted(machines)), rows
