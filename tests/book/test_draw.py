@@ -1317,7 +1317,7 @@ def test_more_runs_of_one_name_are_thin_and_a_curve_may_end_early():
     assert {line.get_color() for line in thin} == {first.get_color()}
     assert max(line.get_linewidth() for line in thin) < first.get_linewidth()
     assert end.get_xdata()[0] == 2.5
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "three"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "three", "the same, other runs"]
 
 
 def test_a_bar_for_each_place_carries_its_number():
