@@ -21,9 +21,13 @@ from bs4 import BeautifulSoup
 OUT = build.ROOT / "_build" / "pdf"
 STYLE = pathlib.Path(__file__).with_suffix(".css")
 SHEET = "whole-machine"
-COLUMNS = (285.0, 540.0)  # where those of the contents end, in points
-NEEDLESS = ".headerlink, .tag_download, .copybtn, .fallback:not(:has(svg)), .unfold, .moved, .mark.code, .mark.set-up:not(.failed)"
+COLUMNS, DIGIT = (285.0, 540.0), 0.556  # where those of the contents end, in points; a digit, in sizes of its letter
+NEEDLESS = (
+    ".headerlink, .tag_download, .copybtn, .fallback:not(:has(svg)), .unfold, .moved, "
+    ".mark.code, .mark.set-up:not(.failed)"
+)
 NAMING = ("id", "name", "for", "aria-labelledby", "aria-describedby", "aria-controls")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"]  # letters stand where their font wants them
 HEAD = '<meta charset="utf-8"><title>The Tested Transformer</title>'
 CONFIG = yaml.safe_load((build.ROOT / "_config.yml").read_text(encoding="utf-8"))
 ONLINE = CONFIG["html"]["baseurl"]
@@ -58,8 +62,9 @@ def joined(pages, folder, parts=()):
             if name not in brought and (element.name == "link" or "/figures/" in name):
                 whole.head.append(element)
                 brought.add(name)
-        main.append(article(page, path, pages, folder))
-        titles[path.stem] = page.h1.get_text(strip=True)
+        text = article(page, path, pages, folder)
+        titles[path.stem] = text.h1.get_text(strip=True)
+        main.append(text)
     if parts:
         for element in reversed(front(parts, titles, pages, folder)):
             main.insert(0, element)
@@ -107,7 +112,7 @@ def heads(parts, titles):
     """A rule for each chapter: what stands on top of its pages."""
     for name, stems in parts:
         for stem in stems:
-            yield f'section#{stem} {{ page: of-{stem} }}\n@page of-{stem} {{ @top-left {{ content: "{name}" }} '
+            yield f'section#{stem} {{ page: of-{stem} }}\n@page of-{stem} {{ @top-left {{ content: "{quoted(name)}" }} '
             yield f'@top-right {{ content: "{quoted(titles[stem])}" }} }}\n'
 
 
@@ -125,6 +130,9 @@ def article(page, path, pages, folder):
         link.unwrap()  # it leads to the picture alone
     for picture in text.find_all("img", loading=True):
         del picture["loading"]  # nobody scrolls to it
+    for line in text.select("section > p:last-child"):
+        if line.get_text().startswith("Next:"):
+            line.decompose()  # it comes next
     for output in text.select(".cell_output"):
         if output.get_text(strip=True).startswith("not written yet"):
             output.decompose()
@@ -209,7 +217,7 @@ def print_page(page, pdf):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser.browser(), args=["--no-sandbox", "--disable-gpu"])
+        chromium = playwright.chromium.launch(executable_path=browser.browser(), args=FLAGS)
         tab = chromium.new_page()
         tab.set_default_timeout(600_000)
         tab.route("**/book.css*", lambda route: route.fulfill(body=awaited(), content_type="text/css"))
@@ -242,20 +250,30 @@ def number(book):
     import pikepdf
 
     places = {page.objgen: n for n, page in enumerate(book.pages, start=1)}
-    first, lines = book.pages[0], []
+    first, found = book.pages[0], []
     for link in first.get("/Annots", []):
-        where = book.Root.Dests.get(link.get("/Dest", "")) if "/Dest" in link else None
-        if where is not None:
-            _, low, right, high = map(float, link.Rect)
-            middle = (low + high) / 2 - 2.9
-            edge = next(edge for edge in COLUMNS if right < edge)
-            said = str(places[where[0].objgen])
-            lines.append(f"1 0 0 1 {edge - 4.45 * len(said):.2f} {middle:.2f} Tm ({said}) Tj")
+        if "/Dest" in link and (where := book.Root.Dests.get(link.Dest)) is not None:
+            found.append((*map(float, link.Rect), places[where[0].objgen]))
     font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
     name = first.add_resource(pikepdf.Dictionary({k: pikepdf.Name(v) for k, v in font.items()}), "/Font")
-    written = f"/Artifact BMC BT {name} 8 Tf 0.33 g {' '.join(lines)} ET EMC"
     first.contents_add(b"q", prepend=True)
-    first.contents_add(f"Q q {written} Q".encode())
+    first.contents_add(f"Q q {numbered(found, name)} Q".encode())
+
+
+def numbered(found, font):
+    """Numbers of pages at the ends of the columns, in the language of PDF; screen readers pass over them.
+
+    Args:
+        found: for each entry left, low, right and high, in points, and the number.
+        font: its name on the page.
+
+    """
+    lines = []
+    for _, low, right, high, place in found:
+        edge = next(edge for edge in COLUMNS if right < edge)
+        across = edge - 8 * DIGIT * len(str(place))
+        lines.append(f"1 0 0 1 {across:.2f} {(low + high) / 2 - 2.9:.2f} Tm ({place}) Tj")
+    return f"/Artifact BMC BT {font} 8 Tf 0.33 g {' '.join(lines)} ET EMC"
 
 
 def main():
