@@ -164,7 +164,7 @@ def unfold(fold):
     elif kinds & {"checked", "source", "sum"} and "failed" not in kinds:
         said = summary.get_text(" ", strip=True)
         if "source" in kinds and (file := file_of(fold)):
-            said = f"{said.capitalize()} in {file}"
+            said = f"{said[0].upper()}{said[1:]} in {file}"
         said += " is online" * ("sum" in kinds)
         fold.name = "small"
         fold.string = said

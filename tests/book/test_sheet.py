@@ -1,5 +1,6 @@
 """The whole machine on one sheet: its numbers are those of the model, as PyTorch calculates them."""
 
+import itertools
 import re
 from collections import Counter
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 from tested_transformer.book import draw, sheet, thread
-from tested_transformer.book.draw.sheet import BOXES, PAPER, number, percent
+from tested_transformer.book.draw.sheet import BOXES, PANELS, PAPER, number, percent
 
 FRAME, THING = thread.FRAMES[0], "chair"
 
@@ -100,7 +101,7 @@ def test_what_the_formulas_say_is_there_in_the_run(followed):
     box = f"encoder.layers.{layer}."
     chair = [followed.vocabulary[i] for i in run["encoder.ids"]].index(" chair")
     score, weight = (run[f"{box}self_attention.{name}"][head, it, chair] for name in ("scores", "weights"))
-    assert f"score {score:.2f}, after the softmax {weight:.2f}" in said
+    assert f"score {score:.2f}, softmax {weight:.2f}" in said
     assert f"“it” takes {weight:.2f} from “chair”" in said
     above = (run[f"{box}feed_forward.hidden"][it] > 0).sum()
     assert f"of which {above} are above 0" in said
@@ -123,6 +124,21 @@ def test_a_sheet_is_one_page_of_a4_whose_letters_can_be_read_on_paper(followed):
         assert text.get_fontsize() * (0.7 if re.search(r"\$.*[_^]", text.get_text()) else 1) >= 7, text
         box = text.get_window_extent().transformed(picture.dpi_scale_trans.inverted())
         assert min(box.x0, box.y0, width - box.x1, height - box.y1) > 0.1, f"{text} leaves the sheet"
+        for x, y, wide, high in PANELS.values():
+            if x < box.x0 < x + wide and y < box.y0 < y + high:
+                assert box.x1 < x + wide, f"{text} leaves its panel"
+
+
+def test_no_two_texts_of_a_panel_lie_over_each_other(followed):
+    picture = draw.sheet.sheet(*followed)
+    picture.draw_without_rendering()
+    inches = picture.dpi_scale_trans.inverted()
+    boxes = [text.get_window_extent().transformed(inches) for text in picture.axes[0].texts]
+    low = [box for box in boxes if box.y0 < max(y + high for _, y, _, high in PANELS.values())]
+    assert len(low) == 18
+    for first, second in itertools.combinations(low, 2):
+        across = min(first.x1, second.x1) - max(first.x0, second.x0)
+        assert across < 0.02 or min(first.y1, second.y1) - max(first.y0, second.y0) < 0.02
 
 
 @pytest.mark.parametrize(("form", "begins"), [("pdf", b"%PDF"), ("svg", b"<?xml")])

@@ -108,8 +108,8 @@ def test_set_up_and_the_code_of_figures_are_left_out(join, kind):
 
 def test_a_long_source_is_a_line_with_its_file(join):
     inside = "<strong>tested_transformer.text.tokens.WordPiece.train</strong><pre>def train</pre>"
-    text = join(one=mark("source", "source: train (30 lines)", inside)).section
-    assert text.small.text == "Source: train (30 lines) in tested_transformer/text/tokens.py"
+    text = join(one=mark("source", "source: WordPiece.train (30 lines)", inside)).section
+    assert text.small.text == "Source: WordPiece.train (30 lines) in tested_transformer/text/tokens.py"
     assert text.pre is None
 
 

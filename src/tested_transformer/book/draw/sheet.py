@@ -395,9 +395,8 @@ def _formulas(
     best = int(logits.argmax())
     surprise = np.format_float_positional(-np.log(p[best]), 2, fractional=False)
     said = {
-        "attention": f"“{asks}” and “{words['encoder'][most]}” in head {which + 1}: "
-        f"score {number(scores[most])}, after the softmax {weights[most]:.2f}. "
-        f"Keys are {width} wide.",
+        "attention": f"“{asks}” and “{words['encoder'][most]}”, keys {width} wide: "
+        f"score {number(scores[most])}, softmax {weights[most]:.2f}.",
         "heads": f"{heads} heads of {width} columns, side by side: {heads * width} again.",
         "feed-forward": f"{added.size} columns become {hidden.shape[1]}, of which\n"
         f"{(hidden[row] > 0).sum()} are above 0 for “{asks}” (layer {layer + 1}).",
@@ -414,14 +413,11 @@ def _formulas(
         _write(frame, x + 0.08, y + high - 0.11, kind, TEXT, **look)
         lines = FORMULAS[kind]
         for n, line in enumerate(lines):
-            level = (
-                y
-                + high / 2
-                + 0.06 * (3 - len(lines))
-                - 0.04
-                + 0.12 * (len(lines) - 1)
-                - 0.24 * n
-            )
+            low = y + (0.32 if "\n" in said[kind] else 0.16)
+            room = (
+                high - (low - y) - 0.1 * (len(lines) == 1)
+            )  # below the name of the box
+            level = low + room * (len(lines) - n - 0.5) / len(lines)
             look = {"ha": "center", "va": "center", "math_fontfamily": "stix"}
             _write(frame, x + wide / 2, level, line, FORMULA, **look)
         look = {"va": "bottom", "linespacing": 1.25}
