@@ -414,9 +414,7 @@ def _formulas(
         lines = FORMULAS[kind]
         for n, line in enumerate(lines):
             low = y + (0.32 if "\n" in said[kind] else 0.16)
-            room = (
-                high - (low - y) - 0.1 * (len(lines) == 1)
-            )  # below the name of the box
+            room = y + high - low - 0.2 * (len(lines) == 1)  # below its name
             level = low + room * (len(lines) - n - 0.5) / len(lines)
             look = {"ha": "center", "va": "center", "math_fontfamily": "stix"}
             _write(frame, x + wide / 2, level, line, FORMULA, **look)
