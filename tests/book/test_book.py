@@ -156,6 +156,7 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Learned",
         "Link",
         "Fed",
+        "Followed",
         "Reel",
         "Run",
         "Stage",
