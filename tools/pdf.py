@@ -23,7 +23,7 @@ STYLE = pathlib.Path(__file__).with_suffix(".css")
 SHEET = "whole-machine"
 COLUMNS, DIGIT = (285.0, 540.0), 0.556  # where those of the contents end, in points; a digit, in sizes of its letter
 NEEDLESS = (
-    ".headerlink, .tag_download, .copybtn, .fallback:not(:has(svg)), .unfold, .moved, "
+    ".headerlink, .tag_download, .copybtn, .fallback:not(:has(svg), walk-figure *), .unfold, .moved, "
     ".mark.code, .mark.set-up:not(.failed)"
 )
 NAMING = ("id", "name", "for", "aria-labelledby", "aria-describedby", "aria-controls")

@@ -71,6 +71,11 @@ def test_what_stands_in_for_a_figure_is_left_out_unless_it_has_a_picture(join):
     assert [str(e) for e in whole.select(".fallback")] == ['<div class="fallback"><svg></svg></div>']
 
 
+def test_the_list_of_the_steps_stands_in_for_the_walk(join):
+    whole = join(one='<walk-figure><div class="fallback"><table></table></div></walk-figure>')
+    assert whole.select_one(".fallback table")
+
+
 def test_a_folded_solution_stands_open_under_its_name(join):
     fold = "<details><summary><p>Show the solution</p></summary><pre>x = 1</pre></details>"
     text = join(one=fold).section
