@@ -157,6 +157,7 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Phrases",
         "Link",
         "Fed",
+        "Followed",
         "Reel",
         "Run",
         "Stage",
