@@ -8,10 +8,12 @@ import builtins
 import re
 from collections import Counter
 
+import build
 import glossary
 import guards
 import lanes
 import numpy as np
+import routes
 import terms
 import torch
 import tracing
@@ -19,7 +21,9 @@ import yaml
 
 FRONT = "index"
 THREE_LINES = "In three lines"
-END = [THREE_LINES, *lanes.LANES]  # how the headings of the second level end
+END = [THREE_LINES, *lanes.LANES]  # how the headings of the second level end, the questions only where a part does
+
+ANSWER = re.compile(r"^<details><summary>Show the answer</summary>\n\n.+\]\(.+\)\n\n</details>$", re.M)
 
 WORDS, PAGE_WORDS, OPEN_CELLS = 1200, 2500, 20
 MINUTES = 7
@@ -76,12 +80,19 @@ def over_budget(path):
     return [f"{path.name}: {round(n, 1):g} {what}; {most} are the most" for what, n, most in found if n > most]
 
 
+def ends_a_part(path):
+    """Is this the last page of a part of the story?"""
+    last = {build.named(part["chapters"])[-1] for part in guards.TOC["parts"]}
+    return f"book/{path.stem}" in last and routes.route(path.stem) == "story"
+
+
 def out_of_form(path):
     """What the two lanes of a chapter lack, or have in another order."""
     titles, parts = headings(path), list(lanes.parts(path))
-    ideas = titles[: -len(END)]
-    if not ideas or titles != ideas + END or set(ideas) & set(END):
-        yield f"{path.name}: its sections are not ideas and then {', '.join(END)}, but {', '.join(titles)}"
+    end = [title for title in END if title != lanes.QUESTIONS or ends_a_part(path)]
+    ideas = titles[: -len(end)]
+    if not ideas or titles != ideas + end or set(ideas) & set(END):
+        yield f"{path.name}: its sections are not ideas and then {', '.join(end)}, but {', '.join(titles)}"
     if not any(re.match("### ", part.cell["source"]) for part in parts if part.lane == "deeper"):
         yield f"{path.name}: no section of the third level below {lanes.DEEPER}"
     if any(part.cell["cell_type"] == "code" for part in parts if part.section == lanes.DEEPER):
@@ -89,6 +100,10 @@ def out_of_form(path):
     text = "".join(part.cell["source"] for part in parts if part.section == THREE_LINES)
     if (items := len(re.findall(r"^(?:[-*]|\d\.) ", text, re.M))) != 3:
         yield f"{path.name}: {THREE_LINES}: a list of {items}"
+    text = "".join(part.cell["source"] for part in parts if part.section == lanes.QUESTIONS)
+    asked, answered = re.findall(r"^\*\*\d\.\*\* .*\?$", text, re.M), ANSWER.findall(text)
+    if ends_a_part(path) and (len(asked), len(answered)) != (5, 5):
+        yield f"{path.name}: {len(asked)} questions, {len(answered)} answers that say where; five and five"
 
 
 def late_picture(path):

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 DEEPER = "Going deeper"
 GUESS = re.compile(r"\W*(Before you look|Guess first)\b")  # so a question begins whose answer waits
-LANES = {DEEPER: "deeper", "Exercises": "exercises", "Summary": "summary"}
+QUESTIONS = "Five questions on this part"
+LANES = {DEEPER: "deeper", "Exercises": "exercises", QUESTIONS: "exercises", "Summary": "summary"}
 SHORT = 12  # so many lines of source stay open in the idea lane
 SUMS = {"product", "softmax_terms"}  # they write out every term
 DISPLAYS = {"matrix", "beside", "table"} | SUMS

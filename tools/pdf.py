@@ -168,8 +168,8 @@ def unfold(fold):
         said += " is online" * ("sum" in kinds)
         fold.name = "small"
         fold.string = said
-    elif "solution" in summary.text:
-        summary.name, summary.string = "strong", "Solution"
+    elif word := re.search("solution|answer", summary.text):
+        summary.name, summary.string = "strong", word[0].capitalize()
         fold["class"] = "solution"
     else:
         summary.decompose()

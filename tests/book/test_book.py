@@ -163,6 +163,7 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Stage",
         "Stop",
         "Uses",
+        "alone",
         "styled",
     }  # what others are or return, and the decorator of figures
     assert [

@@ -94,6 +94,27 @@ def test_what_the_lanes_lack_is_found(write, other, found):
     assert len(faults) == 1 + (other == {"lines": None})
 
 
+ASKED = [
+    ("", "its sections are not ideas"),
+    ("## Five questions on this part\n\n" + "{}" * 5, None),
+    ("## Five questions on this part\n\n" + "{}" * 4, "4 questions, 4 answers that say where"),
+    ("## Five questions on this part\n\n" + "{}" * 5 + "**6.** And?", "6 questions, 5 answers"),
+    ("## Five questions on this part\n\n" + "{}" * 4 + "**5.** Why?\n\n{nowhere}", "5 questions, 4 answers"),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), ASKED)
+def test_a_part_ends_with_five_questions_and_where_their_answers_stand(write, text, found):
+    fold = "<details><summary>Show the answer</summary>\n\n%s\n\n</details>\n\n"
+    one = "**1.** Why?\n\n" + fold % "So. [A place](order.ipynb#a-place)"
+    asked = text.replace("{}", one).replace("{nowhere}", fold % "So.")
+    cells = chapter(exercises=[markdown("## Exercises", "", "Words."), *[markdown(asked)] * bool(text)])
+    faults = list(form.out_of_form(write(*cells, name="order.ipynb")))
+    assert [found in fault for fault in faults[:1]] == [True] * bool(found)
+    if text:
+        assert "its sections are not ideas" in next(form.out_of_form(write(*cells, name="heads.ipynb")))
+
+
 @pytest.mark.parametrize(
     ("other", "found"),
     [

@@ -76,11 +76,12 @@ def test_the_list_of_the_steps_stands_in_for_the_walk(join):
     assert whole.select_one(".fallback table")
 
 
-def test_a_folded_solution_stands_open_under_its_name(join):
-    fold = "<details><summary><p>Show the solution</p></summary><pre>x = 1</pre></details>"
+@pytest.mark.parametrize("name", ["solution", "answer"])
+def test_what_is_folded_away_to_be_found_stands_open_under_its_name(join, name):
+    fold = f"<details><summary><p>Show the {name}</p></summary><pre>x = 1</pre></details>"
     text = join(one=fold).section
     assert text.find("details") is None
-    assert [e.text for e in text.find_all(["strong", "pre"])] == ["Solution", "x = 1"]
+    assert [e.text for e in text.find_all(["strong", "pre"])] == [name.capitalize(), "x = 1"]
 
 
 def test_other_folds_lose_their_handle(join):
