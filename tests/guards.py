@@ -222,7 +222,7 @@ EXERCISE = re.compile(r"\*\*(\d)\. ([^*★]+)\*\* \(\d+ minutes\)\. ★{1,3} (?=
 
 
 def exercises_that_lack(path):
-    """What every chapter that teaches has in the end: a few exercises with minutes and stars, of three kinds at least."""
+    """What every chapter that teaches has in the end: a few exercises, timed and rated, of three kinds at least."""
     text = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown")
     section = re.search(r"^## Exercises$(.*?)(?=^## |\Z)", text, re.M | re.S)
     lines = re.findall(r"^\*\*\d\. .*$", section[1] if section else "", re.M)

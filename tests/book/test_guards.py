@@ -388,7 +388,8 @@ def test_outside_of_tests_nothing_is_checked_and_nothing_is_paid():
 )
 def test_an_exercise_that_is_missing_is_found(write, titles, calls, lacking):
     body = "\n\n".join(f"**{title}** (5 minutes). ★ Do it." for title in titles)
-    path = write(markdown("## Exercises", "", body, "", "## Summary", "", "**4. Break it** (5 minutes). ★ Do it."), code(calls))
+    outside = "**4. Break it** (5 minutes). ★ Do it."
+    path = write(markdown("## Exercises", "", body, "", "## Summary", "", outside), code(calls))
     assert list(guards.exercises_that_lack(path)) == lacking
 
 
