@@ -1,7 +1,16 @@
-"""Three holes of nbval, closed: cells that were never run, cells that ask to be excused, pictures that changed."""
+"""Three holes of nbval, closed: cells that were never run, cells that ask to be excused, pictures that changed.
 
-from nbval import plugin as nbval
-from pictures import picture_difference, pictures
+And one thread for each process that calculates: several of them wait for one another far longer than they calculate, as
+soon as two processes share the processor. What a cell prints does not depend on it (`make matrix`).
+"""
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before NumPy or PyTorch is loaded; kernels and workers inherit it
+
+from nbval import plugin as nbval  # noqa: E402
+from pictures import picture_difference, pictures  # noqa: E402
 
 _compare_text, _run = nbval.IPyNbCell.compare_outputs, nbval.IPyNbCell.runtest
 

@@ -1,7 +1,9 @@
-"""Print the built book into one PDF: every page of the table of contents, in its order, by Chromium.
+"""Print the built book into one PDF by Chromium: the pages of the table of contents in its order, for readers of paper.
 
 The pages are joined into one first (_build/pdf/book.html), with every place and every link named after its page, so
-that links inside the book stay links inside the PDF.
+that links inside the book stay links inside the PDF. Before them stand the contents, with the numbers of their pages,
+and the sheet with the whole machine. What is of use on a screen only is left out: the pages about each function, the
+code that a mark hides, and sources too long for the idea, which become a line with their file.
 """
 
 import os
@@ -13,21 +15,42 @@ from urllib.parse import unquote
 
 import browser
 import build
+import yaml
 from bs4 import BeautifulSoup
 
 OUT = build.ROOT / "_build" / "pdf"
-NEEDLESS = ".headerlink, .tag_download, .copybtn, .fallback:not(:has(svg)), .unfold, .moved"
+STYLE = pathlib.Path(__file__).with_suffix(".css")
+SHEET = "whole-machine"
+COLUMNS, DIGIT = (285.0, 540.0), 0.556  # where those of the contents end, in points; a digit, in sizes of its letter
+NEEDLESS = (
+    ".headerlink, .tag_download, .copybtn, .fallback:not(:has(svg), walk-figure *), .unfold, .moved, "
+    ".mark.code, .mark.set-up:not(.failed)"
+)
 NAMING = ("id", "name", "for", "aria-labelledby", "aria-describedby", "aria-controls")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"]  # letters stand where their font wants them
 HEAD = '<meta charset="utf-8"><title>The Tested Transformer</title>'
-PAPER = {"format": "A4", "margin": {"top": "18mm", "bottom": "20mm", "left": "20mm", "right": "20mm"}}
-FOOT = '<p style="font-size: 8px; width: 100%; text-align: center"><span class="pageNumber"></span></p>'
+CONFIG = yaml.safe_load((build.ROOT / "_config.yml").read_text(encoding="utf-8"))
+ONLINE = CONFIG["html"]["baseurl"]
+ABOUT = """
+<p class="about">Each chapter tells its idea first, in full type. What goes deeper is set smaller, with a line in the
+margin. <small>✓ checked</small> stands where code holds what a sentence says; the code, and the pages about each
+function of the package, are <a href="{online}">online</a> and in the folder that comes with each release. Of sources
+that are longer than the idea can show, a line names the file.</p>
+"""
 
 
-def joined(pages, folder):
-    """One page that holds all, to lie in a folder."""
+def joined(pages, folder, parts=()):
+    """One page that holds all, to lie in a folder.
+
+    Args:
+        pages: the paths of the pages, in order.
+        folder: where the page is going to lie.
+        parts: for the contents, the name of each part and its pages; without them there are none.
+
+    """
     whole = BeautifulSoup(f'<!doctype html><html lang="en" data-theme="light"><head>{HEAD}</head></html>', "lxml")
     body, brought = whole.new_tag("body", attrs={"class": "printed"}), set()
-    main = whole.new_tag("main", attrs={"class": "bd-article"})
+    main, titles = whole.new_tag("main", attrs={"class": "bd-article"}), {}
     for path in pages:
         page = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
         for element in page.select("link[rel=stylesheet], script"):
@@ -39,10 +62,63 @@ def joined(pages, folder):
             if name not in brought and (element.name == "link" or "/figures/" in name):
                 whole.head.append(element)
                 brought.add(name)
-        main.append(article(page, path, pages, folder))
+        text = article(page, path, pages, folder)
+        titles[path.stem] = text.h1.get_text(strip=True)
+        main.append(text)
+    if parts:
+        for element in reversed(front(parts, titles, pages, folder)):
+            main.insert(0, element)
+        style = whole.new_tag("style")
+        style.string = STYLE.read_text(encoding="utf-8") + "".join(heads(parts, titles))
+        whole.head.append(style)
     body.append(main)
     whole.html.append(body)
     return whole
+
+
+def contents(pages):
+    """The parts of the book: the name of each, and the names of its pages that are printed."""
+    toc = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    printed = {path.stem for path in pages}
+    found = [("", [pathlib.PurePath(toc["root"]).name])]
+    for part in toc["parts"]:
+        found.append((part["caption"], [pathlib.PurePath(name).name for name in build.named(part["chapters"])]))
+    return [(name, [stem for stem in stems if stem in printed]) for name, stems in found]
+
+
+def printed():
+    """The pages of the book without those that are made out of the code: they are looked up on a screen."""
+    return [path for path in build.pages() if path.parent.name != "api"]
+
+
+def front(parts, titles, pages, folder):
+    """The first pages: the title, the contents, how to read them, and the sheet."""
+    lists = ""
+    for name, stems in parts:
+        entries = "".join(f'<li><a href="#{stem}">{titles[stem]}</a></li>' for stem in stems)
+        lists += f"<div><h2>{name}</h2><ul>{entries}</ul></div>" if name else f"<div><ul>{entries}</ul></div>"
+    sheet = os.path.relpath(pages[0].parents[1] / f"{SHEET}.svg", folder)
+    lists += f'<div><ul><li><a href="#{SHEET}">The whole machine on one sheet</a></li></ul></div>'
+    about, said = (
+        ABOUT.format(online=ONLINE),
+        "The machine on one sheet; the chapter on the Transformer tells it",
+    )
+    html = f'<section id="contents"><p class="title">{CONFIG["title"]}</p><h1>Contents</h1><nav>{lists}</nav>{about}'
+    html += f'</section><section id="{SHEET}"><img src="{sheet}" alt="{said}"></section>'
+    return BeautifulSoup(html, "lxml").body.find_all("section", recursive=False)
+
+
+def heads(parts, titles):
+    """A rule for each chapter: what stands on top of its pages."""
+    for name, stems in parts:
+        for stem in stems:
+            yield f'section#{stem} {{ page: of-{stem} }}\n@page of-{stem} {{ @top-left {{ content: "{quoted(name)}" }} '
+            yield f'@top-right {{ content: "{quoted(titles[stem])}" }} }}\n'
+
+
+def quoted(text):
+    """Text for a string of a style."""
+    return text.replace("\\", "").replace('"', "”")
 
 
 def article(page, path, pages, folder):
@@ -50,25 +126,61 @@ def article(page, path, pages, folder):
     text = page.select_one("article")
     for element in text.select(NEEDLESS):
         element.decompose()
+    for link in text.select("a:has(> img)"):
+        link.unwrap()  # it leads to the picture alone
+    for picture in text.find_all("img", loading=True):
+        del picture["loading"]  # nobody scrolls to it
+    for line in text.select("section > p:last-child"):
+        if line.get_text().startswith("Next:"):
+            line.decompose()  # it comes next
+    for output in text.select(".cell_output"):
+        if output.get_text(strip=True).startswith("not written yet"):
+            output.decompose()
     for element in text.find_all(True):
         for field in NAMING:
             if field in element.attrs:
                 element[field] = " ".join(f"{path.stem}--{name}" for name in element[field].split())
         for field in {"href", "src"} & element.attrs.keys():
             element[field] = moved(element[field], path, pages, folder)
+            if field == "href" and element.name == "a":
+                element[field] = online(element[field], pages, folder)
     for fold in text.find_all("details"):
-        fold.name, summary = "div", fold.summary
-        if "deeper" in fold.get("class", ()):
-            if section := fold.find("section", recursive=False):  # the cards of the first page are a list
-                fold["id"] = section.attrs.pop("id")
-            summary.small.decompose()
-            summary.unwrap()
-        elif "solution" in summary.text:
-            summary.name, summary.string = "strong", "Solution"
-        else:
-            summary.decompose()
+        unfold(fold)
     text.name, text["id"] = "section", path.stem
     return text
+
+
+def unfold(fold):
+    """A fold as paper has it: a section under its heading, a line or two words in its place, or what is in it."""
+    if fold.parent is None or fold.decomposed:
+        return  # it was in another one that went
+    kinds, summary = set(fold.get("class", ())), fold.summary
+    fold.name = "div"
+    if "deeper" in kinds:
+        if section := fold.find("section", recursive=False):  # the cards of the first page are a list
+            fold["id"] = section.attrs.pop("id")
+        summary.small.decompose()
+        summary.unwrap()
+    elif kinds & {"checked", "source", "sum"} and "failed" not in kinds:
+        said = summary.get_text(" ", strip=True)
+        if "source" in kinds and (file := file_of(fold)):
+            said = f"{said[0].upper()}{said[1:]} in {file}"
+        said += " is online" * ("sum" in kinds)
+        fold.name = "small"
+        fold.string = said
+    elif "solution" in summary.text:
+        summary.name, summary.string = "strong", "Solution"
+        fold["class"] = "solution"
+    else:
+        summary.decompose()
+
+
+def file_of(fold):
+    """The file of the first function whose source is shown here."""
+    named = re.search(r"\b(tested_transformer(?:\.\w+)+)", fold.get_text())
+    words = named[1].split(".") if named else []
+    files = ("/".join(words[:n]) + ".py" for n in range(len(words), 1, -1))
+    return next((file for file in files if (build.ROOT / "src" / file).is_file()), "")
 
 
 def moved(url, path, pages, folder):
@@ -79,7 +191,18 @@ def moved(url, path, pages, folder):
     target = (path.parent / unquote(target.partition("?")[0])).resolve() if target else path
     if target in pages:
         return f"#{target.stem}--{place}" if place else f"#{target.stem}"
-    return os.path.relpath(target, folder)
+    if target.stem == SHEET:
+        return f"#{SHEET}"
+    return os.path.relpath(target, folder) + f"#{place}" * bool(place)
+
+
+def online(url, pages, folder):
+    """The public address of a file of the built book; what is in the PDF, or elsewhere, keeps its own."""
+    if not url or url.startswith("#") or re.match(r"[a-z]+:", url):
+        return url
+    file, _, place = url.partition("#")
+    inside = os.path.relpath((folder / file).resolve(), pages[0].parents[1]).replace(os.sep, "/")
+    return ONLINE + inside + f"#{place}" * bool(place)
 
 
 def awaited():
@@ -94,21 +217,20 @@ def print_page(page, pdf):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser.browser(), args=["--no-sandbox", "--disable-gpu"])
+        chromium = playwright.chromium.launch(executable_path=browser.browser(), args=FLAGS)
         tab = chromium.new_page()
         tab.set_default_timeout(600_000)
         tab.route("**/book.css*", lambda route: route.fulfill(body=awaited(), content_type="text/css"))
         tab.goto(page.as_uri(), wait_until="load")
         tab.evaluate("() => document.fonts.ready")
-        tab.pdf(path=pdf, **PAPER, scale=0.8, print_background=True, outline=True, tagged=True,
-                display_header_footer=True, header_template="<span></span>", footer_template=FOOT)  # fmt: skip
+        tab.pdf(path=pdf, scale=0.8, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
         chromium.close()
 
 
 def finish(pdf):
-    """Pack the many small objects that tags and links are made of, which halves the file, and mend the bookmarks.
+    """Pack the many small objects that tags and links are made of, which halves the file, and mend two things.
 
-    Chromium writes the name of a heading twice where a page begins with it.
+    Chromium writes the name of a heading twice where a page begins with it, and no numbers of pages into the contents.
     """
     import pikepdf
 
@@ -119,7 +241,39 @@ def finish(pdf):
                 mark = waiting.pop()
                 mark.title = re.sub(r"^(.+)\1$", r"\1", mark.title)
                 waiting.extend(mark.children)
+        number(book)
         book.save(pdf, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+
+
+def number(book):
+    """Write beside each entry of the contents, on the first page, the number of its page."""
+    import pikepdf
+
+    places = {page.objgen: n for n, page in enumerate(book.pages, start=1)}
+    first, found = book.pages[0], []
+    for link in first.get("/Annots", []):
+        if "/Dest" in link and (where := book.Root.Dests.get(link.Dest)) is not None:
+            found.append((*map(float, link.Rect), places[where[0].objgen]))
+    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    name = first.add_resource(pikepdf.Dictionary({k: pikepdf.Name(v) for k, v in font.items()}), "/Font")
+    first.contents_add(b"q", prepend=True)
+    first.contents_add(f"Q q {numbered(found, name)} Q".encode())
+
+
+def numbered(found, font):
+    """Numbers of pages at the ends of the columns, in the language of PDF; screen readers pass over them.
+
+    Args:
+        found: for each entry left, low, right and high, in points, and the number.
+        font: its name on the page.
+
+    """
+    lines = []
+    for _, low, right, high, place in found:
+        edge = next(edge for edge in COLUMNS if right < edge)
+        across = edge - 8 * DIGIT * len(str(place))
+        lines.append(f"1 0 0 1 {across:.2f} {(low + high) / 2 - 2.9:.2f} Tm ({place}) Tj")
+    return f"/Artifact BMC BT {font} 8 Tf 0.33 g {' '.join(lines)} ET EMC"
 
 
 def main():
@@ -131,7 +285,8 @@ def main():
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     page, pdf = OUT / "book.html", OUT / "the-tested-transformer.pdf"
-    page.write_text(str(joined(build.pages(), OUT)), encoding="utf-8")
+    pages = printed()
+    page.write_text(str(joined(pages, OUT, contents(pages))), encoding="utf-8")
     print_page(page, pdf)
     finish(pdf)
     print(f"The book is printed: {pdf} ({pathlib.Path(pdf).stat().st_size / 2**20:.1f} MB)")

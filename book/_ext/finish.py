@@ -17,6 +17,7 @@ from icons import cut_icons
 from languages import mark_languages
 from light import lighten_pictures
 from live import bring_scripts
+from sheet import write_sheet
 from sphinx.util.docutils import SphinxDirective
 from styles import cut_styles
 from sweep import sweep
@@ -154,6 +155,7 @@ def setup(app):
     app.connect("build-finished", lighten_pictures)
     app.connect("build-finished", write_translator)
     app.connect("build-finished", write_file)
+    app.connect("build-finished", write_sheet)
     app.connect("html-page-context", ask_for_text)
     app.connect("build-finished", cut_faces, priority=590)
     app.connect("build-finished", cut_icons, priority=600)  # when the pages are done

@@ -95,7 +95,12 @@ FIGURES |= {
 }
 DRAWS = {"greedy": [(7, 1), (7, 1), (7, 1)], "all": [(221, 0.69), (230, 0.7), (215, 0.66)]}
 FIGURES |= {
-    "three models": lambda: draw.gpt.three(np.ones((4, 4)), np.tri(4), np.ones((4, 4))),
+    "three models": lambda: draw.gpt.three(np.ones((4, 4)), np.tri(4), np.ones((4, 4)), np.tri(3), np.ones((3, 4))),
+    "lines": lambda: draw.gpt.lines({"a": ([0.6, 0.3, 0.1], "xyz", 2), "b": ([0.4, 0.3, 0.3], "uvw", 3)}, 1, 0.2),
+    "rules": lambda: draw.bert.rules({"a": [0.2, 0.8], "b": [0.3, 0.1]}, ["one", "two"], "a"),
+    "roles": lambda: draw.bert.roles(
+        {"one": [-1.0, 0.5, 1.0], "two": [0.2, -0.1, 0.3]}, [1, 2, 3], ["object", "object", "possessive"]
+    ),
     "likeliest": lambda: draw.gpt.likeliest({"a": ([0.6, 0.3, 0.1], "xyz", 2), "b": ([0.4, 0.3, 0.3], "uvw", 3)}, k=1),
     "trade": lambda: draw.gpt.trade(DRAWS | {"top-k": [(205, 0.7), (212, 0.69), (209, 0.7)]}),
 }
@@ -157,6 +162,8 @@ TANGENT = np.array([[-1.6, -0.6], [0.0, -0.8], [0.2, -0.7]])
 SIZES = {"norms": [("encoder", 0.1), ("decoder", 0.3)], "table": [("shared table", 0.02)]}
 FIGURES |= {
     "sizes": lambda: draw.adam.sizes(SIZES),
+    "rates of parts": lambda: draw.adam.rates({"one": {0.5: 3.0, 1: 4.0}, "two": {1: 9.0}}, 0, 5),
+    "across": lambda: draw.adam.across({"one": CURVE, "two": -CURVE}, 100),
     "valley": lambda: draw.adam.valley({"one": normal(5, 2)}, CURVE, CURVE, CURVE**2 + 100 * CURVE[:, None] ** 2),
     "rare": lambda: draw.adam.rare({"one": normal(5, 2), "two": normal(5, 2, seed=1)}),
 }
@@ -1310,7 +1317,7 @@ def test_more_runs_of_one_name_are_thin_and_a_curve_may_end_early():
     assert {line.get_color() for line in thin} == {first.get_color()}
     assert max(line.get_linewidth() for line in thin) < first.get_linewidth()
     assert end.get_xdata()[0] == 2.5
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "three"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "three", "the same, other runs"]
 
 
 def test_a_bar_for_each_place_carries_its_number():
@@ -1359,3 +1366,36 @@ def test_a_bar_is_as_long_as_a_word_is_probable_and_hatched_if_the_word_is_anoth
     assert [(bar.get_x(), round(bar.get_y() + 0.38)) for bar in bars] == [(0, 0), (1, 0), (0, 1), (1, 1)]
     assert [text.get_text() for text in axes.texts] == ["dem 1.00", "der 0.90", "den 0.80", "der 0.60"]
     assert (labels(axes.get_xticklabels()), labels(axes.get_yticklabels())) == (["man", "woman"], list(CUT))
+
+
+def test_a_line_of_probabilities_has_pieces_end_to_end_faint_outside_the_nucleus_and_a_mark_behind_the_kth():
+    (axes,) = FIGURES["lines"]().axes
+    ends = [(round(bar.get_x(), 9), round(bar.get_x() + bar.get_width(), 9)) for bar in axes.patches]
+    assert ends == [(0, 0.6), (0.6, 0.9), (0.9, 1), (0, 0.4), (0.4, 0.7), (0.7, 1)]
+    colours = [bar.get_facecolor() for bar in axes.patches]
+    assert colours[0] == colours[1] == colours[3] == colours[5] != colours[2]
+    assert [line.get_xdata()[0] for line in axes.lines] == [0.6, 0.4]
+    assert [text.get_text() for text in axes.texts] == list("xyuvw"), "a short piece has no word"
+
+
+def test_masks_of_the_three_models_have_a_square_for_each_pair_of_words_all_of_one_size():
+    (axes,) = FIGURES["three models"]().axes
+    squares = [p for p in axes.patches if isinstance(p, Rectangle) and p.get_width() == p.get_height()]
+    assert len(squares) == 16 + 16 + 16 + 9 + 12
+    assert len({round(p.get_width(), 9) for p in squares}) == 1
+    assert sum(p.get_hatch() is not None for p in squares) == 6 + 3
+
+
+def test_bars_of_rules_have_a_panel_for_what_is_seen_and_the_marked_rule_another_colour():
+    for n, axes in enumerate(FIGURES["rules"]().axes):
+        assert [bar.get_width() for bar in axes.patches] == [[0.3, 0.2], [0.1, 0.8]][n]
+        assert [to_rgb(bar.get_facecolor()[:3]) == to_rgb(KEY) for bar in axes.patches] == [False, True]
+    assert [axes.get_title(loc="center") for axes in FIGURES["rules"]().axes] == ["one", "two"]
+
+
+def test_roles_stand_across_by_how_near_they_are_and_up_by_their_place():
+    first, second = FIGURES["roles"]().axes
+    discs, rings = first.collections
+    assert discs.get_offsets().tolist() == [[-1, 1], [0.5, 2]]
+    assert rings.get_offsets().tolist() == [[1, 3]]
+    assert [line.get_xdata()[0] for line in (*first.lines, *second.lines)] == [0, 0]

@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 import torch
-from docutils import nodes
 from guards import BOOK, ROOT, cells
 from helpers import normal
 
@@ -74,7 +73,7 @@ def sections(text):
     """The errata, each with its part of the page, by their address; and whether it is about a program."""
     part = re.search(r"^## Programs$.*?(?=^## From your text)", text, re.M | re.S)[0]
     for found in re.finditer(r"^### (.+)\n((?:(?!#{2,3} ).*\n?)*)", part, re.M):
-        address = nodes.make_id(re.sub(r"[`*$]", "", found[1]))
+        address = re.sub(r"[^a-z0-9]+", "-", re.sub(r"[`*$]", "", found[1]).lower()).strip("-")
         yield address, (found[2], found.start() < part.index("\n## The five texts"))
 
 

@@ -117,3 +117,40 @@ def test_what_rows_share_is_taken_away_and_their_own_is_kept():
     own = first_steps.without_common(moved, np.array([True, True, False]))
     assert own.tolist() == [[0, 0, 0], [0, 0, 0], [0, 5, 0]]
     assert first_steps.lengths(own).tolist() == [0, 0, 5]
+
+
+def test_what_learns_alone_learns_as_in_the_whole_and_the_rest_stays(translator, several):
+    rule = partial(torch.optim.SGD, lr=0.5)
+    rows = np.zeros(translator.model.config.vocab_size, dtype=bool)
+    frozen = first_steps.alone(translator, several, rule, "embedding", rows)
+    assert frozen == [first_steps.backward(first_steps.untrained(translator), batch) for batch in several]
+    assert first_steps.alone(translator, several, rule) == first_steps.learn(translator, several, rule).losses
+    assert frozen[0] == first_steps.alone(translator, several, rule, "norm.")[0]
+    assert len(first_steps.alone(translator, [several[0]] * 5, partial(torch.optim.SGD, lr=1e4))) == 2
+
+
+def test_a_sweep_has_the_last_losses_of_each_part_at_each_rate(translator, several):
+    rows = np.arange(translator.model.config.vocab_size) < 10
+    parts = first_steps.parts(rows)
+    assert list(parts) == ["the whole model", "10 rows", "the other rows", "the norms"]
+    some = {name: parts[name] for name in ("10 rows", "the norms")}
+    found = first_steps.sweep(translator, several, torch.optim.SGD, (0.5,), some)
+    rule = partial(torch.optim.SGD, lr=0.5)
+    assert found["10 rows"] == {0.5: np.mean(first_steps.alone(translator, several, rule, "embedding", rows))}
+    assert found["the norms"] == {0.5: np.mean(first_steps.alone(translator, several, rule, "norm."))}
+
+
+def test_a_part_is_less_steep_than_the_whole_and_the_model_stays_as_it_was(translator, several):
+    model, batch = first_steps.untrained(translator), several[0]
+    before = model.embedding.weight.detach().clone()
+    often = first_steps.how_often([batch], translator.model.config.vocab_size) > 0
+    first = np.cumsum(often) <= 20
+    assert 0 < first_steps.steepness(model, batch, often & first) < first_steps.steepness(model, batch, often)
+    assert model.embedding.weight.equal(before)
+
+
+def test_a_valley_steeper_across_leaves_the_way_along_as_it_is():
+    rule = partial(descend, rate=0.001)
+    plain, steep = valley.walk(rule), valley.walk(valley.across(rule, 5))
+    assert plain[:, 0] == pytest.approx(steep[:, 0])
+    assert steep[:, 1] == pytest.approx((1 - 0.001 * 500) ** np.arange(51))

@@ -1,6 +1,7 @@
 """What is counted: multiplications and kept tensors, against formulas and small cases; and the pictures of it."""
 
 import functools
+import pathlib
 import warnings
 
 import matplotlib.colors
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tested_transformer.book import draw
 from tested_transformer.book.counting import (
+    benchmarks,
     counted,
     decoder_keeps,
     kept,
@@ -167,7 +169,7 @@ FIGURES = {
     "ring": lambda: draw.scale.ring([np.ones((2, 2)), np.eye(2) + 1, np.full((2, 2), 2)], ["start", "add", "pass"]),
     "held": lambda: draw.scale.held({"DDP": {"w": np.ones((2, 2)) > 0}, "FSDP": {"w": np.eye(2) > 0}}),
     "areas": lambda: draw.scale.areas({"short": (1, 2), "long": (24, 4)}),
-    "shares": lambda: draw.scale.shares({"a": [0.25, -0.5], "both": [1.0, -2.0]}),
+    "shares": lambda: draw.scale.shares({"a": [0.25, -0.5], "both": [1.0, -2.0]}, "number"),
     "measured": lambda: draw.scale.measured({"fast": {"a": 2.5, "b": 1.0}, "slow": {"a": 0.5}}, "times"),
 }
 
@@ -222,7 +224,7 @@ def test_sums_are_drawn_over_the_true_one():
 
 
 def test_a_ring_has_a_panel_for_each_state_and_one_scale_for_all():
-    panels = [axes for axes in drawn("ring").axes if axes.get_visible()]
+    panels = [axes for axes in drawn("ring").axes[1:] if axes.get_visible()]
     assert [axes.get_title(loc="left") for axes in panels] == ["start", "add", "pass"]
     assert [axes.get_images()[0].get_clim() for axes in panels] == [(0, 2)] * 3
     assert [[t.get_text() for t in axes.texts] for axes in panels] == [list("1111"), list("2112"), list("2222")]
@@ -252,6 +254,8 @@ def test_shares_are_signed_tiles_with_a_row_for_each_name():
     (axes,) = drawn("shares").axes
     assert [text.get_text() for text in axes.texts] == ["0.25", "-0.50", "1", "-2"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "both"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2"]
+    assert axes.get_xlabel() == "number"
     assert axes.get_images()[0].get_clim() == (-2, 2)
 
 
@@ -264,3 +268,23 @@ def test_measured_bars_are_as_long_as_the_numbers_on_one_scale():
     assert fast.get_xlim() == slow.get_xlim()
     assert fast.lines[0].get_xdata() == [1, 1]
     assert fast.yaxis_inverted()
+
+
+def test_the_benchmarks_have_a_row_for_each_case_and_side_and_name_their_machine():
+    machine, rows = benchmarks(pathlib.Path(__file__).parents[2] / "benchmarks" / "results")
+    assert machine.count(" | ") == 4
+    assert {"nn.Transformer", "ours"} <= {side for case, side in rows if case == "greedy"}
+
+
+def test_in_the_ring_an_arrow_leads_from_each_process_to_the_next():
+    first = draw.scale.ring([np.ones((3, 3))], ["start"]).axes[0]
+    circles = {text.get_text(): text.get_position() for text in first.texts if text.get_text()}
+    ways = [(text.xyann, text.xy) for text in first.texts if not text.get_text()]
+    assert list(circles) == ["1", "2", "3"]
+    for (start, end), (process, following) in zip(ways, ("12", "23", "31"), strict=True):
+        assert np.allclose(start, circles[process])
+        assert np.allclose(end, circles[following])
+
+
+def test_the_parts_of_a_bill_have_no_borders_that_would_cover_a_thin_one():
+    assert {bar.get_linewidth() for bar in drawn("bills").axes[0].patches} == {0}

@@ -65,7 +65,12 @@ def test_roles_that_lie_apart_are_told_apart_and_equal_vectors_are_not():
     v = np.random.default_rng(0).normal(size=(12, 4))
     assert gaps.told_apart(v + 9 * role[:, None], role) == 1
     assert gaps.told_apart(np.ones((12, 4)), role) == 0.5
-    assert gaps.flat(v).shape == (12, 2)
+
+
+def test_a_vector_is_as_much_nearer_to_a_mean_as_the_distances_differ():
+    v = np.array([[0.0], [1.0], [4.0], [3.5]])
+    role = np.array([0, 0, 1, 1])
+    assert np.allclose(gaps.nearer(v, role), [1 - 3, 3.5 - 0.5])
 
 
 def test_a_bag_counts_words_and_no_special_tokens():

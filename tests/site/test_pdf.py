@@ -1,5 +1,7 @@
 """The pages of the book, joined for printing."""
 
+import re
+
 import pdf
 import pytest
 
@@ -42,7 +44,8 @@ def test_places_of_the_same_name_stay_apart(join):
         ("two.html#there", "#two--there"),
         ("two.html", "#two"),
         ("https://example.org/two.html#x", "https://example.org/two.html#x"),
-        ("_images/a.png", "../html/_images/a.png"),
+        ("api/a.html#b", f"{pdf.ONLINE}html/api/a.html#b"),
+        ("../whole-machine.pdf", "#whole-machine"),
     ],
 )
 def test_a_link_leads_to_the_same_place_in_the_joined_page(join, link, leads_to):
@@ -68,6 +71,11 @@ def test_what_stands_in_for_a_figure_is_left_out_unless_it_has_a_picture(join):
     assert [str(e) for e in whole.select(".fallback")] == ['<div class="fallback"><svg></svg></div>']
 
 
+def test_the_list_of_the_steps_stands_in_for_the_walk(join):
+    whole = join(one='<walk-figure><div class="fallback"><table></table></div></walk-figure>')
+    assert whole.select_one(".fallback table")
+
+
 def test_a_folded_solution_stands_open_under_its_name(join):
     fold = "<details><summary><p>Show the solution</p></summary><pre>x = 1</pre></details>"
     text = join(one=fold).section
@@ -81,11 +89,95 @@ def test_other_folds_lose_their_handle(join):
     assert "Show" not in join(one=fold).text
 
 
-def test_marks_stand_open_and_switches_are_left_out(join):
-    fold = '<div class="claimed"><p>So.</p><details class="mark"><summary>checked</summary><pre>1</pre></details></div>'
+def mark(kind, said, inside="<pre>1</pre>"):
+    return f'<details class="mark {kind}"><summary>{said}</summary>{inside}</details>'
+
+
+def test_a_checked_claim_is_its_mark_and_switches_are_left_out(join):
+    fold = f'<div class="claimed"><p>So.</p>{mark("checked", "✓ checked: 1 claim")}</div>'
     text = join(one=f'<p class="unfold">Open everything</p>{fold}<p class="moved">has moved</p>').section
     assert text.find("details") is None
-    assert text.get_text(" ").split() == ["one", "So.", "1"]
+    assert text.get_text(" ").split() == ["one", "So.", "✓", "checked:", "1", "claim"]
+    assert text.small["class"] == ["mark", "checked"]
+
+
+def test_what_failed_stands_open(join):
+    text = join(one=mark("checked failed", "✗ failed: 1 claim", "<pre>Error</pre>")).section
+    assert text.pre.text == "Error"
+
+
+@pytest.mark.parametrize("kind", ["set-up", "code"])
+def test_set_up_and_the_code_of_figures_are_left_out(join, kind):
+    assert join(one=mark(kind, "code")).section.text.split() == ["one"]
+
+
+def test_a_long_source_is_a_line_with_its_file(join):
+    inside = "<strong>tested_transformer.text.tokens.WordPiece.train</strong><pre>def train</pre>"
+    text = join(one=mark("source", "source: WordPiece.train (30 lines)", inside)).section
+    assert text.small.text == "Source: WordPiece.train (30 lines) in tested_transformer/text/tokens.py"
+    assert text.pre is None
+
+
+def test_every_term_of_a_later_sum_is_a_line(join):
+    assert join(one=mark("sum", "every term of Q")).section.small.text == "every term of Q is online"
+
+
+def test_pictures_are_there_before_anyone_scrolls_and_lead_nowhere(join):
+    picture = join(one='<a href="_images/a.png"><img loading="lazy" src="_images/a.png"></a>').img
+    assert picture.attrs == {"src": "../html/_images/a.png"}
+    assert picture.find_parent("a") is None
+
+
+def test_an_exercise_that_waits_prints_nothing_and_the_last_line_names_no_next_chapter(join):
+    body = '<div class="cell_output">not written yet: None</div><div class="cell_output">2</div>'
+    text = join(one=f'{body}<section><p>Next: it stays.</p><p>Next: <a href="two.html">two</a></p></section>').section
+    assert text.get_text(" ").split() == ["one", "2", "Next:", "it", "stays."]
+
+
+def test_pages_about_functions_are_left_out_and_the_contents_have_all_others():
+    names = [path.stem for path in pdf.printed()]
+    assert "api" in names
+    assert "byhand" not in names
+    assert [stem for _, stems in pdf.contents(pdf.printed()) for stem in stems] == names
+
+
+@pytest.fixture
+def whole(tmp_path):
+    (tmp_path / "html" / "book").mkdir(parents=True)
+    pages = [tmp_path / "html" / "book" / f"{name}.html" for name in ("index", "one")]
+    for page in pages:
+        page.write_text(HEAD + BODY.format(name=page.stem.title(), body="text"), encoding="utf-8")
+    return pdf.joined(pages, tmp_path / "pdf", [("", ["index"]), ('A "part"', ["one"])])
+
+
+def test_before_the_pages_stand_the_contents_and_the_sheet(whole):
+    sections = [section["id"] for section in whole.main.find_all("section")]
+    assert sections == ["contents", "whole-machine", "index", "one"]
+    links = {a.text: a["href"] for a in whole.select("#contents nav a")}
+    assert links == {"Index": "#index", "One": "#one", "The whole machine on one sheet": "#whole-machine"}
+    assert whole.select_one("#whole-machine img")["src"] == "../html/whole-machine.svg"
+    assert whole.select_one(".about a")["href"] == pdf.ONLINE
+
+
+def test_on_top_of_each_page_stand_its_part_and_its_chapter(whole):
+    style = whole.style.string
+    assert "section#one { page: of-one }" in style
+    assert '@page of-one { @top-left { content: "A ”part”" } @top-right { content: "One" } }' in style
+
+
+def test_the_number_of_a_page_ends_where_its_column_ends():
+    drawn = pdf.numbered([(54, 100, 90, 112, 7), (310, 50, 400, 62, 123)], "/F9")
+    assert drawn.startswith("/Artifact BMC BT /F9 8 Tf ")
+    places = [float(x) for x in re.findall(r"1 0 0 1 ([\d.]+) ", drawn)]
+    assert places == pytest.approx([285 - 4.448, 540 - 3 * 4.448], abs=0.01)
+    assert re.findall(r"\((\d+)\)", drawn) == ["7", "123"]
+
+
+def test_the_style_of_the_pdf_marks_what_goes_deeper():
+    style = pdf.STYLE.read_text(encoding="utf-8")
+    deeper = re.search(r"\.printed \.deeper \{(.*?)\}", style)[1]
+    assert float(re.search(r"font-size: ([\d.]+)em", deeper)[1]) < 1
+    assert "border-left" in deeper
 
 
 def test_a_deeper_section_stands_open_under_its_heading(join):

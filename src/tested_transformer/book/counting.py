@@ -1,6 +1,8 @@
-"""What a calculation costs, counted: multiplications, and what is kept; one function takes the time."""
+"""What a calculation costs, counted: multiplications, and what is kept; two functions are about time."""
 
+import json
 from collections.abc import Callable, Iterable
+from importlib.resources.abc import Traversable
 from time import perf_counter
 from typing import Any
 
@@ -129,3 +131,14 @@ def running(n: int, dtype: torch.dtype) -> list[float]:
         total = total + 1
         totals.append(total.item())
     return totals
+
+
+def benchmarks(
+    folder: Traversable,
+) -> tuple[str, dict[tuple[str, str], dict[str, Any]]]:
+    """The machine of the last benchmarks, and what they measured for each case and side."""
+    names = ("training.json", "decoding.json")
+    parts = [json.loads((folder / name).read_text(encoding="utf-8")) for name in names]
+    rows = {(row["case"], row["side"]): row for part in parts for row in part["rows"]}
+    machines = {" | ".join(map(str, part["machine"].values())) for part in parts}
+    return "\n".join(sorted(machines)), rows

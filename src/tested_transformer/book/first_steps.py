@@ -1,7 +1,8 @@
 """The translator at its beginning: batches that it learns from, and what its first steps do to each of its numbers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -176,3 +177,76 @@ def without_common(moved: np.ndarray, some: np.ndarray) -> np.ndarray:
     common = moved[some].mean(0)
     common = common / np.linalg.norm(common)
     return moved - np.outer(moved @ common, common)
+
+
+def alone(
+    translator: Translator,
+    several: Iterable[Batch],
+    rule: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer],
+    word: str = "",
+    rows: np.ndarray | None = None,
+) -> list[float]:
+    """The losses while only arrays with a word in their name learn, or only some rows of these, (V,).
+
+    All others stay where they are. It ends early where a loss is above 100.
+    """
+    model, losses = untrained(translator), []
+    moving = [w for name, w in model.named_parameters() if word in name]
+    optimizer = rule(moving)
+    for batch in several:
+        losses.append(backward(model, batch))
+        if losses[-1] > 100:
+            break
+        if rows is not None:
+            for w in moving:
+                w.grad[torch.from_numpy(~rows)] = 0
+        optimizer.step()
+    return losses
+
+
+def parts(rows: np.ndarray) -> dict[str, dict[str, Any]]:
+    """What may learn alone, as `alone` wants it: everything, these rows of the table, its others, and the norms."""
+    some = {f"{rows.sum()} rows": rows, "the other rows": ~rows}
+    split = {name: {"word": "embedding", "rows": part} for name, part in some.items()}
+    return {"the whole model": {}} | split | {"the norms": {"word": "norm."}}
+
+
+def sweep(
+    translator: Translator,
+    several: Sequence[Batch],
+    rule: Callable[..., torch.optim.Optimizer],
+    rates: Iterable[float],
+    parts: Mapping[str, Mapping[str, Any]],
+) -> dict[str, dict[float, float]]:
+    """For each part of a model and each rate, the mean of the last five losses while this part learns alone."""
+    rules = {rate: partial(rule, lr=rate) for rate in rates}
+    return {
+        name: {
+            rate: float(np.mean(alone(translator, several, rule, **part)[-5:]))
+            for rate, rule in rules.items()
+        }
+        for name, part in parts.items()
+    }
+
+
+def steepness(
+    model: Transformer, batch: Batch, rows: np.ndarray, n_steps: int = 8
+) -> float:
+    """How fast the gradient changes where it changes most, among some of the rows.
+
+    A small step at random changes the gradient most along that one, so that the next
+    step goes where the last one changed it.
+    """
+    table, some = model.embedding.weight, torch.from_numpy(rows).unsqueeze(1)
+    start, small, found = table.detach().clone(), 1e-3, 0.0
+    way = torch.from_numpy(np.random.default_rng(0).normal(size=table.shape)) * some
+    for _ in range(n_steps):
+        way, sides = way / way.norm(), []
+        for sign in (1, -1):
+            table.data = start + sign * small * way
+            backward(model, batch)
+            sides.append(table.grad * some)
+        change = (sides[0] - sides[1]) / (2 * small)
+        found, way = (change * way).sum().item(), change
+    table.data = start
+    return found

@@ -165,18 +165,19 @@ def depths(
     return found
 
 
-def told_apart(v: Float[np.ndarray, "N D"], role: Int[np.ndarray, "N"]) -> float:
-    """The share of every second vector that lies nearer to the mean of its role's other half."""
+def nearer(
+    v: Float[np.ndarray, "N D"], role: Int[np.ndarray, "N"]
+) -> Float[np.ndarray, "M"]:
+    """How much nearer every second vector lies to the mean of the others of role 1 than to that of role 0."""
     half = np.arange(len(v)) % 2 == 0
     means = np.stack([v[half & (role == r)].mean(0) for r in (0, 1)])
     away = np.linalg.norm(v[~half][:, None] - means, axis=-1)
-    return float((away.argmin(1) == role[~half]).mean())
+    return away[:, 0] - away[:, 1]
 
 
-def flat(v: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N 2"]:
-    """The vectors, seen from the two directions in which they differ most."""
-    centred = v - v.mean(axis=0)
-    return centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
+def told_apart(v: Float[np.ndarray, "N D"], role: Int[np.ndarray, "N"]) -> float:
+    """The share of every second vector that lies nearer to the mean of its role's other half."""
+    return float(((nearer(v, role) > 0) == role[1::2]).mean())
 
 
 # A task with few labels

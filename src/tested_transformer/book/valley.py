@@ -72,6 +72,11 @@ def steeper(rule: Rule, times: float = 1000) -> Rule:
     return lambda w, g, state, step: rule(w, times * g, state, step)
 
 
+def across(rule: Rule, times: float) -> Rule:
+    """The same rule in a valley so many times as steep across, and no steeper along."""
+    return lambda w, g, state, step: rule(w, g * [1, times], state, step)
+
+
 def pulled(rule: Rule, n_steps: int = 500, every: int = 50) -> np.ndarray:
     """How far two numbers have moved upwards after each step, if the second is pulled in every fiftieth only."""
     w, state, places = np.zeros(2), np.zeros((2, 2)), []

@@ -37,6 +37,7 @@ from tested_transformer.book.draw import positions as positions
 from tested_transformer.book.draw import recurrence as recurrence
 from tested_transformer.book.draw import scale as scale
 from tested_transformer.book.draw import schedule as schedule
+from tested_transformer.book.draw import sheet as sheet
 from tested_transformer.book.draw import thread as thread
 from tested_transformer.book.draw import tokens as tokens
 from tested_transformer.book.draw import train as train

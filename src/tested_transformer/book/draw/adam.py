@@ -40,6 +40,46 @@ def sizes(typical: Mapping[str, Sequence[tuple[str, float]]]) -> pic.Picture:
 
 
 @pic.styled
+def rates(
+    tried: Mapping[str, Mapping[float, float]], low: float, high: float
+) -> pic.Picture:
+    """The loss by the rate, a curve for each part of a model; what is above leaves the picture."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.5)
+    looks = zip(tried.items(), pic.SERIES, "osD^", ("-", "--", "-.", ":"), strict=False)
+    for (name, losses), colour, marker, line in looks:
+        style = {"color": colour, "marker": marker, "linestyle": line, "label": name}
+        axes.plot([*losses], [*losses.values()], **style)
+    axes.set_xscale("log")
+    every = sorted({rate for losses in tried.values() for rate in losses})
+    axes.set_xticks(every, [f"{rate:g}" for rate in every])
+    axes.set_xticks([], minor=True)
+    axes.set_ylim(low, high)
+    axes.set_xlabel("rate")
+    axes.set_ylabel("loss after ten steps")
+    figure.legend(loc="outside upper center", ncols=2)
+    return figure
+
+
+@pic.styled
+def across(paths: Mapping[str, ArrayLike], steepness: float) -> pic.Picture:
+    """Steps of one number in a parabola of this steepness, a panel for each path."""
+    figure, (panels,) = pic.picture(
+        pic.PHONE, 2.6, columns=len(paths), sharex=True, sharey=True
+    )
+    widest = 1.1 * max(abs(np.asarray(path)).max() for path in paths.values())
+    places = np.linspace(-widest, widest, 81)
+    for axes, (name, path) in zip(panels, paths.items(), strict=True):
+        w = np.asarray(path)
+        axes.plot(places, steepness / 2 * places**2, color=pic.FAINT, linewidth=1.5)
+        axes.plot(w, steepness / 2 * w**2, "o-", color=pic.QUERY, markersize=4)
+        axes.plot(w[0], steepness / 2 * w[0] ** 2, "o", color=pic.INK, markersize=7)
+        axes.set_title(name)
+        axes.set_xlabel("$w_2$")
+    panels[0].set_ylabel("loss")
+    return figure
+
+
+@pic.styled
 def valley(
     paths: Mapping[str, ArrayLike],
     along: ArrayLike,

@@ -55,17 +55,48 @@ def learning(losses: Sequence[float], shares: Mapping[str, float]) -> pic.Pictur
 
 
 @pic.styled
-def roles(panels: Mapping[str, ArrayLike], kinds: Sequence[str]) -> pic.Picture:
-    """For each panel points (n, 2): discs for the first kind, rings for the second."""
-    figure, (row,) = pic.picture(7.2, 3.0, columns=len(panels))
-    kinds = np.asarray(kinds)
-    for n, (axes, (title, places)) in enumerate(zip(row, panels.items(), strict=True)):
-        ring = {"s": 60, "facecolor": "none", "edgecolor": pic.SERIES[1]}
-        looks = ({"s": 16, "color": pic.SERIES[0]}, ring)
-        for kind, look in zip(np.unique(kinds), looks, strict=False):
-            x, y = np.asarray(places)[kinds == kind].T
-            axes.scatter(x, y, label=kind if n == 0 else None, **look)
+def rules(
+    shares: Mapping[str, Sequence[float]], seen: Sequence[str], key: str
+) -> pic.Picture:
+    """A panel for each thing that may be seen, with a bar for each rule; the bars of one rule have another colour."""
+    figure, (row,) = pic.picture(7.2, 2.6, columns=len(seen), sharex=True)
+    names, most = list(shares)[::-1], max(map(max, shares.values()))
+    for n, (axes, title) in enumerate(zip(row, seen, strict=True)):
+        values = [shares[name][n] for name in names]
+        colours = [pic.KEY if name == key else pic.QUERY for name in names]
+        bars = axes.barh(names, values, color=colours)
+        axes.bar_label(bars, [f"{value:.0%}" for value in values], padding=3)
+        axes.set(xlim=(0, 1.3 * most), xticks=[])
         axes.set_title(title, loc="center", color=pic.INK)
-        axes.set(xticks=[], yticks=[])
+        axes.tick_params(left=False, labelleft=n == 0)
+        axes.spines[["left", "bottom"]].set_color(pic.FAINT)
+    return figure
+
+
+@pic.styled
+def roles(
+    panels: Mapping[str, ArrayLike], places: ArrayLike, kinds: Sequence[str]
+) -> pic.Picture:
+    """For each panel a point for each word: how much nearer to which mean, and its place in the sentence.
+
+    Discs are of the first kind, rings of the second; a line divides the two sides.
+    """
+    figure, (row,) = pic.picture(7.2, 3.4, columns=len(panels), sharey=True)
+    kinds, places = np.asarray(kinds), np.asarray(places)
+    first, second = np.unique(kinds)
+    for n, (axes, (title, x)) in enumerate(zip(row, panels.items(), strict=True)):
+        x = np.asarray(x)
+        ring = {"s": 60, "facecolor": "none", "edgecolor": pic.SERIES[1]}
+        looks = ((first, {"s": 16, "color": pic.SERIES[0]}), (second, ring))
+        for kind, look in looks:
+            one = kinds == kind
+            label = kind if n == 0 else None
+            axes.scatter(x[one], places[one], label=label, **look)
+        axes.axvline(0, color=pic.INK, linewidth=1, linestyle="--")
+        widest = 1.15 * max(abs(x).max(), 1e-9)
+        axes.set(xlim=(-widest, widest), xticks=[])
+        axes.set_xlabel(f"← {first}\n{second} →", color=pic.INK)
+        axes.set_title(title, loc="center", color=pic.INK)
+    row[0].set_ylabel("place in the sentence")
     figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -35,6 +35,40 @@ def likeliest(
 
 
 @pic.styled
+def lines(
+    rows: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int, least: float
+) -> pic.Picture:
+    """For each name a line of length 1, in pieces as long as their probabilities: (probabilities, words, nucleus).
+
+    The pieces of the nucleus are in full colour; a mark stands where the k likeliest end. Pieces shorter than
+    `least` have no word.
+    """
+    figure, ((axes,),) = pic.picture(pic.PHONE, 1.15 * len(rows) + 0.6)
+    for y, (p, words, nucleus) in enumerate(rows.values()):
+        p = np.asarray(p)
+        for n, (left, wide) in enumerate(zip(p.cumsum() - p, p, strict=True)):
+            look = {"edgecolor": "white", "linewidth": min(1.0, 100 * wide)}
+            face = pic.WEIGHTS(0.4 if n < nucleus else 0.08)
+            axes.barh(y, wide, 0.72, left=left, color=face, **look)
+            if wide >= least:
+                axes.text(
+                    left + wide / 2,
+                    y,
+                    words[n],
+                    rotation=90,
+                    ha="center",
+                    va="center",
+                )
+        end = p[:k].sum()
+        axes.plot([end, end], [y - 0.48, y + 0.48], color=pic.KEY, linewidth=2.5)
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.set(xlim=(0, 1), ylim=(len(rows) - 0.48, -0.52), xticks=[0, 0.5, 1])
+    axes.tick_params(left=False)
+    axes.spines.left.set_visible(False)
+    return figure
+
+
+@pic.styled
 def trade(points: Mapping[str, Sequence[tuple[float, float]]]) -> pic.Picture:
     """For each way to draw: different words across, the share of sound triples up; its name stands beside.
 
@@ -67,11 +101,11 @@ STACK, GAP, SIDE = 1.08, 0.156, 0.56
 
 STACKS = (
     ("BERT", "I need\n[mask] chair", ("attention", "feed-\nforward"), "the"),
-    ("GPT", "I need\nthe", ("attention", "feed-\nforward"), "chair"),
+    ("GPT", "<bos> I\nneed the", ("attention", "feed-\nforward"), "chair"),
     ("encoder", "I need\nthe chair", ("attention", "feed-\nforward"), ""),
     (
         "decoder",
-        "Ich\nbrauche",
+        "<bos> Ich\nbrauche",
         ("attention", "cross-\nattention", "feed-\nforward"),
         "den",
     ),
@@ -80,12 +114,20 @@ STACKS = (
 
 
 @pic.styled
-def three(full: ArrayLike, causal: ArrayLike, cross: ArrayLike) -> pic.Picture:
+def three(
+    bert: ArrayLike,
+    gpt: ArrayLike,
+    encoder: ArrayLike,
+    decoder: ArrayLike,
+    cross: ArrayLike,
+) -> pic.Picture:
     """BERT, GPT and the translator side by side, from above to below; each attention has its mask inside.
 
-    The masks are square and small; filled is what may be looked at, hatched is hidden.
+    A mask has a row for each word that is read and a column for each that may be looked at: filled is what may be
+    looked at, hatched is hidden. The squares of all masks are equally large.
     """
-    masks, high = ((full,), (causal,), (full,), (causal, cross)), (0.5, 0.95, 1.13)
+    masks, high = ((bert,), (gpt,), (encoder,), (decoder, cross)), (0.5, 0.95, 1.13)
+    side = SIDE / max(n for own in masks for mask in own for n in np.shape(mask))
     top, middle = 4.58, {"ha": "center", "va": "center"}
     figure, frame = blank(pic.PHONE, top + 0.2)
     ends = []
@@ -106,7 +148,7 @@ def three(full: ArrayLike, causal: ArrayLike, cross: ArrayLike) -> pic.Picture:
             lines = 0.2 + 0.18 * ("\n" in box)
             frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **middle)
             if looks:
-                _mask(frame, next(own), (x - SIDE / 2, y + 0.08))
+                _mask(frame, next(own), (x, y + 0.08), side)
             if box != boxes[-1]:
                 arrow(frame, (x, y), (x, y - 0.2))
                 y -= 0.2
@@ -125,11 +167,14 @@ def three(full: ArrayLike, causal: ArrayLike, cross: ArrayLike) -> pic.Picture:
     return figure
 
 
-def _mask(frame: Axes, mask: ArrayLike, corner: tuple[float, float]) -> None:
-    """A mask as small squares, its first row on top."""
+def _mask(
+    frame: Axes, mask: ArrayLike, middle: tuple[float, float], side: float
+) -> None:
+    """A mask as squares with this side, its first row on top, around the middle of a space as high as SIDE."""
     mask = np.asarray(mask, dtype=bool)
-    side = SIDE / len(mask)
+    rows, columns = mask.shape
+    left, top = middle[0] - side * columns / 2, middle[1] + (SIDE + side * rows) / 2
     for (row, column), seen in np.ndenumerate(mask):
-        place = corner[0] + side * column, corner[1] + SIDE - side * (row + 1)
+        place = left + side * column, top - side * (row + 1)
         look = {"edgecolor": "white"} if seen else {"hatch": "////////"}
         tile(frame, (*place, side, side), pic.QUERY if seen else "white", **look)

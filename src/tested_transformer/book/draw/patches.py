@@ -73,7 +73,7 @@ def looks(grids: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> pic.
     for line, name, shown in zip(axes, rows, grids, strict=True):
         line[0].set_ylabel(name)
         for one, grid in zip(line, shown, strict=True):
-            pic.tiles(one, grid, pic.WEIGHTS, (0, 1), decimals=1)
+            pic.tiles(one, grid, pic.WEIGHTS, (0, 1), decimals=2)
             one.set(xticks=[], yticks=[])
     for one, name in zip(axes[0], columns, strict=True):
         one.set_title(name, loc="center")

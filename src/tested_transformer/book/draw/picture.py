@@ -3,7 +3,7 @@
 import functools
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ParamSpec
 
 import numpy as np
@@ -68,6 +68,14 @@ class Picture(Figure):
         width, height = self.get_size_inches() * 96
         return buffer.getvalue(), {"width": round(width), "height": round(height)}
 
+    def paper(self, form: str) -> bytes:
+        """The drawing to print, "svg" or "pdf": its letters come with it, and it has no date inside."""
+        buffer, date = io.BytesIO(), "Date" if form == "svg" else "CreationDate"
+        with rc_context(STYLE | {"pdf.fonttype": 42, "svg.hashsalt": "book"}):
+            look = {"facecolor": "white", "metadata": {"Creator": None, date: None}}
+            self.savefig(buffer, format=form, **look)
+        return buffer.getvalue()
+
     def svg(self) -> str:
         """The same drawing as an element of a page, with letters that are text."""
         buffer = io.StringIO()
@@ -107,6 +115,13 @@ def tint(colour: str) -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("tint", [light, light])
 
 
+def ink_on(ground: Sequence[float]) -> str:
+    """The ink that reads on a colour: black or white."""
+    red, green, blue = np.power(ground[:3], 2.2)
+    # at 0.18 black and white read equally well
+    return "black" if 0.21 * red + 0.72 * green + 0.07 * blue > 0.18 else "white"
+
+
 def tiles(
     axes: Axes,
     x: ArrayLike,
@@ -119,9 +134,7 @@ def tiles(
     low, high = limits
     axes.imshow(x, cmap=cmap, vmin=low, vmax=high, aspect="equal")
     for (i, j), value in np.ndenumerate(x):
-        red, green, blue = np.power(cmap((value - low) / (high - low))[:3], 2.2)
-        # at 0.18 black and white read equally well
-        ink = "black" if 0.21 * red + 0.72 * green + 0.07 * blue > 0.18 else "white"
+        ink = ink_on(cmap((value - low) / (high - low)))
         # the last bits of a float do not decide
         whole = np.isclose(value, np.round(value), rtol=0, atol=1e-10)
         number = f"{value:z.{0 if whole else decimals}f}"

@@ -198,8 +198,9 @@ def exact(
         first, *others = np.atleast_2d(values)
         reach = lengths[: len(first)]
         axes.plot(reach, first, marker="os^"[i % 3], label=name, **line)
-        for other in others:
-            axes.plot(reach, other, color=pic.SERIES[i], linewidth=1.2)
+        for n, other in enumerate(others):
+            label = "" if n else "the same, other runs"
+            axes.plot(reach, other, color=pic.SERIES[i], linewidth=1.2, label=label)
     if trained:
         axes.axvline(trained + 0.5, color=pic.FAINT, linestyle="--", linewidth=1.2)
     axes.set_xticks(lengths if len(lengths) <= 12 else lengths[1::2])

@@ -40,14 +40,17 @@ def curves(
 
 @pic.styled
 def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
-    """A bar for each name, made of parts that lie end to end, the sum beside it."""
+    """A bar for each name, made of parts that lie end to end, the sum beside it.
+
+    The parts have no borders, which would cover a thin one.
+    """
     figure, ((axes,),) = pic.picture(6.8, 1.6 + 0.5 * len(parts))
     kinds = list(dict.fromkeys(kind for bar in parts.values() for kind in bar))
     left = np.zeros(len(parts))
     for i, kind in enumerate(kinds):
         widths = [bar.get(kind, 0.0) for bar in parts.values()]
         look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2], "label": kind}
-        look |= {"edgecolor": "white", "height": 0.65}
+        look |= {"edgecolor": "white", "linewidth": 0, "height": 0.65}
         axes.barh(list(parts), widths, left=left, **look)
         left += widths
     place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
@@ -99,14 +102,22 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
 
 
 @pic.styled
-def shares(rows: Mapping[str, ArrayLike], decimals: int = 2) -> pic.Picture:
-    """Numbers of a gradient as tiles, a row for each process and for what is made of them."""
+def shares(
+    rows: Mapping[str, ArrayLike], across: str, decimals: int = 2
+) -> pic.Picture:
+    """Numbers of a gradient as tiles, a row for each process and for what is made of them.
+
+    The columns are numbered from 1; across says what they are.
+    """
     x = np.array(list(rows.values()))
     most = abs(x).max()
-    figure, ((axes,),) = pic.picture(7.2, 0.62 * len(x) + 0.3)
+    figure, ((axes,),) = pic.picture(7.2, 0.62 * len(x) + 0.9)
     pic.tiles(axes, x, pic.SIGNED, (-most, most), decimals)
     axes.set_yticks(range(len(x)), list(rows))
-    axes.set_xticks([])
+    axes.set_xticks(range(x.shape[1]), [f"{i + 1}" for i in range(x.shape[1])])
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel(across)
     return figure
 
 
@@ -125,13 +136,30 @@ def sums(n: ArrayLike, totals: Mapping[str, ArrayLike], true: ArrayLike) -> pic.
 
 @pic.styled
 def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
-    """In each process (row) and piece (column), how many gradients are added up."""
+    """In each process (row) and piece (column), how many gradients are added up.
+
+    The first panel has the processes in their ring: an arrow says who sends to whom.
+    """
     columns = 4
-    rows = -(-len(counts) // columns)
+    rows = -(-(len(counts) + 1) // columns)
     figure, grid = pic.picture(7.2, 1.9 * rows + 0.2, rows, columns)
-    for axes in grid.flat[len(counts) :]:
+    first, *blocks = grid.flat
+    k = len(counts[0])
+    turn = np.pi / 2 - 2 * np.pi * np.arange(k + 1) / k
+    around = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    for i, (x, y) in enumerate(around[:k]):
+        circle = {"boxstyle": "circle", "facecolor": "none", "edgecolor": pic.FAINT}
+        first.text(
+            x, y, f"{i + 1}", ha="center", va="center", color=pic.INK, bbox=circle
+        )
+        way = {"arrowstyle": "-|>", "color": pic.INK, "shrinkA": 13, "shrinkB": 13}
+        first.annotate("", around[i + 1], (x, y), arrowprops=way)
+    first.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), title="who sends to whom")
+    first.set_aspect("equal")
+    first.set_axis_off()
+    for axes in blocks[len(counts) :]:
         axes.set_visible(False)
-    for axes, name, x in zip(grid.flat, names, counts, strict=False):
+    for axes, name, x in zip(blocks, names, counts, strict=False):
         pic.tiles(axes, x, pic.WEIGHTS, (0, len(x)), decimals=0)
         axes.set_title(name)
         axes.set_xticks([])

@@ -1,0 +1,80 @@
+"""The puzzle of the arrow: small models that learn it, where they look, and the fours that no sum can tell apart."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from tested_transformer.book import small
+from tested_transformer.config import Config
+from tested_transformer.data.pictures import ARROW, CROSS, RING, paint
+from tested_transformer.model.patches import VisionTransformer
+
+SIDES = [1, 5, 7, 3]
+"""The cells beside the arrow, in the order of its directions: up, right, down, left."""
+
+
+def create(config: Config, size: int, seed: int) -> VisionTransformer:
+    """A model in float64 that begins alike on every machine: normal weights of standard deviation 1 / √d in rows of d.
+
+    Biases begin at 0, norms at 1.
+    """
+    model = VisionTransformer(config, size, n_classes=2, channels=1).double()
+    draws = np.random.default_rng(seed)
+    for p in model.parameters():
+        if p.dim() == 2:
+            p.data = torch.tensor(draws.normal(0, p.shape[1] ** -0.5, p.shape))
+    return model
+
+
+def train(
+    model: VisionTransformer,
+    cells: Int[np.ndarray, "N 9"],
+    answers: Int[np.ndarray, "N"],
+    seed: int,
+    rate: float = 0.002,
+    after: Callable[[int], object] | None = None,
+) -> list[float]:
+    """600 steps of 32 pictures each, painted anew with a little noise; returns the losses."""
+    lots, every = np.random.default_rng(seed), np.arange(len(cells))
+
+    def loss_at(step: int) -> Tensor:
+        batch = lots.choice(every, 32)
+        logits = model(torch.tensor(paint(cells[batch], 0.1, lots)))
+        return F.cross_entropy(logits, torch.tensor(answers[batch]))
+
+    return small.train(model, loss_at, small.triangle(600, rate, 30), 600, after)
+
+
+@torch.no_grad()
+def read(
+    model: VisionTransformer,
+    images: Float[Tensor, "B C H W"],
+    may_look: Bool[Tensor, "T T"] | None = None,
+) -> tuple[Float[Tensor, "B K"], Float[Tensor, "B L h T T"]]:
+    """The logits, and the weights of all layers; may_look can forbid looks."""
+    x, weights = model.embed(images), []
+    for layer in model.encoder.layers:
+        y = layer.addnorm_1.norm(x)
+        weights.append(layer.self_attention(y, y, y, may_look, need_weights=True)[1])
+        x = layer(x, may_look)
+    return model.head(model.encoder.norm(x)[:, 0]), torch.stack(weights, dim=1)
+
+
+def four(cells: Int[np.ndarray, "9"]) -> Int[np.ndarray, "4 9"]:
+    """A scene, and three more: the first two of the four have the same answer and, added up, the pixels of the others.
+
+    The second has crosses for rings beside its arrow, rings for crosses, and another arrow; the last two have
+    exchanged these arrows.
+    """
+    way, marks = cells[4] - ARROW, cells[SIDES]
+    crosses, rings = np.flatnonzero(marks == CROSS), np.flatnonzero(marks == RING)
+    same, others = (crosses, rings) if marks[way] == CROSS else (rings, crosses)
+    other_way = others[np.flatnonzero(same == way)[0]]
+    found = np.tile(cells, (4, 1))
+    found[1::2, SIDES] = CROSS + RING - marks
+    found[:, 4] = ARROW + np.array([way, other_way, other_way, way])
+    return found
