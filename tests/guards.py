@@ -218,13 +218,18 @@ def hard_to_read(path):
     return found
 
 
+EXERCISE = re.compile(r"\*\*(\d)\. ([^*★]+)\*\* \(\d+ minutes\)\. ★{1,3} (?=[^★\s])")
+
+
 def exercises_that_lack(path):
-    """What every chapter that teaches has in the end: a few exercises with their minutes, of three kinds at least."""
+    """What every chapter that teaches has in the end: a few exercises, timed and rated, of three kinds at least."""
     text = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown")
     section = re.search(r"^## Exercises$(.*?)(?=^## |\Z)", text, re.M | re.S)
-    found = re.findall(r"^\*\*(\d)\. ([^*]+)\*\*(?: ★{1,3})? \(\d+ minutes\)\.", section[1] if section else "", re.M)
+    lines = re.findall(r"^\*\*\d\. .*$", section[1] if section else "", re.M)
+    yield from (f"not like '**1. Predict** (5 minutes). ★ Text': {x[:40]}" for x in lines if not EXERCISE.match(x))
+    found = [match.groups() for match in map(EXERCISE.match, lines) if match]
     if [int(number) for number, _ in found] != list(range(1, len(found) + 1)) or not 3 <= len(found) <= 5:
-        yield f"{len(found)} exercises with a number and minutes"
+        yield f"{len(found)} exercises with a number, minutes and stars"
     yield from sorted({"Predict", "Implement", "Break it"} - {kind.partition(",")[0] for _, kind in found})
     source = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "code")
     for checker in ("check", "check_test"):

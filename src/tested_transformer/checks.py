@@ -1,5 +1,6 @@
 """What arguments must be, said in one place: each rule is an error with the value."""
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -64,3 +65,10 @@ def ids_within(ids: Any, size: int, name: str, what: str) -> None:
     if len(wrong):
         rule = f"must be at least 0 and below {what} ({size})"
         raise IndexError(f"{name} ({wrong[0].item()}) {rule}") from None
+
+
+def require_many(strings: Iterable[str], name: str) -> None:
+    """Refuse one string where several are meant: it is a sequence of characters."""
+    if isinstance(strings, str):
+        rule = "several strings, in a list for example, not one"
+        raise TypeError(f"{name} must be {rule}: {strings[:20]!r}")

@@ -1,5 +1,6 @@
-"""Weights to and from PyTorch's own modules: `from_torch` and `to_torch`."""
+"""Weights to and from PyTorch's own modules, and from Hugging Face's."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, overload
 
@@ -37,6 +38,47 @@ OURS = {
     nn.Transformer: Transformer,
 }
 """What makes ours where theirs is given."""
+
+HUGGING_FACE = {
+    "roberta": "bert",
+    "embeddings.word_embeddings": "tokens",
+    "embeddings.position_embeddings.weight": "positions.table",
+    "embeddings.token_type_embeddings": "segments",
+    "embeddings.LayerNorm": "norm",
+    "encoder.layer": "encoder.layers",
+    "attention.self.query": "self_attention.w_q",
+    "attention.self.key": "self_attention.w_k",
+    "attention.self.value": "self_attention.w_v",
+    "attention.output.dense": "self_attention.w_o",
+    "attention.output.LayerNorm": "addnorm_1.norm",
+    "intermediate.dense": "feed_forward.w_1",
+    "output.dense": "feed_forward.w_2",
+    "output.LayerNorm": "addnorm_2.norm",
+    "pooler.dense": "pooler",
+    "cls.predictions.transform.dense": "word_head.linear",
+    "cls.predictions.transform.LayerNorm": "word_head.norm",
+    "cls.predictions.bias": "word_head.bias",
+    "cls.predictions.decoder.bias": "word_head.bias",
+    "cls.predictions.decoder.weight": "bert.tokens.weight",
+    "cls.seq_relationship": "next_head",
+    "lm_head.dense": "word_head.linear",
+    "lm_head.layer_norm": "word_head.norm",
+    "lm_head.bias": "word_head.bias",
+    "lm_head.decoder.bias": "word_head.bias",
+    "lm_head.decoder.weight": "bert.tokens.weight",
+    "lm_head.weight": "tokens.weight",
+    "wte": "tokens",
+    "wpe.weight": "positions.table",
+    "h": "decoder.layers",
+    "ln_1": "addnorm_1.norm",
+    "attn.c_attn": "self_attention.w_qkv",
+    "attn.c_proj": "self_attention.w_o",
+    "ln_2": "addnorm_2.norm",
+    "mlp.c_fc": "feed_forward.w_1",
+    "mlp.c_proj": "feed_forward.w_2",
+    "ln_f": "decoder.norm",
+}
+"""Their names and ours, of BERT and RoBERTa with their heads, and of GPT-2."""
 
 LAYERS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
 STACKS = (nn.TransformerEncoder, nn.TransformerDecoder)
@@ -120,6 +162,35 @@ def to_torch(ours: nn.Module) -> nn.Module:
         state[key] = torch.cat(parts) if parts else torch.zeros_like(value)
     theirs.load_state_dict(state)
     return theirs
+
+
+def from_huggingface(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of BERT, RoBERTa or GPT-2 under our names, for `load_state_dict`.
+
+    given is the state_dict of Hugging Face's model: theirs alone for `Bert`, with the
+    heads of pre-training for `Pretraining`, with or without its head for `Gpt`. A
+    name that is not known stays, so that loading refuses it. Theirs has some weights
+    under two names; if they are not the same, that is a ValueError.
+    """
+    state: dict[str, Tensor] = {}
+    for key, value in given.items():
+        if re.search(r"position_ids$|\.attn\.(masked_)?bias$", key):  # no weights
+            continue
+        if re.search(r"\.c_\w+\.weight$", key):  # GPT-2 has (in, out)
+            value = value.t()
+        name = _FOREIGN.sub(
+            lambda found: HUGGING_FACE[found[0]], key.removeprefix("transformer.")
+        )
+        names = [name.replace("qkv", x) for x in "qkv"] if "w_qkv" in name else [name]
+        for name, part in zip(names, value.chunk(len(names)), strict=True):
+            if not torch.equal(state.setdefault(name, part), part):
+                raise ValueError(f"{key} must be the same as {name}: ours has one")
+    return state
+
+
+_FOREIGN = re.compile(
+    r"(?<![^.])(" + "|".join(map(re.escape, HUGGING_FACE)) + r")(?![^.])"
+)
 
 
 def _our_names(key: str) -> list[str]:

@@ -438,8 +438,8 @@ def test_the_curves_of_a_temperature_are_the_columns_with_their_words():
 
 def tips(axes):
     """Where the arrows of a panel end, with their colours."""
-    arrows = [text for text in axes.texts if getattr(text, "arrow_patch", None)]
-    return [(tuple(a.xy), to_rgb(a.arrow_patch.get_edgecolor()[:3])) for a in arrows]
+    arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+    return [(tuple(a._posA_posB[1]), to_rgb(a.get_edgecolor()[:3])) for a in arrows]
 
 
 def foot(query, key):

@@ -370,35 +370,50 @@ def test_outside_of_tests_nothing_is_checked_and_nothing_is_paid():
         (
             ["1. Predict", "2. Implement"],
             "check(f)\ncheck_test(g)",
-            ["2 exercises with a number and minutes", "Break it"],
+            ["2 exercises with a number, minutes and stars", "Break it"],
         ),
         (["1. Try", "2. Implement", "3. Break it"], "check(f)\ncheck_test(g)", ["Predict"]),
         (
             ["1. Predict", "3. Implement", "4. Break it"],
             "check(f)\ncheck_test(g)",
-            ["3 exercises with a number and minutes"],
+            ["3 exercises with a number, minutes and stars"],
         ),
         (["1. Predict", "2. Implement", "3. Break it"], "check(f)", ["check_test() is not called"]),
         (
             ["1. Predict", "2. Implement", "3. Break it", "4. Predict", "5. Predict", "6. Predict"],
             "check(f)\ncheck_test(g)",
-            ["6 exercises with a number and minutes"],
+            ["6 exercises with a number, minutes and stars"],
         ),
     ],
 )
 def test_an_exercise_that_is_missing_is_found(write, titles, calls, lacking):
-    body = "\n\n".join(f"**{title}** (5 minutes). Do it." for title in titles)
-    path = write(markdown("## Exercises", "", body, "", "## Summary", "", "**4. Break it** (5 minutes)."), code(calls))
+    body = "\n\n".join(f"**{title}** (5 minutes). ★ Do it." for title in titles)
+    outside = "**4. Break it** (5 minutes). ★ Do it."
+    path = write(markdown("## Exercises", "", body, "", "## Summary", "", outside), code(calls))
     assert list(guards.exercises_that_lack(path)) == lacking
 
 
-@pytest.mark.parametrize(("stars", "found"), [(" ★", 3), (" ★★★", 3), (" ★★★★", 0), ("★", 0)])
-def test_an_exercise_says_with_up_to_three_stars_how_hard_it_is(write, stars, found):
-    titles = ("1. Predict", "2. Implement", "3. Break it")
-    body = "\n\n".join(f"**{title}**{stars} (5 minutes). Do it." for title in titles)
-    path = write(markdown("## Exercises", "", body, "", "## Summary"), code("check(f)\ncheck_test(g)"))
-    lacking = list(guards.exercises_that_lack(path))
-    assert lacking[:1] == ([] if found else ["0 exercises with a number and minutes"])
+@pytest.mark.parametrize(
+    ("line", "right"),
+    [
+        ("**3. Break it** (5 minutes). ★ Do it.", True),
+        ("**3. Break it** (5 minutes). ★★★ Do it.", True),
+        ("**3. Break it** (5 minutes). ★★★★ Do it.", False),
+        ("**3. Break it** (5 minutes). ★Do it.", False),
+        ("**3. Break it** (5 minutes). Do it.", False),
+        ("**3. Break it** ★ (5 minutes). Do it.", False),
+        ("**3. Break it, ★** (5 minutes). Do it.", False),
+        ("**3. Break it** ★ Do it.", False),
+    ],
+)
+def test_an_exercise_says_after_its_minutes_with_up_to_three_stars_how_hard_it_is(write, line, right):
+    first = [f"**{title}** (5 minutes). ★★ Do it." for title in ("1. Predict", "2. Implement")]
+    fourth = "**4. Try** (5 minutes). ★ Do it."
+    for last in ([line], [line, fourth]):
+        body = "\n\n".join([*first, *last])
+        path = write(markdown("## Exercises", "", body, "", "## Summary"), code("check(f)\ncheck_test(g)"))
+        lacking = list(guards.exercises_that_lack(path))
+        assert lacking[:1] == ([] if right else [f"not like '**1. Predict** (5 minutes). ★ Text': {line[:40]}"])
 
 
 PNG = displayed(image_png="AAAA\n")

@@ -329,6 +329,15 @@ def test_on_a_phone_boxes_are_large_and_the_panel_comes_into_view(visit):
     assert current(page).startswith("6.")
 
 
+def test_on_a_phone_most_boxes_leave_what_stands_below_in_its_place(page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    heights = page.locator(".box").evaluate_all(
+        "all => all.map(box => { box.click(); return document.querySelector('.what').offsetHeight })"
+    )
+    assert len(heights) == 25
+    assert max(map(heights.count, heights)) >= 20
+
+
 def test_the_ways_around_and_across_are_drawn_where_there_is_room(page):
     tips = page.locator("walk-figure .lines path").get_attribute("d").count("L")
     assert tips == 2 * (6 + 11) + 2 * (5 + 1), "an arrow from stop to stop, around each sub-layer, and to the memory"

@@ -19,8 +19,8 @@ Batch = tuple[Tensor, Tensor]
 def create(config: Config, seed: int = 0) -> Transformer:
     """A model in float64 whose start is the same on every machine.
 
-    It begins with the whole of Glorot's limit: so few layers learn sooner from it than from the half that
-    deep models need.
+    It begins with the whole of Glorot's limit, from which one layer on each side learns sooner than from the
+    half: the chapter on training compares them.
     """
     model = Transformer(config).double()
     paper = config.replace(norm_first=False, final_norm=False)

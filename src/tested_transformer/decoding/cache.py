@@ -141,9 +141,8 @@ class GptCache:
         if other := passed_by(model):
             raise ValueError(f"{other} may need the whole text: take `reader`")
         self.model, self.length = model, 0
-        self.kept: list[tuple[Tensor, Tensor] | None] = [None] * len(
-            model.decoder.layers
-        )
+        layers = len(model.decoder.layers)
+        self.kept: list[tuple[Tensor, Tensor] | None] = [None] * layers
 
     def read(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B N V"]:
         """Logits for the token after each new token; ids begin with those of before."""

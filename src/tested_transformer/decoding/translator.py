@@ -9,14 +9,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tested_transformer.checks import at_least, instance, number, whole
+from tested_transformer.checks import at_least, instance, number, require_many, whole
 from tested_transformer.config import Config
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.text._checks import require_many
 from tested_transformer.text.tokenizer import Tokenizer
 from tested_transformer.text.tokens import pad
 from tested_transformer.training import checkpoint

@@ -38,7 +38,7 @@ class Embedding(nn.Module):
         """For each id its row, times √d_model."""
         vocab_size, d_model = self.weight.shape
         rows = look_up(self.rows, ids, vocab_size, "id", "vocab_size")
-        return rows * math.sqrt(d_model)
+        return rows * math.sqrt(d_model)  # (*B, T) -> (*B, T, D)
 
     def rows(self, ids: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
         """The rows as they stand in the table."""
@@ -46,7 +46,7 @@ class Embedding(nn.Module):
 
     def logits(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B V"]:
         """How well each vector fits each row of the table, unscaled: x Eᵀ."""
-        return F.linear(x, self.weight)
+        return F.linear(x, self.weight)  # (*B, D) and (V, D) -> (*B, V)
 
     def extra_repr(self) -> str:
         """Both sizes, for `print(model)`."""

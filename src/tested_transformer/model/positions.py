@@ -58,7 +58,8 @@ class SinusoidalPositions(nn.Module):
 class LearnedPositions(nn.Module):
     """Add one learned row per position, then drop out (paper, Table 3, row E).
 
-    Rows begin as normal numbers of spread 1 / √d_model; the paper names no start.
+    Rows begin as normal numbers with standard deviation 1 / √d_model; the paper names
+    no start.
     """
 
     def __init__(self, max_len: int, d_model: int, dropout: float = 0.0) -> None:

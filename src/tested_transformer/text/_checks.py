@@ -25,10 +25,3 @@ def in_range(ids: Iterable[SupportsIndex], vocab_size: int) -> Iterator[int]:
                 f"id ({i}) must be at least 0 and below vocab_size ({vocab_size})"
             )
         yield i
-
-
-def require_many(strings: Iterable[str], name: str) -> None:
-    """Refuse one string where several are meant: it is a sequence of characters."""
-    if isinstance(strings, str):
-        rule = "several strings, in a list for example, not one"
-        raise TypeError(f"{name} must be {rule}: {strings[:20]!r}")

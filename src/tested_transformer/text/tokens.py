@@ -14,10 +14,10 @@ import numpy as np
 from jaxtyping import Int
 
 from tested_transformer import files
-from tested_transformer.checks import at_least
+from tested_transformer.checks import at_least, require_many
 from tested_transformer.config import SpecialIds
 from tested_transformer.text import _files
-from tested_transformer.text._checks import checked, in_range, require_many
+from tested_transformer.text._checks import checked, in_range
 from tested_transformer.text.merges import PairCounts, merge
 
 PAD, BOS, EOS, UNK = SpecialIds()

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from tested_transformer.checks import at_least
-from tested_transformer.text._checks import require_many
+from tested_transformer.checks import at_least, require_many
 
 
 def count(

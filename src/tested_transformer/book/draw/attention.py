@@ -8,7 +8,7 @@ from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import link
+from tested_transformer.book.draw.flow import arrow, link
 from tested_transformer.book.draw.interactive import Interactive
 
 GREYS = ("#30363f", "#8b929d", "#d3d7dd")
@@ -298,9 +298,10 @@ def _name_at_the_start(
 
 
 def _arrow(axes: Axes, tip: ArrayLike, colour: str, width: float = 2) -> None:
-    look = {"arrowstyle": "-|>", "color": colour, "linewidth": width}
-    look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 16, "joinstyle": "miter"}
-    axes.annotate("", tip, xytext=(0, 0), arrowprops=look)
+    """From the origin, over lines and beyond the frame."""
+    look = {"joinstyle": "miter", "zorder": 3, "clip_on": False}
+    x, y = np.asarray(tip, float)
+    arrow(axes, (0, 0), (x, y), colour, 16, width, **look)
 
 
 def _name(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.show import matrix
 
-Table = tuple[Sequence[str], Sequence[str], ArrayLike]
+Numbers = tuple[Sequence[str], Sequence[str], ArrayLike]
 """The names of the rows, the names of the columns, the numbers."""
 
 Words = tuple[Sequence[str], Sequence[Sequence[str | tuple[str, str]]]]
@@ -30,7 +30,7 @@ class Interactive:
         self,
         name: str,
         data: Mapping[str, Any],
-        tables: Mapping[str, Table],
+        tables: Mapping[str, Numbers],
         picture: pic.Picture | None = None,
         decimals: int = 4,
         words: Mapping[str, Words] | None = None,
@@ -39,8 +39,8 @@ class Interactive:
         if not (name.isascii() and name.isalpha() and name.islower()):
             raise ValueError(f"name ({name!r}) must be one word in small letters")
         self.name, self.picture, self.decimals = name, picture, decimals
-        self.data = {key: _plain(key, value) for key, value in data.items()}
-        self.tables = {title: _table(title, *t) for title, t in tables.items()}
+        self.data = {key: _as_json(key, value) for key, value in data.items()}
+        self.tables = {title: _numbers(title, *t) for title, t in tables.items()}
         self.words = dict(words or {})
         self.pictured = pictured
 
@@ -124,7 +124,7 @@ def written(value: float, places: int) -> str:
     return "0" if abs(value) <= 1e-10 else f"{value:z.{places}f}".replace("-", "−")
 
 
-def _table(title: str, rows: Any, columns: Any, x: ArrayLike) -> Table:
+def _numbers(title: str, rows: Any, columns: Any, x: ArrayLike) -> Numbers:
     x = np.asarray(x, dtype=float)
     if x.shape != (len(rows), len(columns)):
         raise ValueError(
@@ -133,7 +133,7 @@ def _table(title: str, rows: Any, columns: Any, x: ArrayLike) -> Table:
     return rows, columns, x
 
 
-def _plain(key: str, value: Any) -> Any:
+def _as_json(key: str, value: Any) -> Any:
     """Arrays and tuples as lists; a number that JSON does not know is refused."""
     if isinstance(value, np.ndarray | np.generic):
         if not np.isfinite(value).all():
