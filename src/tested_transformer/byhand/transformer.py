@@ -90,8 +90,8 @@ def create_params(
 ) -> Params:
     """Parameters to begin with, under the names that the PyTorch model gives them.
 
-    Embeddings are normal with spread 1/√d_model, weights uniform within gain times
-    Glorot's limits, norms 1 and biases 0.
+    Embeddings are normal with standard deviation 1/√d_model, weights uniform within
+    gain times Glorot's limits, norms 1 and biases 0.
     """
     positive(gain=gain)
     params = {}
