@@ -12,7 +12,7 @@ from tested_transformer.book.draw import picture as pic
 def hover(distances: Mapping[str, ArrayLike]) -> pic.Picture:
     """How far from the lowest point, step by step, one curve for each rate."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
-    looks = zip(distances.items(), pic.SERIES, ("--", ":", "-"), strict=False)
+    looks = zip(distances.items(), pic.SERIES, ("--", ":", "-", "-."), strict=False)
     for n, ((name, distance), colour, line) in enumerate(looks):
         steps = np.arange(1, len(np.asarray(distance)) + 1)
         # The first on top: its gaps show the others where they run together
