@@ -66,14 +66,16 @@ def learning(losses: Sequence[float]) -> pic.Picture:
 
 
 @pic.styled
-def looks(grids: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> pic.Picture:
+def looks(
+    grids: ArrayLike, rows: Sequence[str], columns: Sequence[str], decimals: int = 2
+) -> pic.Picture:
     """Weights (R, C, H, W) as grids of patches, those of a row and a column with their names."""
     grids = np.asarray(grids)
     figure, axes = pic.picture(pic.PHONE, 3.7, rows=len(rows), columns=len(columns))
     for line, name, shown in zip(axes, rows, grids, strict=True):
         line[0].set_ylabel(name)
         for one, grid in zip(line, shown, strict=True):
-            pic.tiles(one, grid, pic.WEIGHTS, (0, 1), decimals=2)
+            pic.tiles(one, grid, pic.WEIGHTS, (0, 1), decimals)
             one.set(xticks=[], yticks=[])
     for one, name in zip(axes[0], columns, strict=True):
         one.set_title(name, loc="center")
