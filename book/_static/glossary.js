@@ -6,7 +6,8 @@
   });
   const lists = document.querySelectorAll("dl.glossary");
   const put = (tag, into, fields) => into.appendChild(Object.assign(document.createElement(tag), fields));
-  const finder = put("div", new DocumentFragment(), { className: "finder", role: "search" });
+  const finder = document.querySelector(".finder");
+  finder.role = "search";
   const field = put("input", put("label", finder, { textContent: "Find a word " }), { type: "search" });
   const count = put("span", finder, { role: "status" });
   const letters = put("p", finder);
@@ -34,5 +35,4 @@
     document.getElementById(location.hash.slice(1))?.scrollIntoView();
   };
   follow(location);
-  lists[0].parentElement.before(finder);
 }
