@@ -134,10 +134,12 @@ def test_a_sweep_has_the_last_losses_of_each_part_at_each_rate(translator, sever
     parts = first_steps.parts(rows)
     assert list(parts) == ["the whole model", "10 rows", "the other rows", "the norms"]
     some = {name: parts[name] for name in ("10 rows", "the norms")}
-    found = first_steps.sweep(translator, several, torch.optim.SGD, (0.5,), some)
+    found = first_steps.sweep(translator, batches := [*several] * 4, torch.optim.SGD, (0.5,), some)
     rule = partial(torch.optim.SGD, lr=0.5)
-    assert found["10 rows"] == {0.5: np.mean(first_steps.alone(translator, several, rule, "embedding", rows))}
-    assert found["the norms"] == {0.5: np.mean(first_steps.alone(translator, several, rule, "norm."))}
+    by_rows = first_steps.alone(translator, batches, rule, "embedding", rows)
+    by_norms = first_steps.alone(translator, batches, rule, "norm.")
+    assert len(by_rows) == len(by_norms) > 5
+    assert found == {"10 rows": {0.5: np.mean(by_rows[-5:])}, "the norms": {0.5: np.mean(by_norms[-5:])}}
 
 
 def test_a_part_is_less_steep_than_the_whole_and_the_model_stays_as_it_was(translator, several):
@@ -147,6 +149,21 @@ def test_a_part_is_less_steep_than_the_whole_and_the_model_stays_as_it_was(trans
     first = np.cumsum(often) <= 20
     assert 0 < first_steps.steepness(model, batch, often & first) < first_steps.steepness(model, batch, often)
     assert model.embedding.weight.equal(before)
+
+
+def test_steepness_is_the_largest_curvature_of_its_rows_however_long_the_gradient_is(translator, several, monkeypatch):
+    model = first_steps.untrained(translator)
+    table, bends = model.embedding.weight, torch.ones_like(model.embedding.weight)
+    bends[1, 0], bends[2, 0] = 4, 9
+
+    def backward(model, batch):
+        table.grad = bends * table.detach() + 100
+        return 0.0
+
+    monkeypatch.setattr(first_steps, "backward", backward)
+    for last, steepest in ((1, 4), (2, 9)):
+        rows = np.arange(len(table)) <= last
+        assert first_steps.steepness(model, several[0], rows, 40) == pytest.approx(steepest, rel=1e-6)
 
 
 def test_a_valley_steeper_across_leaves_the_way_along_as_it_is():

@@ -21,8 +21,9 @@ def test_two_of_a_four_have_one_answer_the_others_the_other_and_both_pairs_the_s
     cells, answers = scenes()
     answer_of = {tuple(c): a for c, a in zip(cells, answers, strict=True)}
     fours = [puzzle.four(c) for c in cells]
-    for found in fours:
-        a, b, c, d = (answer_of[tuple(scene)] for scene in found)
+    for scene, found in zip(cells, fours, strict=True):
+        assert np.array_equal(found[0], scene)
+        a, b, c, d = (answer_of[tuple(one)] for one in found)
         assert a == b != c == d
         one, two = paint(found, 0.0, np.random.default_rng(0)).reshape(2, 2, -1).sum(axis=1)
         assert np.array_equal(one, two)
