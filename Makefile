@@ -65,6 +65,7 @@ bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/peers -r benchmarks/requirements.txt
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/training.py
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/decoding.py
+	$(BIN)/python benchmarks/changes.py
 
 mutants: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/mutmut -r tools/mutants.txt

@@ -3,6 +3,7 @@
 import html
 from itertools import takewhile
 
+import front
 import strip
 from docutils import nodes
 from front import routes
@@ -62,11 +63,12 @@ def onward(name, other, step):
 
 
 def to_next(app, page, name):
-    """The end of the idea of a chapter: a line that says where the story goes on."""
+    """The end of the idea of a chapter: a line that says where the story goes on, and what is asked there."""
     other, title, said = neighbour(app, page, name, 1)
     words, _, minutes = said.partition(" · ")
     link = nodes.reference("", title, internal=True, refuri=uri(app, page, other))
-    line = [nodes.Text(f"{words}: "), link, nodes.Text(f" · {minutes}")]
+    line = [nodes.Text(f"{words}: "), link, nodes.Text(f" · {minutes} ")]
+    line += [nodes.emphasis("", front.headline(f"book/{other}")[1], classes=["asked"])]
     return nodes.paragraph("", "", *line, classes=["story-on"])
 
 

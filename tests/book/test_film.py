@@ -1,5 +1,6 @@
 """A training seen afterwards: what is recorded is what the package gives with each copy of the weights."""
 
+import copy
 import itertools
 import json
 
@@ -8,10 +9,15 @@ import pytest
 import torch
 from helpers import PAIRS, WRITTEN, film, reel
 
-from tested_transformer.book import draw
-from tested_transformer.book.film import record, right_words
+from tested_transformer.book import draw, small
+from tested_transformer.book.film import n_right, record, right_words, shoot, written
+from tested_transformer.config import Config
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import Translator
+from tested_transformer.phrasebook.corpus import sentences
+from tested_transformer.training.events import Step
+from tested_transformer.training.options import Options
+from tested_transformer.training.train import Trainer
 
 TRUE = [("I love tea.", "Ich liebe Tee."), ("The old man reads a book.", "Der alte Mann liest ein Buch.")]
 
@@ -190,3 +196,65 @@ def test_what_makes_no_film_is_refused(changed, error):
 def test_a_stop_without_its_loss_is_refused():
     with pytest.raises(ValueError, match="valid has no loss for step 45"):
         draw.film.learning(reel(), np.ones(60), {0: 1.0, 20: 1.0, 60: 1.0})
+
+
+# The training itself
+
+IDS = [([4, 5, 2], [1, 5, 4, 2]), ([6, 4, 2], [1, 4, 6, 2])]
+
+
+@pytest.fixture
+def learner():
+    return small.create(Config(8, d_model=8, d_ff=8, n_heads=2, n_layers=1, dropout=0.0))
+
+
+@pytest.mark.parametrize(("every", "kept"), [(2, [0, 2, 4, 6]), (4, [0, 4])])
+def test_a_training_keeps_the_loss_of_each_step_and_the_weights_of_some(learner, tmp_path, every, kept):
+    options = Options(steps=6, batch_tokens=8, warmup=3, smoothing=0.0, ema=0.5)
+    other = copy.deepcopy(learner)
+    take = shoot(learner, options, IDS, IDS, every, tmp_path / "one")
+    assert list(take.copies) == kept
+    assert list(take.averages) == kept[1:]
+    steps = []
+    trainer = Trainer(other, options, IDS, IDS, tmp_path / "two", report=steps.append)
+    start = {name: w.clone() for name, w in other.state_dict().items()}
+    trainer.run()
+    assert take.losses == [event.loss for event in steps if isinstance(event, Step)]
+    assert all(torch.equal(w, start[name]) for name, w in take.copies[0].items())
+    last = take.copies[kept[-1]]
+    assert all(torch.equal(w, last[name]) for name, w in learner.state_dict().items())
+    assert not all(torch.equal(w, take.averages[kept[-1]][name]) for name, w in last.items())
+    assert take.trainer.validate(last)[0] < take.trainer.validate(take.copies[0])[0]
+
+
+def test_without_an_average_none_is_kept_and_the_steps_between_copies_are_counted_from_one(learner):
+    options = Options(steps=2, batch_tokens=8, warmup=3, smoothing=0.0, ema=0.0)
+    assert shoot(learner, options, IDS, IDS, 1).averages == {}
+    with pytest.raises(ValueError, match=r"every \(0\)"):
+        shoot(learner, options, IDS, IDS, 0)
+
+
+def test_the_same_sentences_are_written_with_each_copy(translator, copies, seen):
+    before = {name: w.clone() for name, w in translator.model.state_dict().items()}
+    lines = written(translator, copies, [source for source, _ in TRUE])
+    assert lines == {step: stop.written for step, stop in seen.stops.items()}
+    assert list(lines) == [0, 3, 7]
+    assert all(torch.equal(w, before[name]) for name, w in translator.model.state_dict().items())
+
+
+def test_right_is_what_is_so_to_the_letter():
+    said = sentences(3)
+    german = [s.german for s in said]
+    assert n_right(german, said) == 3
+    assert n_right([german[0], german[1].lower(), german[2] + " "], said) == 1
+    with pytest.raises(ValueError, match="2 lines for 3 sentences: one for each"):
+        n_right(german[:2], said)
+
+
+def test_a_film_opens_at_the_step_that_it_is_told():
+    assert film().data["opens"] == 0
+    told = film(opens=45)
+    assert told.data["stops"][told.data["opens"]]["step"] == 45
+    assert "step 45" in repr(told)
+    with pytest.raises(ValueError, match=r"opens \(44\) must be one of the stops: 0, 20, 45, 60"):
+        film(opens=44)

@@ -7,9 +7,12 @@ light and as on a phone in the dark.
 import os
 import pathlib
 import re
+import shutil
 from urllib.parse import unquote, urlsplit
 
+import live
 import pytest
+import weights
 from playwright.sync_api import sync_playwright
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -83,14 +86,19 @@ def visit(request, browser, complaints):
 
 @pytest.fixture
 def show(visit, tmp_path):
-    """Opens a page that holds one interactive figure and nothing else."""
+    """Opens a page that holds one interactive figure and nothing else, with the translator's weights beside it."""
 
-    def shown(figure, **settings):
-        files = ("common.js", f"{figure.name}.js")
-        scripts = "".join(f'<script src="{(STATIC / "figures" / f).as_uri()}" defer></script>' for f in files)
-        style = f'<link rel="stylesheet" href="{(STATIC / "figures" / "figures.css").as_uri()}">'
+    def shown(figure, weighted=True, **settings):
+        links = {".js": '<script src="{}" defer></script>', ".css": '<link rel="stylesheet" href="{}">'}
+        (tmp_path / "figures").mkdir(exist_ok=True)
+        names = live.files([figure.name])
+        for name in names:
+            shutil.copy(STATIC / "figures" / name, tmp_path / "figures")
+        if "model.js" in names and weighted:
+            (tmp_path / weights.NAME).write_text(weights.script(), encoding="utf-8")
+        loads = "".join(links[pathlib.Path(name).suffix].format(f"figures/{name}") for name in names)
         path = tmp_path / "page.html"
-        head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>A figure</title>{style}{scripts}'
+        head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>A figure</title>{loads}'
         path.write_text(head + figure._repr_html_(), encoding="utf-8")
         return visit(path, **settings)
 

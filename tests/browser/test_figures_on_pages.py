@@ -10,21 +10,27 @@ HTML = ROOT / "_build" / "html"
 PAGES = {
     "attention": "book/attention.html",
     "beam": "book/decode.html",
+    "cost": "book/scale.html",
     "film": "book/translation.html",
     "geometry": "book/attention.html",
     "heads": "book/looking.html",
     "merges": "book/tokens.html",
     "positions": "book/positions.html",
+    "schedule": "book/schedule.html",
+    "smoothing": "book/loss.html",
     "walk": "book/transformer.html",
 }
 IN_THE_TABLE = {
     "attention": "love",
     "beam": "greedy",
+    "cost": "kept by layers",
     "film": "validation loss",
     "geometry": "love",
     "heads": "<eos>",
     "merges": "␣ + l",
     "positions": "pair 0",
+    "schedule": "our copiers",
+    "smoothing": "love",
     "walk": "where",
 }
 pages = pytest.mark.parametrize("name", PAGES)

@@ -101,6 +101,17 @@ def test_it_begins_with_the_first_stop_and_the_head_that_it_was_told(show):
     assert np.array_equal(table(page)[2], SEEN.stops[0].cross[0][1, 2].round(2))
 
 
+def test_it_opens_at_the_step_that_it_was_told_and_plays_on_from_there(show):
+    page = show(film(opens=20))
+    page.clock.install()
+    assert page.locator(SLIDER).input_value() == "1"
+    assert page.get_by_text("Written at step 20: 0 of 3 right").is_visible()
+    assert np.array_equal(table(page)[2], SEEN.stops[20].cross[0][0, 0].round(2))
+    page.get_by_role("button", name="Play").click()
+    page.clock.run_for(1300)
+    assert page.get_by_text("Written at step 45:").is_visible()
+
+
 def test_the_curve_has_the_losses_and_its_cursor_stands_at_the_stop(page):
     data = film().data
     place = "e => e.getAttribute('d').slice(1).split('L').map(p => p.split(' ').map(Number))"

@@ -1,6 +1,7 @@
 """Heads: pictures, links, words and tables show the weights of the chosen head, and every reader can choose."""
 
 import numpy as np
+import parity
 import pytest
 
 from tested_transformer.book import draw
@@ -325,3 +326,94 @@ def test_two_figures_on_a_page_choose_for_themselves(show):
     page = show(one)
     page.get_by_role("radio", name="encoder").first.check()
     assert page.locator(".name").all_inner_texts()[1::2] == ["encoder, layer 2, head 1", "cross, layer 2, head 1"]
+
+
+# A sentence of the reader's own, and experiments with it
+
+OWN = "I need the chair because it is old."
+
+
+@pytest.fixture
+def own(show):
+    """The translator's heads, four to a layer, with the sentence of the book asked for by hand."""
+    names = ["a", "b"]
+    w = np.full((2, 4, 2, 2), 0.5)
+    plain = {"encoder": (w, names, names), "decoder": (w, names, names), "cross": (w, names, names)}
+    page = show(figure({"a b → a b": plain}, ("encoder", 1, 2)))
+    page.get_by_label("A sentence of your own, in English").fill(OWN)
+    page.get_by_role("button", name="Look into it").click()
+    said(page, "It writes: Ich brauche den Stuhl, weil er alt ist.")
+    return page
+
+
+def said(page, text):
+    script = "text => document.querySelector('.result').textContent.startsWith(text)"
+    page.wait_for_function(script, arg=text)
+
+
+def seen(page):
+    return page.evaluate(f"document.querySelector('{FIGURE}').panel")
+
+
+def test_a_sentence_of_ones_own_has_the_weights_of_the_package(own):
+    assert (
+        own.locator(f"{FIGURE} select option").all_inner_texts()[1]
+        == f"{OWN} → Ich brauche den Stuhl, weil er alt ist."
+    )
+    wanted = parity.answer(OWN)
+    for kind in SAYS:
+        own.get_by_role("radio", name=f"{kind} {SAYS[kind]}").check()
+        panel = seen(own)
+        assert np.allclose(panel["weights"], wanted[kind], rtol=0, atol=parity.NEAR), kind
+        sides = {len(panel["rows"]), len(panel["columns"])}
+        assert sides == {*wanted[kind].shape[2:]}
+    own.get_by_role("radio", name=f"cross {SAYS['cross']}").check()
+    assert seen(own)["rows"][0] == "<bos> → Ich"
+    assert seen(own)["rows"][-1] == ". → <eos>"
+
+
+def test_a_head_that_is_switched_off_changes_what_is_written_as_in_the_package(own):
+    own.get_by_role("switch").check()
+    said(own, "With 1 head off: ")
+    wanted = parity.answer(OWN, off=[("encoder", 1, 2)])
+    german = parity.translator().tokens.decode([i for i in wanted["ids"] if i != 2])
+    said(own, f"With 1 head off: {german} Before: Ich brauche den Stuhl, weil er alt ist.")
+    assert np.allclose(seen(own)["weights"], wanted["encoder"], rtol=0, atol=parity.NEAR)
+    own.get_by_role("radio", name="layer 1, head 1").check()
+    assert not own.get_by_role("switch").is_checked(), "the switch is that of the head that is shown"
+    own.get_by_role("button", name="Undo").click()
+    said(own, "It writes: Ich brauche den Stuhl, weil er alt ist.")
+
+
+def test_a_look_that_is_forbidden_has_no_weight_and_the_row_shares_out_the_rest(own):
+    forbid = own.get_by_role("button", name="Forbid its strongest look")
+    assert forbid.is_disabled(), "no word is chosen yet"
+    own.locator(".reads li", has_text="it").last.click()
+    row, column = 5, 3
+    assert seen(own)["rows"][row] == "it"
+    assert seen(own)["columns"][column] == "chair"
+    forbid.click()
+    said(own, "With 1 look forbidden: ")
+    wanted = parity.answer(OWN, hidden=[("encoder", 1, 2, row, column)])
+    assert np.allclose(seen(own)["weights"], wanted["encoder"], rtol=0, atol=parity.NEAR)
+    assert seen(own)["weights"][1][2][row][column] == 0
+    assert abs(sum(seen(own)["weights"][1][2][row]) - 1) < 1e-9
+
+
+def test_man_and_woman_change_places(own):
+    swap = own.get_by_role("button", name="man ↔ woman")
+    assert swap.is_disabled(), "there is neither"
+    own.get_by_label("A sentence of your own, in English").fill("The woman sees him.")
+    own.get_by_role("button", name="Look into it").click()
+    said(own, "It writes: Die Frau sieht ihn.")
+    swap.click()
+    said(own, "It writes: Der Mann sieht sie.")
+    assert own.locator(f"{FIGURE} select option").count() == 2, "one place for the reader's sentences"
+
+
+def test_what_cannot_be_read_is_said(own):
+    for text, why in (("", "a sentence has at least one word"), (parity.TOO_LONG, "reads 1024 at most: split it")):
+        own.get_by_label("A sentence of your own, in English").fill(text)
+        own.get_by_role("button", name="Look into it").click()
+        own.wait_for_function("why => document.querySelector('.result').textContent.includes(why)", arg=why)
+    assert seen(own)["rows"][0] == "I", "what was there stays"

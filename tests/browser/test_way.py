@@ -1,5 +1,6 @@
 """The frame of the pages: the machine at the head of a chapter, what comes next, the cards of the first page."""
 
+import front
 import pytest
 import routes
 
@@ -35,6 +36,16 @@ def test_without_scripts_the_story_is_read_from_page_to_page(visit, width):
     page.wait_for_url(f"**/{STORY[4]}.html")
     page.locator(".prev-next-footer a", has_text="Before in the story").click()
     page.wait_for_url(f"**/{STORY[3]}.html")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_next_question_stands_below_the_next_title(visit, width):
+    page = visit(f"book/{STORY[3]}.html", width=width, java_script_enabled=False)
+    line, asked = page.locator(".story-on"), page.locator(".story-on .asked")
+    assert asked.inner_text() == front.headline(f"book/{STORY[4]}")[1]
+    link, below, frame = (part.bounding_box() for part in (line.locator("a"), asked, line))
+    assert link["y"] + link["height"] <= below["y"] + 4
+    assert frame["x"] <= below["x"] < below["x"] + below["width"] <= frame["x"] + frame["width"]
 
 
 def test_the_end_of_the_story_says_so(visit):

@@ -9,6 +9,7 @@ import torch
 import weights
 
 from tested_transformer.decoding.translator import PHRASEBOOK
+from tested_transformer.phrasebook import corpus
 from tested_transformer.training import checkpoint
 
 SCRIPT = weights.script()
@@ -47,6 +48,14 @@ def test_the_script_gives_every_weight_that_python_reads_in_double_precision_too
         assert np.array_equal(tensor, wanted[name].double().numpy()), name
     assert told["config"]["n_heads"] == model.config.n_heads
     assert [tuple(pair) for pair in told["merges"]] == tokens.merges
+
+
+def test_the_words_are_those_of_the_sentences_that_the_model_was_trained_on():
+    told, _ = read(SCRIPT)
+    train, _, _ = corpus.split(6000, 5)
+    assert told["words"] == weights.words(train) == weights.words(corpus.sentences(6000, seed=1))
+    assert {"I", "it", "chair", "Monday"} <= set(told["words"])
+    assert not {"Hello", "house", ""} & set(told["words"])
 
 
 def test_weights_that_were_not_rounded_are_refused(tmp_path):

@@ -12,7 +12,7 @@
 
     build(data, live) {
       groups += 1;
-      Object.assign(this, { data, sentence: 0, layer: data.first[0], head: data.first[1], written: [] });
+      Object.assign(this, { data, sentence: 0, layer: data.first[0], head: data.first[1], stop: data.opens ?? 0, written: [] });
       this.last = data.stops.length - 1;
       this.classList.add("wide");
       live.setAttribute("aria-label", "A training to play through: loss, translations and attention at each stop");
@@ -37,7 +37,7 @@
           part(this.heading, make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "All weights of the chosen head" }, this.table),
             make("p", { class: "letters" }, "Here the model is given the right tokens before each row, so that the rows are the same at all steps. Empty is below 0.005."))));
 
-      const steps = { min: 0, max: this.last, step: 1, value: 0 };
+      const steps = { min: 0, max: this.last, step: 1, value: this.stop };
       this.slider = slider("step of the training", steps, (n) => `step ${data.stops[n].step}`, (n) => this.go(n));
       this.status = make("p", { class: "heard", role: "status" });
       live.append(make("div", { class: "terms" }, make("div", { class: "player" }, this.player(), this.slider.label), this.status));

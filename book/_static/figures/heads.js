@@ -1,18 +1,22 @@
-// Heads: what each head of a trained model looks at, for a few sentences; a word's links when it is chosen.
+// Heads: what each head of a trained model looks at, for a few sentences and the reader's own; a word's links when it is
+// chosen. Heads can be switched off and looks forbidden: then the translator, which comes when it is asked, writes anew.
 "use strict";
 (() => {
-  const { Figure, choosing, draw, listed, make, places, quoted } = window.figures;
+  const { Figure, choosing, draw, listed, make, onOff, places, quoted } = window.figures;
+  const { load, sliced } = window.translator;
   const FAINTEST = 0.02; // links below this are not drawn
   const best = (row) => row.indexOf(Math.max(...row));
+  const OTHER = Object.fromEntries(["man woman", "boy girl", "father mother", "brother sister", "he she", "He She", "his her", "him her"].flatMap((pair) => { const [a, b] = pair.split(" "); return [[b, a], [a, b]]; }));
+  const swapped = (text) => text.replace(/\p{L}+/gu, (word) => OTHER[word] ?? word);
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 
   class HeadsFigure extends Figure {
     build(data, live) {
-      Object.assign(this, { sentences: data.sentences, spoken: data.languages, sentence: 0, kind: data.kind, layer: data.layer, head: data.head, chosen: null });
+      Object.assign(this, { sentences: [...data.sentences], given: data.sentences.length, spoken: data.languages, sentence: 0, kind: data.kind, layer: data.layer, head: data.head, chosen: null });
       live.setAttribute("aria-label", "What the heads look at, with sentence, kind and head to choose");
       groups += 1;
       const select = make("select", {}, this.sentences.map(({ text }, n) => make("option", { value: n }, text)));
-      select.addEventListener("change", () => { this.sentence = Number(select.value); this.renew(); });
+      select.addEventListener("change", () => { this.sentence = Number(select.value); this.undo(); this.renew(); });
       const kinds = Object.entries(data.kinds).map(([kind, text]) => this.radio("kind", kind, kind === this.kind, make("span", {}, make("b", {}, kind), ` ${text}`), () => { this.kind = kind; this.renew(); }));
       this.heads = make("div", { class: "heads" });
       this.sides = ["reads", "is-read"].map((side) => this.list(side));
@@ -22,16 +26,113 @@
       this.all.addEventListener("click", () => this.choose(null));
       this.table = make("table", { class: "numbers" });
       const name = make("p", { class: "name", id: `heads-${groups}` }, "The heads: choose one");
+      this.select = select;
       live.append(
-        make("label", { class: "sentence" }, make("span", {}, "sentence"), select),
+        make("label", { class: "sentence" }, make("span", {}, "sentence"), select), this.experiment(),
         make("fieldset", { class: "kinds" }, make("legend", {}, "kind of attention"), kinds),
         make("div", { class: "part", role: "radiogroup", "aria-labelledby": name.id }, name, this.heads),
         make("div", { class: "part" }, this.heading = make("p", { class: "name" }), make("div", { class: "between" }, this.sides[0].box, make("div", {}, this.links), this.sides[1].box)),
-        make("div", { class: "controls" }, this.all), this.status,
+        make("div", { class: "controls" }, this.all, this.forbid), this.status,
         make("details", {}, make("summary", {}, "All weights of this head as a table"),
           make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "All weights of this head" }, this.table)));
       live.addEventListener("keydown", (event) => event.key === "Escape" && this.choose(null));
       this.renew(true);
+    }
+
+    // A sentence of the reader's own, and what the model writes when something in it is changed.
+    experiment() {
+      this.own = make("input", { type: "text", lang: "en", autocomplete: "off", autocapitalize: "off", spellcheck: "false", "aria-label": "A sentence of your own, in English" });
+      const form = make("form", { class: "own" }, this.own, make("button", {}, "Look into it"));
+      form.addEventListener("submit", (event) => { event.preventDefault(); this.ask(this.own.value); });
+      const button = (text, press) => {
+        const made = make("button", { type: "button" }, text);
+        made.addEventListener("click", press);
+        return made;
+      };
+      this.swap = button("man ↔ woman", () => this.ask(swapped(this.english)));
+      this.off = onOff("switch this head off", false, (off) => { this.change("off", `${this.kind} ${this.layer} ${this.head}`, off); });
+      this.again = button("Undo", () => { this.undo(); this.run(); });
+      this.forbid = button("Forbid its strongest look", () => {
+        const row = this.chosen.n, column = best(this.weights[row]);
+        this.change("hidden", `${this.kind} ${this.layer} ${this.head} ${row} ${column}`, true);
+      });
+      this.result = make("p", { class: "result", role: "status" });
+      this.undo();
+      return make("div", { class: "part" }, make("label", { class: "name" }, "or a sentence of your own", form), make("div", { class: "controls" }, this.off, this.swap, this.again), this.result);
+    }
+
+    get english() { return this.sentences[this.sentence].text.split(" → ")[0]; }
+
+    undo() {
+      this.changes = { off: new Set(), hidden: new Set() };
+      this.result.replaceChildren();
+    }
+
+    change(what, name, on) {
+      this.changes[what][on ? "add" : "delete"](name);
+      this.run();
+    }
+
+    // Another sentence: it takes the last place of the list, which is the reader's.
+    ask(text) {
+      const mine = this.sentences.findIndex(({ own }) => own), n = mine < 0 ? this.sentences.length : mine;
+      const option = mine < 0 ? make("option", { value: n }) : this.select.options[n];
+      this.undo();
+      return this.run(text.trim(), () => {
+        if (mine < 0) this.select.append(option);
+        option.textContent = this.sentences[n].text;
+        this.select.value = n;
+      }, n);
+    }
+
+    // The model once more, with what is changed; what it wrote before is told beside it.
+    async run(text = this.english, done = () => {}, n = this.sentence) {
+      const turn = this.turn = (this.turn ?? 0) + 1, stop = () => turn !== this.turn, { off, hidden } = this.changes;
+      const changes = { off: (...names) => off.has(names.join(" ")), hides: (...names) => hidden.has(names.join(" ")) };
+      try {
+        if (!this.model) this.result.textContent = "The model is being loaded (1.2 MB, once) …";
+        const model = this.model ??= await load(), ids = model.read(text);
+        if (ids.length === 1) throw new Error("a sentence has at least one word");
+        const write = async (how) => {
+          const read = await sliced(model.encode(ids, how), { stop });
+          return read && { read, state: await sliced(model.greedy(read, how), { stop }) };
+        };
+        const plain = await write(), now = off.size + hidden.size ? await write(changes) : plain;
+        if (stop() || !now?.state) return;
+        const german = (run) => model.text(run.state.ids);
+        this.sentences[n] = { text: `${text} → ${german(plain)}`, panels: this.panels(model, now), own: n >= this.given };
+        this.sentence = n;
+        done();
+        this.renew(false, this.chosen);
+        this.tell(german(plain), german(now), model.unknown(text));
+      } catch (error) {
+        this.result.textContent = `This cannot be done: ${error.message}.`;
+      }
+    }
+
+    // The weights of a run as the figure has them, and the words of their sides.
+    panels(model, { read, state }) {
+      const heads = (kind, rows, width) => Array.from({ length: model.config.n_layers }, (_, layer) => Array.from({ length: model.config.n_heads }, (_, head) =>
+        rows.map((row) => { const w = row(kind, layer)[head]; return [...w, ...Array(width - w.length).fill(0)]; })));
+      const name = (id) => model.name(id).trim() || "␣", reads = read.ids.map(name), writes = [model.config.bos_id, ...state.ids].map(name);
+      const asked = state.ids.map((_, n) => `${writes[n]} → ${writes[n + 1]}`);
+      const inside = read.ids.map((_, row) => (_kind, layer) => read.weights[layer][row]);
+      const steps = state.steps.map(({ weights }) => (kind, layer) => weights[kind][layer]);
+      return {
+        encoder: { rows: reads, columns: reads, weights: heads("encoder", inside, reads.length) },
+        decoder: { rows: asked, columns: writes.slice(0, -1), weights: heads("decoder", steps, asked.length) },
+        cross: { rows: asked, columns: reads, weights: heads("cross", steps, reads.length) },
+      };
+    }
+
+    // What is written now, the words that are others in bold; and what it was without the changes.
+    tell(before, now, unknown) {
+      const words = before.split(" "), { off, hidden } = this.changes, count = off.size + hidden.size;
+      const written = now.split(" ").flatMap((word, n) => [n ? " " : "", make(words[n] === word ? "span" : "strong", {}, word)]);
+      const changed = [off.size && `${off.size} ${off.size === 1 ? "head" : "heads"} off`, hidden.size && `${hidden.size} ${hidden.size === 1 ? "look" : "looks"} forbidden`].filter(Boolean).join(", ");
+      const was = !count ? [] : now === before ? [" Nothing changes."] : [" Before: ", make("span", { lang: "de" }, before)];
+      this.result.replaceChildren(count ? `With ${changed}: ` : "It writes: ", make("span", { lang: "de" }, written), ...was);
+      if (unknown.length) this.result.append(` Never trained: ${unknown.join(", ")}. It guesses.`);
     }
 
     radio(group, value, checked, shown, change) {
@@ -61,7 +162,7 @@
     }
 
     // Another sentence or another kind: other words, other pictures of the heads.
-    renew(first = false) {
+    renew(first = false, chosen = null) {
       const { panel } = this, [rows, columns] = [panel.rows, panel.columns];
       this.heads.style.setProperty("--heads", panel.weights[0].length);
       this.heads.replaceChildren(...panel.weights.flatMap((heads, layer) => heads.map((weights, head) => {
@@ -79,7 +180,7 @@
       }
       this.links.setAttribute("viewBox", `0 0 100 ${Math.max(rows.length, columns.length)}`);
       this.links.style.setProperty("--rows", Math.max(rows.length, columns.length));
-      this.chosen = null;
+      this.chosen = chosen && chosen.n < (chosen.side === "reads" ? rows : columns).length ? chosen : null;
       this.show(first);
     }
 
@@ -120,6 +221,9 @@
         });
       }
       this.all.disabled = !chosen;
+      this.forbid.disabled = chosen?.side !== "reads" || Math.max(...this.weights[chosen.n]) === 0;
+      this.off.firstChild.checked = this.changes.off.has(`${this.kind} ${this.layer} ${this.head}`);
+      this.swap.disabled = swapped(this.english) === this.english;
       const words = this.words(across);
       if (first) this.status.replaceChildren(...words.flat(Infinity));
       else this.announce(this.status, words);

@@ -1,6 +1,8 @@
 """A training seen afterwards: what was written, and what was looked at, with each copy of the weights."""
 
 import copy
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -8,7 +10,17 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
+from tested_transformer.checks import at_least
+from tested_transformer.data.batches import Pair as Ids
 from tested_transformer.decoding.translator import Translator
+from tested_transformer.model.transformer import Transformer
+from tested_transformer.phrasebook.corpus import Sentence
+from tested_transformer.training.events import Event, Step
+from tested_transformer.training.options import Options
+from tested_transformer.training.train import Trainer
+
+Weights = dict[str, Tensor]
+"""All numbers of a model, by name."""
 
 Pair = tuple[str, str]
 """A sentence and its right translation."""
@@ -27,6 +39,72 @@ class Reel(NamedTuple):
     pairs: list[Pair]
     tokens: list[tuple[list[str], list[str]]]
     stops: dict[int, Stop]
+
+
+class Take(NamedTuple):
+    """A training that was run: its trainer, the loss of each step, and the weights and their averages by steps."""
+
+    trainer: Trainer
+    losses: list[float]
+    copies: dict[int, Weights]
+    averages: dict[int, Weights]
+
+
+def shoot(
+    model: Transformer,
+    options: Options,
+    learned: Sequence[Ids],
+    checked: Sequence[Ids],
+    every: int,
+    folder: str | os.PathLike[str] | None = None,
+) -> Take:
+    """Train a model with the package's loop, and keep a copy of its weights every so many steps, and at the start.
+
+    learned and checked are pairs of ids, to train on and to validate with. Kept as well is
+    the exponential moving average, if the options ask for one. Afterwards the model has
+    the weights of the last copy. Without a folder the state goes to a new one.
+    """
+    at_least(1, every=every)
+    losses: list[float] = []
+    copies, averages = {0: copy.deepcopy(model.state_dict())}, {}
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Step):
+            losses.append(event.loss)
+            if event.step % every == 0:
+                copies[event.step] = copy.deepcopy(model.state_dict())
+                if trainer.ema is not None:
+                    averages[event.step] = copy.deepcopy(trainer.ema.weights)
+
+    folder = tempfile.mkdtemp() if folder is None else folder
+    trainer = Trainer(model, options, learned, checked, folder, report=watch)
+    trainer.run()
+    model.load_state_dict(copies[max(copies)])
+    return Take(trainer, losses, copies, averages)
+
+
+def written(
+    translator: Translator, copies: Mapping[int, Weights], sources: Sequence[str]
+) -> dict[int, list[str]]:
+    """The translations of the sentences with each copy of the weights; afterwards the model has its own again."""
+    before = copy.deepcopy(translator.model.state_dict())
+    found = {}
+    try:
+        for step in sorted(copies):
+            translator.model.load_state_dict(copies[step])
+            found[step] = translator.translate(sources)
+    finally:
+        translator.model.load_state_dict(before)
+    return found
+
+
+def n_right(lines: Sequence[str], sentences: Sequence[Sentence]) -> int:
+    """How many lines are, to the letter, the German of their sentences."""
+    if len(lines) != len(sentences):
+        raise ValueError(
+            f"{len(lines)} lines for {len(sentences)} sentences: one for each is needed"
+        )
+    return sum(w == s.german for w, s in zip(lines, sentences, strict=True))
 
 
 def record(

@@ -26,6 +26,7 @@ from tested_transformer.book.draw import film as film
 from tested_transformer.book.draw import gpt as gpt
 from tested_transformer.book.draw import heads as heads
 from tested_transformer.book.draw import interactive as interactive
+from tested_transformer.book.draw import live as live
 from tested_transformer.book.draw import looking as looking
 from tested_transformer.book.draw import loss as loss
 from tested_transformer.book.draw import masks as masks

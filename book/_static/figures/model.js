@@ -1,0 +1,303 @@
+// The package's translator in plain JavaScript: tokens, encoder, decoder with a cache, greedy and beam. It calculates in
+// double precision with the weights that Python reads, and is held equal to the package's code by tests.
+"use strict";
+(() => {
+  const [PAD, BOS] = [0, 1], SPECIALS = 4, MORE = 50; // as in the package: text.tokens, decoding.limits
+
+  // White space and word characters as Python has them: \s and \w of JavaScript are others.
+  const SPACE = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000", WORD = "\\p{L}\\p{N}_";
+  const PIECES = new RegExp(` ?[${WORD}]{1,64}| ?[^${WORD}${SPACE}]{1,64}|[${SPACE}]{1,64}(?![^${SPACE}])|[${SPACE}]`, "gu");
+  const EDGES = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
+  const visible = (byte) => byte > 32 && (byte < 127 || byte > 160) && byte !== 173;
+  const ALL = [...Array(256).keys()], BYTES = [...ALL.filter(visible), ...ALL.filter((byte) => !visible(byte))];
+
+  // Byte-pair encoding: text to ids and back. Each merge joins two ids to a new one.
+  class Tokens {
+    constructor(merges) {
+      this.bytes = [...Array(SPECIALS).fill([]), ...BYTES.map((byte) => [byte])];
+      this.first = []; // the id of each byte
+      BYTES.forEach((byte, n) => { this.first[byte] = SPECIALS + n; });
+      this.joined = new Map();
+      for (const [a, b] of merges) {
+        this.joined.set(`${a} ${b}`, this.bytes.length);
+        this.bytes.push([...this.bytes[a], ...this.bytes[b]]);
+      }
+    }
+
+    encode(text) {
+      if (/\p{Cs}/u.test(text)) throw new RangeError("the text has half a character");
+      return (text.match(PIECES) ?? []).flatMap((piece) => this.piece(piece));
+    }
+
+    // The pair that was learned first is joined, wherever it stands; then again.
+    piece(text) {
+      let ids = [...new TextEncoder().encode(text)].map((byte) => this.first[byte]);
+      for (;;) {
+        const found = ids.slice(1).map((id, n) => this.joined.get(`${ids[n]} ${id}`) ?? Infinity);
+        const next = found.reduce((least, id) => Math.min(least, id), Infinity);
+        if (next === Infinity) return ids;
+        const shorter = [];
+        for (let n = 0; n < ids.length; n++) {
+          const [a, b] = [ids[n], ids[n + 1]];
+          if (this.joined.get(`${a} ${b}`) === next) { shorter.push(next); n++; } else shorter.push(a);
+        }
+        ids = shorter;
+      }
+    }
+
+    decode(ids) {
+      const bytes = Uint8Array.from(ids.flatMap((id) => this.bytes[id]));
+      return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+    }
+  }
+
+  const softmax = (scores) => {
+    const top = scores.reduce((most, s) => Math.max(most, s), -Infinity);
+    const exps = scores.map((s) => Math.exp(s - top)), total = exps.reduce((sum, e) => sum + e, 0);
+    return exps.map((e) => e / total);
+  };
+
+  // The logarithms of a softmax: of large numbers none is lost.
+  const logSoftmax = (logits) => {
+    const top = logits.reduce((most, s) => Math.max(most, s), -Infinity);
+    const log = top + Math.log(logits.reduce((sum, s) => sum + Math.exp(s - top), 0));
+    return logits.map((s) => s - log);
+  };
+
+  const penalty = (length, alpha) => ((5 + length) / 6) ** alpha;
+
+  // The `most` largest numbers of a row by their places, largest first; of equal ones the first.
+  const largest = (row, most) => {
+    const places = [];
+    row.forEach((x, id) => {
+      if (places.length === most && x <= row[places[most - 1]]) return;
+      const at = places.findIndex((place) => row[place] < x);
+      places.splice(at < 0 ? places.length : at, 0, id);
+      places.length = Math.min(places.length, most);
+    });
+    return places;
+  };
+
+  // Nothing is changed in the model. Readers change it: `off(kind, layer, head)` says which heads give nothing, and
+  // `hides(kind, layer, head, row, column)` which looks are forbidden. Kinds are encoder, decoder and cross.
+  const AS_IT_IS = { off: () => false, hides: () => false };
+
+  class Translator {
+    constructor({ config, merges, words, shapes, integers, scales }) {
+      const { activation, attention_bias, norm_first, final_norm } = config;
+      if (activation !== "relu" || attention_bias || norm_first || final_norm) throw new Error("only the paper's model is written here");
+      this.config = config;
+      this.tokens = new Tokens(merges);
+      this.words = new Set(words);
+      const bytes = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0)).buffer;
+      const whole = new Int8Array(bytes(integers)), scale = new DataView(bytes(scales));
+      this.weights = {};
+      let [at, row] = [0, 0];
+      for (const [name, shape] of Object.entries(shapes)) {
+        const width = shape.at(-1), weight = this.weights[name] = new Float64Array(shape.reduce((a, b) => a * b));
+        for (let n = 0; n < weight.length; n++) weight[n] = whole[at++] * scale.getFloat32(4 * (row + Math.floor(n / width)), true);
+        row += weight.length / width;
+      }
+    }
+
+    // What the model reads: ids, the last of them for the end.
+    read(text) {
+      const { eos_id, max_len } = this.config, ids = [...this.tokens.encode(text.replace(EDGES, "")), eos_id];
+      if (ids.length > max_len) throw new RangeError(`the sentence has ${ids.length} tokens, and the model reads ${max_len} at most: split it`);
+      return ids;
+    }
+
+    // One token as text.
+    name(id) {
+      const { bos_id, eos_id } = this.config;
+      return id === bos_id ? "<bos>" : id === eos_id ? "<eos>" : this.tokens.decode([id]);
+    }
+
+    // The words of a text that the model was never trained on, as they are written.
+    unknown(text) { return [...new Set(text.match(new RegExp(`[${WORD}]+`, "gu")))].filter((word) => !this.words.has(word)); }
+
+    text(ids) { return this.tokens.decode(ids.filter((id) => id !== this.config.eos_id)); }
+
+    // A linear layer: the rows of its matrix times x.
+    linear(name, x) {
+      const weight = this.weights[`${name}.weight`], bias = this.weights[`${name}.bias`], width = x.length;
+      const out = new Float64Array(weight.length / width);
+      for (let o = 0, n = 0; o < out.length; o++) {
+        let sum = 0;
+        for (let i = 0; i < width; i++) sum += weight[n++] * x[i];
+        out[o] = bias ? sum + bias[o] : sum;
+      }
+      return out;
+    }
+
+    addNorm(name, x, more) {
+      const weight = this.weights[`${name}.norm.weight`], bias = this.weights[`${name}.norm.bias`];
+      const sum = x.map((number, i) => number + more[i]), d = sum.length;
+      const mean = sum.reduce((a, b) => a + b, 0) / d;
+      const variance = sum.reduce((a, b) => a + (b - mean) ** 2, 0) / d, root = Math.sqrt(variance + this.config.norm_eps);
+      return sum.map((number, i) => ((number - mean) / root) * weight[i] + bias[i]);
+    }
+
+    feedForward(name, x) {
+      return this.linear(`${name}.w_2`, this.linear(`${name}.w_1`, x).map((number) => Math.max(number, 0)));
+    }
+
+    // The row of the table times √d, and its position.
+    embed(id, position) {
+      const { d_model } = this.config;
+      return this.weights["embedding.weight"].slice(id * d_model, (id + 1) * d_model).map((number, c) => {
+        const angle = position * 10000 ** (-(c - (c % 2)) / d_model);
+        return number * Math.sqrt(d_model) + (c % 2 ? Math.cos(angle) : Math.sin(angle));
+      });
+    }
+
+    // One row asks, in every head: what it takes, and the weights with which it does.
+    attend(name, [kind, layer], x, keys, values, row, changes) {
+      const { n_heads, d_k, d_v } = this.config, q = this.linear(`${name}.w_q`, x);
+      const joined = new Float64Array(n_heads * d_v), weights = [];
+      for (let head = 0; head < n_heads; head++) {
+        const seen = keys.map((_, column) => !changes.hides(kind, layer, head, row, column));
+        const scores = keys.map((key, column) => {
+          if (!seen[column]) return -Infinity;
+          let sum = 0;
+          for (let i = head * d_k; i < (head + 1) * d_k; i++) sum += q[i] * key[i];
+          return sum / Math.sqrt(d_k);
+        });
+        weights.push(seen.includes(true) ? softmax(scores) : scores.map(() => 0));
+        if (changes.off(kind, layer, head)) continue;
+        values.forEach((value, column) => {
+          for (let i = head * d_v; i < (head + 1) * d_v; i++) joined[i] += weights[head][column] * value[i];
+        });
+      }
+      return { taken: this.linear(`${name}.w_o`, joined), weights };
+    }
+
+    // The encoder, row after row. What is long rests at each `yield`, so that a page can breathe.
+    *encode(ids, changes = AS_IT_IS) {
+      let x = ids.map((id, position) => this.embed(id, position));
+      const weights = [];
+      for (let layer = 0; layer < this.config.n_layers; layer++) {
+        const name = `encoder.layers.${layer}`, attention = `${name}.self_attention`, keys = [], values = [], next = [];
+        for (const row of x) {
+          keys.push(this.linear(`${attention}.w_k`, row));
+          values.push(this.linear(`${attention}.w_v`, row));
+          yield;
+        }
+        weights.push([]);
+        for (const [n, row] of x.entries()) {
+          const found = this.attend(attention, ["encoder", layer], row, keys, values, n, changes);
+          const y = this.addNorm(`${name}.addnorm_1`, row, found.taken);
+          next.push(this.addNorm(`${name}.addnorm_2`, y, this.feedForward(`${name}.feed_forward`, y)));
+          weights[layer].push(found.weights);
+          yield;
+        }
+        x = next;
+      }
+      const memory = [];
+      for (let layer = 0; layer < this.config.n_layers; layer++) {
+        const name = `decoder.layers.${layer}.cross_attention`;
+        memory.push({ keys: x.map((row) => this.linear(`${name}.w_k`, row)), values: x.map((row) => this.linear(`${name}.w_v`, row)) });
+        yield;
+      }
+      return { ids, memory, weights };
+    }
+
+    // The start of a translation: nothing is written yet. `most` is how long it may become.
+    start(read, changes = AS_IT_IS) {
+      const { n_layers, max_len } = this.config, most = Math.min(read.ids.length + MORE, max_len);
+      const cache = Array.from({ length: n_layers }, () => ({ keys: [], values: [] }));
+      return this.step({ read, changes, most, cache, ids: [], logP: 0, steps: [] }, BOS);
+    }
+
+    // The decoder for one more token: keys and values of the earlier ones are kept. What it is given stays as it was.
+    step(state, id) {
+      const { read, changes } = state, row = state.ids.length, cache = [], seen = { decoder: [], cross: [] };
+      let x = this.embed(id, row);
+      for (let layer = 0; layer < this.config.n_layers; layer++) {
+        const name = `decoder.layers.${layer}`, kept = state.cache[layer];
+        const keys = [...kept.keys, this.linear(`${name}.self_attention.w_k`, x)];
+        const values = [...kept.values, this.linear(`${name}.self_attention.w_v`, x)];
+        cache.push({ keys, values });
+        const back = this.attend(`${name}.self_attention`, ["decoder", layer], x, keys, values, row, changes);
+        x = this.addNorm(`${name}.addnorm_1`, x, back.taken);
+        const { keys: k, values: v } = read.memory[layer];
+        const across = this.attend(`${name}.cross_attention`, ["cross", layer], x, k, v, row, changes);
+        x = this.addNorm(`${name}.addnorm_2`, x, across.taken);
+        x = this.addNorm(`${name}.addnorm_3`, x, this.feedForward(`${name}.feed_forward`, x));
+        seen.decoder.push(back.weights);
+        seen.cross.push(across.weights);
+      }
+      const logP = logSoftmax(this.linear("embedding", x)), steps = [...state.steps, { logP, weights: seen }];
+      return { ...state, cache, steps, next: logP };
+    }
+
+    // The same with a token written: the one that is chosen, and what it makes of the sentence's log-probability.
+    write(state, id) {
+      const ids = [...state.ids, id], logP = state.logP + state.next[id];
+      const ended = id === this.config.eos_id || ids.length === state.most;
+      return ended ? { ...state, ids, logP, ended } : this.step({ ...state, ids, logP }, id);
+    }
+
+    // The ids that may be written, likeliest first.
+    rivals(state, most) {
+      return largest(state.next.map((p, id) => (id === PAD || id === BOS ? -Infinity : p)), most);
+    }
+
+    // Always the likeliest next token, after the `begun` ones.
+    *greedy(read, changes, begun = []) {
+      let state = this.start(read, changes);
+      for (const id of begun) { if (!state.ended) state = this.write(state, id); yield state; }
+      while (!state.ended) { state = this.write(state, this.rivals(state, 1)[0]); yield state; }
+      return state;
+    }
+
+    // Several unfinished sentences side by side, the best of them go on. Yields what there is after each step.
+    *beam(read, { width = 4, alpha = 0.6, changes } = {}) {
+      const score = ({ ids, logP }) => logP / penalty(ids.length, alpha);
+      let alive = [this.start(read, changes)], finished = [];
+      const { most } = alive[0];
+      while (alive.length) {
+        const next = alive.flatMap((state) => this.rivals(state, width).map((id) => ({ state, id, logP: state.logP + state.next[id] })));
+        next.sort((a, b) => b.logP - a.logP);
+        const written = [];
+        for (const { state, id } of next.slice(0, width)) { written.push(this.write(state, id)); yield null; }
+        finished.push(...written.filter(({ ended }) => ended));
+        finished = finished.sort((a, b) => score(b) - score(a)).slice(0, width);
+        alive = written.filter(({ ended }) => !ended);
+        yield { alive, finished };
+        const hope = Math.max(...alive.map(({ logP }) => logP)) / penalty(most, alpha);
+        if (finished.length === width && !(hope > score(finished.at(-1)))) alive = [];
+      }
+      return finished.map((state) => ({ ids: state.ids, text: this.text(state.ids), logP: state.logP, score: score(state) }));
+    }
+  }
+
+  // A calculation to its end at once; and in slices of a few milliseconds, between which the page answers. `stop` says
+  // when nobody waits for it any more; what it yields goes to `each`.
+  const finish = (steps) => { for (;;) { const { done, value } = steps.next(); if (done) return value; } };
+  const sliced = async (steps, { stop = () => false, each = () => {} } = {}) => {
+    for (;;) {
+      const begun = performance.now();
+      while (performance.now() - begun < 8) {
+        const { done, value } = steps.next();
+        if (done) return value;
+        if (value) each(value);
+      }
+      await new Promise((go) => setTimeout(go));
+      if (stop()) return undefined;
+    }
+  };
+
+  // The weights are a script of their own, beside this one's folder, that comes when somebody asks for it; once.
+  const home = globalThis.document?.currentScript?.src;
+  let coming = null;
+  const load = () => (coming ??= new Promise((come, fail) => {
+    const script = document.createElement("script");
+    script.src = new URL("../phrasebook.js", home).href;
+    script.onload = () => come(new Translator(window.phrasebook));
+    script.onerror = () => { coming = null; script.remove(); fail(new Error("the model could not be loaded")); };
+    document.head.append(script);
+  }));
+
+  globalThis.translator = { Translator, Tokens, finish, load, sliced, softmax };
+})();

@@ -1,0 +1,147 @@
+"""What the page's translator must answer: the package's own, in double precision, and how near is near enough.
+
+A sentence is a line; `asked` has those that are tried, and `equal` says what is different, if anything is.
+"""
+
+from functools import cache
+
+import numpy as np
+import torch
+
+from tested_transformer.decoding.attention_weights import attention_weights
+from tested_transformer.decoding.beam import beam
+from tested_transformer.decoding.greedy import greedy
+from tested_transformer.decoding.translator import Translator
+from tested_transformer.phrasebook import corpus
+from tested_transformer.text.tokens import pad
+
+NEAR = 1e-6
+TIED = 1e-9
+"""Where the two best tokens differ by less, either is right."""
+
+ODD = (
+    "", " \t\n\x1f\x85 ", "\ufeff", "Hello world!", "asdf qwer", "I love AI.", "  I love AI.\u3000", "I love AI",
+    "🙂", "I love 🙂🙂.", "👩\u200d👧 sees the dog.", "<script>alert(1)</script>", "&lt;b&gt; \"'", "<bos> <pad> <eos>",
+    "Der Hund schläft.", "ÄÖÜ äöü ß é ñ", "Ich liebe KI.", "日本語のテキスト", "مرحبا", "Здравствуйте", "e\u0301\u0301",
+    "²³½ Ⅷ 一", "I I I I I I I I", "because because because", "?!?!?!", "....", "1234567890 " * 3, "x" * 200, "_" * 70,
+    "a\u200bb\u00adc", "I need the chair\nbecause it is old.", "THE DOG SEES THE CAT.", "the dog sees the cat",
+    "I love you and you love me.", "word " * 200, "\x00\x01\x7f\xa0", "\U0010ffff\ue000", "and", "The", "it",
+)  # fmt: skip
+TOO_LONG = "word " * 3000
+
+
+def asked(n):
+    """That many different sentences: what is odd, and of the rest every second one with a pair of words held out."""
+    _, valid, test = corpus.split(2000, n)
+    said = [s.english for pair in zip(test, valid, strict=True) for s in pair]
+    return [*ODD, *said][:n]
+
+
+@cache
+def translator():
+    """The package's model in double precision."""
+    loaded = Translator.load()
+    loaded.model.double()
+    return loaded
+
+
+def changed(off, hidden):
+    """A model whose heads are off, and that cannot look where it is told: (kind, layer, head[, row, column])."""
+    model = Translator.load().model.double()
+    kinds = {"encoder": model.encoder.layers, "decoder": model.decoder.layers, "cross": model.decoder.layers}
+    d_v = model.config.d_v
+    with torch.no_grad():
+        for kind, layer, head in off:
+            part = getattr(kinds[kind][layer], "cross_attention" if kind == "cross" else "self_attention")
+            part.w_o.weight[:, head * d_v : (head + 1) * d_v] = 0
+    for kind, layer, *look in hidden:
+        part = getattr(kinds[kind][layer], "cross_attention" if kind == "cross" else "self_attention")
+        part.forward = hiding(part, look)
+    return model
+
+
+def hiding(part, look):
+    """An attention of which one head does not see one column from one row."""
+    plain = part.forward
+
+    def forward(query, key, value, mask=None, need_weights=False):
+        head, row, column = look
+        may_look = torch.ones(1, part.n_heads, query.size(1), key.size(1), dtype=torch.bool)
+        may_look[0, head, row : row + 1, column : column + 1] = False  # nothing, where there are fewer rows yet
+        return plain(query, key, value, may_look if mask is None else mask & may_look, need_weights)
+
+    return forward
+
+
+def answer(text, off=(), hidden=(), begun=()):
+    """What the package answers to a text: ids, log-probabilities of all next tokens, and all weights."""
+    asked = translator()
+    ids = asked.encode(text, 1)
+    source = torch.tensor([ids])
+    model = changed(off, hidden) if off or hidden else asked.model
+    if off or hidden or begun:  # without a cache, which would go past the change
+        written = list(begun)
+        with torch.no_grad():
+            while 2 not in written and len(written) < len(ids) + 50:
+                logits = model(source, torch.tensor([[1, *written]]))[0, -1]
+                logits[:2] = -torch.inf
+                written.append(int(logits.argmax()))
+    else:
+        written = [i for i in greedy(model, source)[0].tolist() if i]
+    target = torch.tensor([[1, *written[:-1]]])
+    weights = attention_weights(model, source, target)
+    with torch.no_grad():
+        log_p = model(source, target)[0].log_softmax(-1).numpy()
+    return {"ids": written, "next": log_p} | {kind: w[:, 0].numpy() for kind, w in weights.items()}
+
+
+def many(texts, at_once=50):
+    """For each text the ids of its translation and their log-probability, as the package finds them in batches."""
+    asked, found = translator(), []
+    for first in range(0, len(texts), at_once):
+        read = [asked.encode(text, 1) for text in texts[first : first + at_once]]
+        source = torch.from_numpy(pad(read, 0))
+        written = greedy(asked.model, source)
+        begun = torch.cat([torch.ones_like(written[:, :1]), written[:, :-1]], 1)
+        with torch.no_grad():
+            log_p = asked.model(source, begun).log_softmax(-1)
+        each = log_p.gather(2, written[..., None])[..., 0].masked_fill(written == 0, 0)
+        found += [([i for i in ids.tolist() if i], p.item()) for ids, p in zip(written, each.sum(1), strict=True)]
+    return found
+
+
+def beams(text, width, alpha):
+    """The hypotheses of the package: ids, score and log-probability."""
+    asked = translator()
+    return beam(asked.model, torch.tensor([asked.encode(text, 1)]), width, alpha)[0]
+
+
+def equal(found, wanted):
+    """Nothing, or what is different between an answer of the page and `answer`."""
+    if found["ids"] != wanted["ids"]:
+        n = next(n for n, pair in enumerate(zip(found["ids"], wanted["ids"], strict=False)) if len({*pair}) > 1)
+        best, second = np.sort(wanted["next"][n][2:])[:-3:-1]
+        return None if best - second < TIED else f"token {n}: {found['ids']} instead of {wanted['ids']}"
+    if not np.allclose(found["next"], wanted["next"], rtol=0, atol=NEAR):
+        return "log-probabilities"
+    if abs(found["logP"] - sum(row[i] for row, i in zip(wanted["next"], wanted["ids"], strict=True))) > NEAR:
+        return "the log-probability of the sentence"
+    for kind in ("decoder", "cross"):  # one list for each step: layers, heads, columns so far
+        for t, step in enumerate(found[kind]):
+            row = wanted[kind][:, :, t, : len(step[0][0])]
+            if not np.allclose(step, row, rtol=0, atol=NEAR):
+                return f"{kind} weights of step {t}"
+    encoder = np.moveaxis(np.array(found["encoder"]), 1, 2)  # layers, rows, heads, columns
+    return None if np.allclose(encoder, wanted["encoder"], rtol=0, atol=NEAR) else "encoder weights"
+
+
+def same_beam(found, wanted):
+    """Nothing, or what is different between hypotheses of the page and those of the package."""
+    for n, (mine, theirs) in enumerate(zip(found, wanted, strict=True)):
+        if abs(mine["score"] - theirs.score) > NEAR or abs(mine["logP"] - theirs.log_probability) > NEAR:
+            return f"hypothesis {n}: {mine} instead of {theirs}"
+        if mine["ids"] != list(theirs.ids):
+            near = [h for h in wanted if abs(h.score - mine["score"]) < TIED]
+            if mine["ids"] not in [list(h.ids) for h in near]:
+                return f"hypothesis {n}: {mine['ids']} instead of {theirs.ids}"
+    return None

@@ -1,0 +1,39 @@
+// What the translator of the pages answers, for a test: a line of JSON comes in, a line goes out.
+const fs = require("node:fs");
+const [, , ...scripts] = process.argv;
+globalThis.window = globalThis;
+for (const path of scripts) (0, eval)(fs.readFileSync(path, "utf8"));
+const { Translator, finish } = globalThis.translator;
+const model = new Translator(globalThis.phrasebook);
+
+// Heads that are off, and looks that are hidden, both as lists of what names them.
+const changed = ({ off = [], hidden = [] }) => {
+  const named = (list) => { const all = new Set(list.map(String)); return (...parts) => all.has(String(parts)); };
+  return { off: named(off), hides: named(hidden) };
+};
+
+const ASKED = {
+  ids: ({ text }) => model.read(text),
+  pieces: ({ text }) => model.tokens.encode(text),
+  text: ({ ids }) => model.tokens.decode(ids),
+  greedy: ({ text, begun, ...changes }) => {
+    const read = finish(model.encode(model.read(text), changed(changes)));
+    const { ids, logP, steps } = finish(model.greedy(read, changed(changes), begun));
+    const weights = (kind) => steps.map(({ weights }) => weights[kind]);
+    return {
+      ids, logP, text: model.text(ids), next: steps.map((step) => [...step.logP]),
+      encoder: read.weights, decoder: weights("decoder"), cross: weights("cross"),
+    };
+  },
+  beam: ({ text, width, alpha, ...changes }) => {
+    const read = finish(model.encode(model.read(text), changed(changes)));
+    return finish(model.beam(read, { width, alpha, changes: changed(changes) }));
+  },
+};
+
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { what, ...question } = JSON.parse(line);
+  let answer;
+  try { answer = { answer: ASKED[what](question) }; } catch (error) { answer = { error: String(error.message) }; }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+});
