@@ -156,15 +156,18 @@ def test_every_drawing_and_helper_is_used_in_a_chapter():
         "Learned",
         "Phrases",
         "Link",
+        "Marked",
         "Fed",
         "Followed",
         "Reel",
         "Run",
         "Stage",
         "Stop",
+        "Take",
         "Uses",
         "alone",
         "styled",
+        "writer",
     }  # what others are or return, and the decorator of figures
     assert [
         name

@@ -96,18 +96,23 @@ FIGURES |= {
 DRAWS = {"greedy": [(7, 1), (7, 1), (7, 1)], "all": [(221, 0.69), (230, 0.7), (215, 0.66)]}
 FIGURES |= {
     "three models": lambda: draw.gpt.three(np.ones((4, 4)), np.tri(4), np.ones((4, 4)), np.tri(3), np.ones((3, 4))),
-    "lines": lambda: draw.gpt.lines({"a": ([0.6, 0.3, 0.1], "xyz", 2), "b": ([0.4, 0.3, 0.3], "uvw", 3)}, 1, 0.2),
+    "lines": lambda: draw.gpt.lines(
+        {"τ = 1": np.geomspace(0.5, 1e-4, 30), "τ = 2": np.full(30, 1 / 30)}, ("good", "old")
+    ),
     "rules": lambda: draw.bert.rules({"a": [0.2, 0.8], "b": [0.3, 0.1]}, ["one", "two"], "a"),
     "roles": lambda: draw.bert.roles(
-        {"one": [-1.0, 0.5, 1.0], "two": [0.2, -0.1, 0.3]}, [1, 2, 3], ["object", "object", "possessive"]
+        {"one": [-1.0, 0.5, 1.0], "two": [0.2, -0.1, 0.3]}, ["object", "object", "possessive"]
     ),
-    "likeliest": lambda: draw.gpt.likeliest({"a": ([0.6, 0.3, 0.1], "xyz", 2), "b": ([0.4, 0.3, 0.3], "uvw", 3)}, k=1),
+    "a blind guess": lambda: draw.bert.learning([6, 4, 3], {"a": 0.1, "b": 0.4}, 421),
+    "likeliest": lambda: draw.gpt.likeliest(
+        {"a": ([0.6, 0.3, 0.1], "xyz", 2), "b": ([0.4, 0.3, 0.3], "uvw", 3)}, 1, most=2
+    ),
     "trade": lambda: draw.gpt.trade(DRAWS | {"top-k": [(205, 0.7), (212, 0.69), (209, 0.7)]}),
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 FIGURES |= {
     "learning": lambda: draw.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 5.6, 4: 6.5}, {0: 0, 4: 30}),
-    "exchanged": lambda: draw.translation.exchanged({"the vector of a": (["a", "b"], ["c", "b"], 0, "Der", "er")}),
+    "cut links": lambda: draw.translation.cut({"seed 0": {"as it is": 9, "cut": 3}, "seed 2": {"none": 8}}, 9),
     "shares": lambda: draw.translation.shares(["dative", "plural"], [12, 3], {"a": [50, 60], "b": [90, 100]}),
     "pieces": lambda: draw.bleu.pieces(["der", "Hund", "."], {1: [True, False, True], 2: [False, True]}),
     "two lines": lambda: draw.bleu.compared({"BLEU 8": (["so"], {1: [True]}), "9": (["a", "b"], {1: [True, False]})}),
@@ -139,6 +144,9 @@ FIGURES |= {
     "stream": lambda: draw.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
     "holes": lambda: draw.bert.gaps(["I", "love"], [[("i", 0.75), ("you", 0.04)], [("see", 0.5), ("love", 0.25)]]),
     "surprises": lambda: draw.loss.tokens({"before": (LONG, CURVE[10:16] * 9), "after it": (LONG, [0.0] * 6)}),
+    "surprise": lambda: draw.loss.surprise(
+        [1e-6, 0.1, 0.5, 1], [13.8, 2.3, 0.7, 0], [0.6, 0.2], [0.5, 1.6], "ab", {"p = 0.1": 0.1, "p = 0.000001": 1e-6}
+    ),
     "gaps": lambda: draw.loss.gaps(
         np.arange(1, 11), {"ends never": CURVE[10:] * 9, "ends": np.ones(10), "low": np.zeros(10)}
     ),
@@ -163,6 +171,9 @@ SIZES = {"norms": [("encoder", 0.1), ("decoder", 0.3)], "table": [("shared table
 FIGURES |= {
     "sizes": lambda: draw.adam.sizes(SIZES),
     "rates of parts": lambda: draw.adam.rates({"one": {0.5: 3.0, 1: 4.0}, "two": {1: 9.0}}, 0, 5),
+    "limits of parts": lambda: draw.adam.rates(
+        {"all": {0.5: 3.0, 8: 4.0}, "two": {1: 4.0}}, 0, 5, {"two": 0.94}, {"two": "the"}
+    ),
     "across": lambda: draw.adam.across({"one": CURVE, "two": -CURVE}, 100),
     "valley": lambda: draw.adam.valley({"one": normal(5, 2)}, CURVE, CURVE, CURVE**2 + 100 * CURVE[:, None] ** 2),
     "rare": lambda: draw.adam.rare({"one": normal(5, 2), "two": normal(5, 2, seed=1)}),
@@ -238,6 +249,7 @@ FIGURES["stops of a film"] = lambda: draw.film.maps({"step 0": MAPS, "step 9": M
 CUT = {"as it is": [("dem", 1.0), ("der", 0.9)], "noun hidden": [("den", 0.8), ("der", 0.6)]}
 FIGURES |= {
     "a framed weight": lambda: draw.looking.heads(np.full((2, 2, 3, 3), 1 / 3), WORDS, WORDS, framed=(1, 0, 2, 1)),
+    "framed rows": lambda: draw.looking.heads(np.full((2, 2, 3, 3), 1 / 3), WORDS, WORDS, marked=(1, 2)),
     "each link": lambda: draw.looking.each_link(
         {"it on chair": (np.linspace(0, 1, 8), np.eye(8)[7] * 0.2), "it on lamp": (np.eye(8), 1.5 * np.eye(8))},
         "nats",
@@ -692,6 +704,38 @@ def test_each_token_has_a_bar_as_long_as_its_surprise_and_another_one_is_named_i
         draw.loss.tokens({"right": right, "wrong": (right[0], [1.0, 2.0])})
 
 
+def test_a_limit_stands_at_its_rate_in_the_colour_of_its_part_and_names_what_is_among_it():
+    figure = drawn("limits of parts")[0]
+    (axes,) = figure.axes
+    (limit,) = (line for line in axes.lines if set(line.get_xdata()) == {0.94})
+    part = next(line for line in axes.lines if line.get_label() == "two, like “the”")
+    assert limit.get_color() == part.get_color()
+    assert [text.get_text() for text in axes.texts] == ["limit 0.9"]
+
+
+def test_a_marked_probability_has_its_surprise_and_the_probability_of_being_wrong():
+    axes = drawn("surprise")[0].axes[0]
+    said = [text.get_text() for text in axes.texts]
+    assert "p = 0.1: surprise 2.3, 1 − p is 0.9" in said
+    assert "p = 0.000001: surprise 13.8, 1 − p is 1.0" in said
+    (dashed,) = (line for line in axes.lines if line.get_linestyle() == "--")
+    assert dashed.get_xydata().tolist() == [[0, 1], [1, 0]]
+
+
+def test_a_role_has_a_dot_for_each_word_on_its_side_and_rings_where_that_is_wrong():
+    kinds = ["object"] * 3 + ["possessive"] * 3
+    figure = draw.bert.roles({"one": [-1.0, -1.0, 0.1, 1.0, 1.0, -0.1]}, kinds, columns=5)
+    groups = figure.axes[0].collections
+    dots = [[group.get_offsets().tolist(), tuple(group.get_facecolor()[0][:3]) == (1, 1, 1)] for group in groups]
+    assert dots == [[[[3, 1]], True], [[[0, 1], [0, 2]], False], [[[1, -1]], True], [[[4, -1], [4, -2]], False]]
+
+
+def test_the_loss_of_a_blind_guess_is_that_of_so_many_equal_words():
+    left, _ = drawn("a blind guess")[0].axes
+    assert left.lines[1].get_ydata()[0] == pytest.approx(np.log(421))
+    assert [text.get_text() for text in left.texts] == ["a blind guess: ln 421"]
+
+
 def test_the_lowest_gap_has_its_name_below_its_line_and_the_others_above():
     steps = np.array([1, 10, 100])
     axes = draw.loss.gaps(steps, {"a": steps * 1.0, "b": np.array([1.0, 2, 2]), "c": np.ones(3)}).axes[0]
@@ -1138,6 +1182,19 @@ def test_the_row_that_is_followed_is_framed_in_every_box_of_the_target():
     assert not any(to_rgb(p.get_edgecolor()[:3]) == to_rgb(OUT) for box in boxes for p in box.patches)
 
 
+def test_a_bar_of_a_cut_link_is_as_long_as_its_number_and_stands_by_its_name():
+    (axes,) = FIGURES["cut links"]().axes
+    names = {label.get_text(): y for y, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)}
+    assert list(names) == ["as it is", "cut", "none"]
+    for (name, y), count in zip(names.items(), (9, 3, 8), strict=True):
+        bars = [bar for bar in axes.patches if np.isclose(bar.get_y() + bar.get_height() / 2, y)]
+        assert [bar.get_width() for bar in bars] == [9, count], name
+    heads = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    order = sorted({**heads, **names}.items(), key=lambda item: item[1])
+    assert [text for text, _ in order if not text.isdigit()] == ["seed 0", "as it is", "cut", "seed 2", "none"]
+    assert all(np.isclose(heads[str(n)], y) for n, y in zip((9, 3, 8), names.values(), strict=True))
+
+
 def test_the_exchanged_word_is_filled_in_both_sentences_and_leads_to_the_pronoun():
     (frame,) = FIGURES["exchanged"]().axes
     filled = [
@@ -1317,7 +1374,13 @@ def test_more_runs_of_one_name_are_thin_and_a_curve_may_end_early():
     assert {line.get_color() for line in thin} == {first.get_color()}
     assert max(line.get_linewidth() for line in thin) < first.get_linewidth()
     assert end.get_xdata()[0] == 2.5
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "three", "the same, other runs"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "one",
+        "three",
+        "the same, run 2",
+        "the same, run 3",
+    ]
+    assert len({line.get_linestyle() for line in thin}) == len(thin) == 2
 
 
 def test_a_bar_for_each_place_carries_its_number():
@@ -1346,16 +1409,17 @@ def test_a_wrong_run_is_drawn_above_the_band_of_the_right_one():
         assert np.allclose(line.get_ydata(), CURVE**2)
 
 
-def test_links_that_do_little_are_lines_in_a_row_of_their_own_and_the_others_points():
-    above, below = FIGURES["each link"]().axes
-    points = [group.get_offsets().tolist() for group in above.collections]
-    assert points == [[[1, 0.2]], [[1, 1.5]] * 8]
-    assert [text.get_text() for text in above.texts] == ["it on chair", "it on lamp"]
-    lines = [np.array(group.get_segments()) for group in below.collections]
-    assert [len(found) for found in lines] == [7, 56]
+def test_each_link_is_a_line_at_its_weight_those_that_do_much_are_thick_and_the_largest_effect_is_a_bar():
+    left, right = FIGURES["each link"]().axes
+    lines = [np.array(group.get_segments()) for group in left.collections]
+    assert [len(found) for found in lines] == [7, 1, 56, 8]
+    assert [group.get_linewidth()[0] for group in left.collections] == [0.8, 4, 0.8, 4]
     assert np.allclose(lines[0][:, 0, 0], np.linspace(0, 1, 8)[:7])
-    assert [set(np.round(found[..., 1].ravel())) for found in lines] == [{0}, {1}]
-    assert labels(below.get_yticklabels()) == ["chair", "lamp"]
+    assert lines[1][0, 0, 0] == 1
+    assert np.allclose([found[..., 1].mean() for found in lines], [0, 0, 1, 1])
+    assert np.allclose([bar.get_width() for bar in right.patches], [0.2, 1.5])
+    assert [text.get_text() for text in right.texts] == ["0.20", "1.50"]
+    assert labels(left.get_yticklabels()) == ["chair", "lamp"]
 
 
 def test_a_bar_is_as_long_as_a_word_is_probable_and_hatched_if_the_word_is_another():
@@ -1368,14 +1432,29 @@ def test_a_bar_is_as_long_as_a_word_is_probable_and_hatched_if_the_word_is_anoth
     assert (labels(axes.get_xticklabels()), labels(axes.get_yticklabels())) == (["man", "woman"], list(CUT))
 
 
-def test_a_line_of_probabilities_has_pieces_end_to_end_faint_outside_the_nucleus_and_a_mark_behind_the_kth():
+def test_a_line_of_probabilities_has_pieces_end_to_end_in_three_groups_with_lines_between_their_ends():
     (axes,) = FIGURES["lines"]().axes
-    ends = [(round(bar.get_x(), 9), round(bar.get_x() + bar.get_width(), 9)) for bar in axes.patches]
-    assert ends == [(0, 0.6), (0.6, 0.9), (0.9, 1), (0, 0.4), (0.4, 0.7), (0.7, 1)]
-    colours = [bar.get_facecolor() for bar in axes.patches]
-    assert colours[0] == colours[1] == colours[3] == colours[5] != colours[2]
-    assert [line.get_xdata()[0] for line in axes.lines] == [0.6, 0.4]
-    assert [text.get_text() for text in axes.texts] == list("xyuvw"), "a short piece has no word"
+    rows = np.geomspace(0.5, 1e-4, 30), np.full(30, 1 / 30)
+    for y, p in enumerate(rows):
+        bars = [bar for bar in axes.patches if abs(bar.get_y() + bar.get_height() / 2 - y) < 0.1]
+        assert len(bars) == 5 + 15 + 1, "the tail is one piece"
+        assert [bar.get_x() for bar in bars] == pytest.approx([p[:n].sum() for n in range(21)])
+        assert [bar.get_width() for bar in bars] == pytest.approx([*p[:20], p[20:].sum()])
+        colours = [bar.get_facecolor() for bar in bars]
+        assert len(set(colours[:5])) == len(set(colours[5:20])) == 1
+        assert to_rgb(colours[20][:3]) == to_rgb(KEY)
+    ends = [[p[:n].sum() for p in rows] for n in (5, 20)]
+    assert [list(line.get_xdata()) for line in axes.lines[:2]] == pytest.approx(np.array(ends))
+    middles = [rows[0][0] / 2, rows[0][0] + rows[0][1] / 2]
+    assert [line.get_xdata()[1] for line in axes.lines[2:]] == pytest.approx(middles)
+    assert [text.get_text() for text in axes.texts] == [
+        "good",
+        "old",
+        "5 likeliest",
+        "next 15",
+        "the tail:\nall others",
+    ]
+    assert not any(text.get_rotation() for text in axes.texts)
 
 
 def test_masks_of_the_three_models_have_a_square_for_each_pair_of_words_all_of_one_size():
@@ -1391,11 +1470,3 @@ def test_bars_of_rules_have_a_panel_for_what_is_seen_and_the_marked_rule_another
         assert [bar.get_width() for bar in axes.patches] == [[0.3, 0.2], [0.1, 0.8]][n]
         assert [to_rgb(bar.get_facecolor()[:3]) == to_rgb(KEY) for bar in axes.patches] == [False, True]
     assert [axes.get_title(loc="center") for axes in FIGURES["rules"]().axes] == ["one", "two"]
-
-
-def test_roles_stand_across_by_how_near_they_are_and_up_by_their_place():
-    first, second = FIGURES["roles"]().axes
-    discs, rings = first.collections
-    assert discs.get_offsets().tolist() == [[-1, 1], [0.5, 2]]
-    assert rings.get_offsets().tolist() == [[1, 3]]
-    assert [line.get_xdata()[0] for line in (*first.lines, *second.lines)] == [0, 0]

@@ -40,6 +40,14 @@ def test_rules_stay_in_the_valley_up_to_the_rate_that_algebra_says():
     assert valley.largest_rate(heavy) == pytest.approx(2 * 1.9 / 0.1 / 100, abs=0.001)
 
 
+def test_gradient_descent_does_not_care_how_the_valley_lies_and_adam_does():
+    for steep in (1, 100):
+        rule = partial(descend, rate=1.8 / steep)
+        plain = valley.walk(valley.across(rule, steep / 100))
+        assert valley.turned(rule, steep) == pytest.approx(plain, abs=1e-9)
+    assert valley.turned(valley.adam_rule, 100)[-1, 0] < valley.walk(valley.adam_rule)[-1, 0] - 4
+
+
 def test_the_first_step_of_rms_is_seven_rates_and_that_of_adam_one():
     first = {rule: np.abs(np.diff(valley.walk(partial(rule, rate=0.1), 1), axis=0)) for rule in RULES}
     assert first[valley.rms] == pytest.approx(0.1 / np.sqrt(0.02))

@@ -77,6 +77,18 @@ def test_without_a_way_to_its_noun_each_it_is_er(translator):
     assert found == [("er", "er"), ("sie", "er"), ("es", "er")]
 
 
+def test_four_cuts_of_one_head_leave_other_pronouns_and_the_model_as_it_was(translator):
+    before = {name: p.clone() for name, p in translator.model.named_parameters()}
+    found = inside.ways_to_cut(translator, 1, 2)
+    assert found == {
+        "from “it” to its noun, here": (111, "er", 132),
+        "the same, in all heads": (93, "sie", 139),
+        "all that the head adds": (104, "sie", 176),
+        "its queries: it looks evenly": (151, "sie", 142),
+    }
+    assert all(torch.equal(p, before[name]) for name, p in translator.model.named_parameters())
+
+
 def test_hiding_nothing_changes_nothing_and_hiding_hides_this_pair_or_place_alone(translator):
     assert inside.hiding(translator, ENGLISH, "Wir helfen")[0] == "der"
     assert inside.hiding(translator, ENGLISH, "Wir helfen", [(THE, VERB)])[0] == "die"

@@ -21,6 +21,8 @@ from tested_transformer.book.counting import (
     layer_keeps,
     multiplications,
     n_bytes,
+    n_parameters,
+    price,
     running,
     step_seconds,
     with_cache,
@@ -29,6 +31,7 @@ from tested_transformer.book.counting import (
 )
 from tested_transformer.book.draw.picture import SERIES
 from tested_transformer.config import TINY, Config
+from tested_transformer.decoding.cache import Cache
 from tested_transformer.model.attention import attention, fused_attention
 from tested_transformer.model.decoder import DecoderLayer
 from tested_transformer.model.encoder import Encoder, EncoderLayer
@@ -153,6 +156,29 @@ def test_writing_costs_what_the_formulas_say_and_takes_time():
     assert step_seconds(model) > 0
 
 
+@given(sentences=st.integers(1, 3), n=st.integers(1, 6), heads=st.integers(1, 3), width=small, layers=st.integers(1, 2))
+@settings(max_examples=10)
+def test_the_price_of_a_step_and_of_writing_is_what_a_model_does_and_keeps(sentences, n, heads, width, layers):
+    d = heads * width
+    c = Config(7, d_model=d, d_ff=2 * d + 1, n_heads=heads, n_layers=layers, dropout=0.0)
+    model, ids = Transformer(c), torch.full((sentences, n), 5)
+    told = price(c, n, sentences)
+    assert told["parameters"] == n_parameters(c) == sum(p.numel() for p in model.parameters())
+    step = multiplications(lambda: model(ids, ids).sum().backward())
+    assert told["FLOPs of a step"] == 2 * step
+    assert 3 * sentences * n * (told["read"] + told["written"]) == step
+    assert told["6ND"] == 6 * told["parameters"] * sentences * n
+    assert told["weights"] + told["gradients"] + told["Adam"] == 16 * told["parameters"]
+    x, memory = (torch.zeros(sentences, n, d, requires_grad=True) for _ in range(2))
+    of_layers = n_bytes(kept(EncoderLayer(c), x)) + n_bytes(kept(DecoderLayer(c), x, memory))
+    assert told["kept by layers"] == layers * of_layers
+    assert told["kept by the loss"] == 4 * sentences * n * c.vocab_size
+    cache = Cache(model.eval(), model.encode(ids), ids, n)
+    cache.step(ids[:, :1])
+    parts = ("keys", "values", "memory_keys", "memory_values")
+    assert told["cache"] == n_bytes([getattr(layer, part) for layer in cache.layers for part in parts])
+
+
 def test_a_running_sum_of_ones_stands_still_where_no_number_is_between():
     assert running(3, torch.float32) == [1, 2, 3]
     assert running(300, torch.bfloat16)[-2:] == [256, 256]
@@ -208,11 +234,29 @@ def test_curves_lie_on_their_numbers_with_points_and_levels():
 
 def test_parts_of_a_bill_lie_end_to_end_with_the_sum_beside_them():
     (axes,) = drawn("bills").axes
-    ends = [[(bar.get_x(), bar.get_width()) for bar in bars] for bars in axes.containers]
-    assert ends == [[(0, 1), (0, 1)], [(1, 2), (1, 0)], [(3, 0), (1, 0.5)]]
-    assert [text.get_text() for text in axes.texts] == ["3.00", "1.50"]
+    bars = [bar for container in axes.containers for bar in container]
+    ends = [(bar.get_x(), bar.get_width(), round(bar.get_y() + bar.get_height() / 2)) for bar in bars]
+    assert ends == [(0, 1, 0), (1, 2, 0), (0, 1, 1), (1, 0.5, 1)]
+    assert [text.get_text() for text in axes.texts] == ["w", "g", "3.00", "w", "k", "1.50"]
     assert axes.yaxis_inverted()
     assert axes.get_xlim()[1] > 3
+
+
+def test_each_part_of_a_bill_has_its_name_in_its_colour_and_names_stay_apart():
+    (axes,) = draw.scale.bills({"a": {"first of all": 9.0, "tiny": 0.01, "tinier": 0.01, "the last": 0.01}}, "GB").axes
+    names = axes.texts[:4]
+    assert [name.get_color() for name in names] == list(SERIES[:4])
+    assert [matplotlib.colors.to_hex(bar[0].get_facecolor()) for bar in axes.containers] == [
+        c.lower() for c in SERIES[:4]
+    ]
+    width = 6.65 - 0.2 - draw.scale.LETTER
+    halves = [len(name.get_text()) * draw.scale.LETTER / 2 * axes.get_xlim()[1] / width for name in names]
+    places = [name.get_position()[0] for name in names]
+    for i in range(3):
+        assert places[i] + halves[i] < places[i + 1] - halves[i + 1]
+    assert places[-1] + halves[-1] <= axes.get_xlim()[1] + 1e-9
+    for line, name in zip(axes.lines, names, strict=True):
+        assert line.get_xdata()[1] == name.get_position()[0]
 
 
 def test_sums_are_drawn_over_the_true_one():
@@ -228,6 +272,12 @@ def test_a_ring_has_a_panel_for_each_state_and_one_scale_for_all():
     assert [axes.get_title(loc="left") for axes in panels] == ["start", "add", "pass"]
     assert [axes.get_images()[0].get_clim() for axes in panels] == [(0, 2)] * 3
     assert [[t.get_text() for t in axes.texts] for axes in panels] == [list("1111"), list("2112"), list("2222")]
+
+
+def test_in_the_ring_what_has_just_arrived_is_framed():
+    panels = [axes for axes in drawn("ring").axes[1:] if axes.get_visible()]
+    framed = [[np.round(np.add(p.get_xy(), 0.46)).tolist() for p in axes.patches] for axes in panels]
+    assert framed == [[], [[0, 0], [1, 1]], [[1, 0], [0, 1]]]
 
 
 def test_what_is_held_is_filled():
@@ -268,11 +318,17 @@ def test_measured_bars_are_as_long_as_the_numbers_on_one_scale():
     assert fast.get_xlim() == slow.get_xlim()
     assert fast.lines[0].get_xdata() == [1, 1]
     assert fast.yaxis_inverted()
+    two = draw.scale.measured({"fast": {"a": 2.5, "b": 1.0}}, "times", SERIES[:2]).axes[0]
+    assert [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in two.patches] == [c.lower() for c in SERIES[:2]]
 
 
 def test_the_benchmarks_have_a_row_for_each_case_and_side_and_name_their_machine():
     machine, rows = benchmarks(pathlib.Path(__file__).parents[2] / "benchmarks" / "results")
-    assert machine.count(" | ") == 4
+    assert {line.count(" | ") for line in machine.splitlines()} == {4}
+    for title in ("One training step", "Decoding", "Three changes of a program"):
+        assert machine.count(title) == 1
+    jobs = ("training: batches by length", "writing: a cache", "writing: 64 sentences at once")
+    assert {case for case, side in rows if case.startswith(("training:", "writing:"))} == set(jobs)
     assert {"nn.Transformer", "ours"} <= {side for case, side in rows if case == "greedy"}
 
 
@@ -280,8 +336,8 @@ def test_in_the_ring_an_arrow_leads_from_each_process_to_the_next():
     first = draw.scale.ring([np.ones((3, 3))], ["start"]).axes[0]
     circles = {text.get_text(): text.get_position() for text in first.texts if text.get_text()}
     ways = [(text.xyann, text.xy) for text in first.texts if not text.get_text()]
-    assert list(circles) == ["1", "2", "3"]
-    for (start, end), (process, following) in zip(ways, ("12", "23", "31"), strict=True):
+    assert list(circles) == ["0", "1", "2"]
+    for (start, end), (process, following) in zip(ways, ("01", "12", "20"), strict=True):
         assert np.allclose(start, circles[process])
         assert np.allclose(end, circles[following])
 

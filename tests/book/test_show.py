@@ -15,7 +15,18 @@ import tested_transformer
 from tested_transformer.book import exercises
 from tested_transformer.book.draw.attention import weights as styled_function
 from tested_transformer.book.example import W_Q, WORDS, X
-from tested_transformer.book.show import Shown, _plain, beside, differing, matrix, product, show, softmax_terms, table
+from tested_transformer.book.show import (
+    Shown,
+    _plain,
+    beside,
+    compared,
+    differing,
+    matrix,
+    product,
+    show,
+    softmax_terms,
+    table,
+)
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.linear import linear
 from tested_transformer.byhand.softmax import softmax
@@ -486,3 +497,21 @@ def test_a_row_that_does_not_fit_the_head_of_a_table_is_refused():
 )
 def test_what_differs_stands_in_brackets_between_its_neighbours(right, written, told):
     assert differing(right, written) == told
+
+
+@pytest.mark.parametrize(
+    ("right", "written", "told", "page"),
+    [
+        ("a b c d", "a x c d", ("a [b] c d", "a [x] c d"), ("a **b** c d", "a **x** c d")),
+        ("a b c d", "a c d", ("a [b] c d", "a [] c d"), ("a **b** c d", r"a **\[ \]** c d")),
+        ("a b", "c d b", ("[a] b", "[c d] b"), ("**a** b", "**c d** b")),
+        ("a_b *c*", "a_b d", ("a_b [*c*]", "a_b [d]"), (r"a\_b **\*c\***", r"a\_b **d**")),
+    ],
+)
+def test_in_whole_lines_what_differs_is_bold_on_a_page_and_in_brackets_elsewhere(right, written, told, page):
+    lines = compared(right, written)
+    assert lines == told
+    assert tuple(line.markdown for line in lines) == page
+    both = table(("n", "line"), [(1, lines[0]), (2, lines[1])])
+    assert both.text.splitlines()[1:] == [f"1  {told[0]}", f"2  {told[1]}"]
+    assert both.markdown.splitlines()[2:] == [f"| 1 | {page[0]} |", f"| 2 | {page[1]} |"]

@@ -62,3 +62,9 @@ def test_what_may_follow_is_sorted_adds_up_to_one_and_is_sharper_when_cold(phras
     assert (np.diff(p) <= 0).all()
     assert words[:5] == same[:5]
     assert np.allclose(cold, p**2 / (p**2).sum())
+
+
+def test_what_is_never_written_does_not_follow(phrases, model):
+    p, words = writer.following(model, phrases.vocabulary, "the", t=100.0)
+    assert sorted(word for word, share in zip(words, p, strict=True) if share == 0) == ["<bos>", "<pad>"]
+    assert (p[:-2] > 0).all()

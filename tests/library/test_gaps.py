@@ -33,6 +33,20 @@ def test_the_same_places_are_asked_for_and_the_shares_are_read_there(exam, share
     assert (read >= MASK).all(), "no special token is put in place of a word"
 
 
+def test_singly_each_place_is_the_only_gap_of_a_row_of_true_words(exam):
+    new = gaps.singly(exam)
+    assert len(new.ids) == exam.chosen.sum() > len(exam.ids)
+    assert (new.chosen.sum(1) == 1).all()
+    assert torch.equal(new.wanted[new.chosen], exam.wanted[exam.chosen]), "in the same order"
+    assert (new.ids[new.chosen] == MASK).all()
+    assert torch.equal(new.ids[~new.chosen], new.wanted[~new.chosen])
+    rows = exam.chosen.nonzero()[:, 0]
+    assert torch.equal(new.wanted, exam.wanted[rows])
+    assert torch.equal(new.lengths, exam.lengths[rows])
+    model = gaps.create(CONFIG)
+    assert 0 <= gaps.right(model, new) <= 1
+
+
 def test_guesses_are_the_likeliest_words_of_each_gap():
     model = gaps.create(CONFIG)
     first, second = gaps.fill(model, VOCABULARY, "a _ b _", n=2)

@@ -32,6 +32,8 @@ LIBRARIES = {
         "json",
         "matplotlib",
         "numpy",
+        "os",
+        "tempfile",
         "textwrap",
         "time",
         "torch",

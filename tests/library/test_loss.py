@@ -391,11 +391,13 @@ def test_by_hand_too_there_is_no_mean_over_nothing():
 
 def test_the_tokens_lie_on_the_curve_of_surprise_with_their_names():
     x, y = np.linspace(0.1, 1, 5), np.linspace(3, 0, 5)
-    (axes,) = draw.loss.surprise(x, y, [0.3, 0.6], [1.5, 0.7], ["one", "two"]).axes
-    curve, *points = axes.lines
+    (axes,) = draw.loss.surprise(x, y, [0.3, 0.6], [1.5, 0.7], ["one", "two"], {}).axes
+    curve, rest, *points = axes.lines
     assert np.array_equal(curve.get_xydata(), np.column_stack([x, y]))
+    assert rest.get_xydata().tolist() == [[0, 1], [1, 0]]  # 1 - p
     assert [point.get_xydata()[0].tolist() for point in points] == [[0.3, 1.5], [0.6, 0.7]]
-    assert [(text.get_text(), text.xy) for text in axes.texts] == [("one", (0.3, 1.5)), ("two", (0.6, 0.7))]
+    named = [(text.get_text(), text.xy) for text in axes.texts if hasattr(text, "xy")][:2]
+    assert named == [("one", (0.3, 1.5)), ("two", (0.6, 0.7))]
 
 
 def test_the_curves_of_smoothing_have_their_shares_and_a_lowest_point():

@@ -6,11 +6,12 @@ import torch
 from helpers import randomised, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.patches import Rectangle
+from matplotlib.colors import to_rgb
+from matplotlib.patches import FancyArrowPatch, Rectangle
 from torch.nn import functional as F
 
 from tested_transformer.book import draw
-from tested_transformer.book.draw.picture import QUERY, WEIGHTS
+from tested_transformer.book.draw.picture import KEY, QUERY, WEIGHTS
 from tested_transformer.config import Config
 from tested_transformer.data.pictures import GRID, SIDE, marks, paint, scenes
 from tested_transformer.model.encoder import Encoder
@@ -214,7 +215,7 @@ def test_noise_is_added_to_every_pixel_by_the_generator():
 
 def test_pictures_are_drawn_with_their_titles_and_their_patches_apart():
     images = np.arange(2 * 36.0).reshape(2, 6, 6)
-    figure = draw.patches.pictures(images, ["one", "two"], 2)
+    figure = draw.patches.pictures(images, ["one", "two"], 2, [1, 2])
     assert [axes.get_title(loc="center") for axes in figure.axes] == ["one", "two"]
     for axes, image in zip(figure.axes, images, strict=True):
         cells = patches(torch.tensor(image)[None, None], 2)[0].reshape(9, 2, 2)
@@ -222,12 +223,19 @@ def test_pictures_are_drawn_with_their_titles_and_their_patches_apart():
         assert all(np.array_equal(a.get_array(), b) for a, b in zip(shown, cells, strict=True))
         assert [a.get_extent() for a in shown[:4]] == [[1, 3, 3, 1], [4, 6, 3, 1], [7, 9, 3, 1], [1, 3, 6, 4]]
         assert [frame.get_xy() for frame in axes.patches[:4]] == [(1, 1), (4, 1), (7, 1), (1, 4)]
+    for axes, ahead in zip(figure.axes, ((1, 0), (0, 1)), strict=True):
+        (way,) = (patch for patch in axes.patches if isinstance(patch, FancyArrowPatch))
+        tail, head = way._posA_posB
+        assert np.array_equal(np.sign(np.round(np.subtract(head, tail), 9)), ahead)  # y goes down in a picture
+        assert np.allclose(np.subtract(head, [5, 5]) @ ahead, 2.2)  # from its patch, 4 to 6, into the next
 
 
 def test_a_picture_as_a_sentence_has_a_row_of_pixels_for_each_patch_behind_that_of_the_class_token():
     image = np.arange(16.0).reshape(4, 4) / 16
-    frame, picture = draw.patches.sentence(image, 2, "a ring").axes
+    frame, picture = draw.patches.sentence(image, 2, "a ring", 3).axes
     assert len(picture.get_images()) == 4
+    assert [text.get_text() for text in picture.texts] == ["1", "2", "3", "4"]
+    assert [text.get_position() for text in picture.texts] == [(1.1, 1.1), (4.1, 1.1), (1.1, 4.1), (4.1, 4.1)]
     first, *pixels, encoder = (patch for patch in frame.patches if isinstance(patch, Rectangle))
     rows = patches(torch.tensor(image)[None, None], 2)[0].numpy()
     assert [pixel.get_facecolor() for pixel in pixels] == [WEIGHTS(float(x) / 1.3) for x in rows.ravel()]
@@ -248,12 +256,20 @@ def test_learning_is_a_curve_beside_the_loss_of_a_coin():
     assert set(coin.get_ydata()) == {np.log(2)}
 
 
-def test_where_it_looks_is_a_grid_for_each_name_and_run():
-    grids = np.arange(54.0).reshape(2, 3, 3, 3) / 54
-    figure = draw.patches.looks(grids, ["arrow", "aim"], ["one", "two", "three"])
-    axes = np.reshape(figure.axes, (2, 3))
-    for one, grid in zip(figure.axes, grids.reshape(6, 3, 3), strict=True):
+def test_where_it_looks_is_a_grid_for_each_panel_with_its_aim_framed_and_no_zeros():
+    grids = np.arange(36.0).reshape(4, 3, 3) / 36
+    lines = {
+        "run 1": [("up", grids[0], 0), ("right", grids[1], 1)],
+        "run 2": [("down", grids[2], 2), ("left", grids[3], 3)],
+    }
+    figure = draw.patches.looks(lines)
+    aims = ((0.5, -0.5), (1.5, 0.5), (0.5, 1.5), (-0.5, 0.5))
+    for one, grid, aim in zip(figure.axes, grids, aims, strict=True):
         assert np.array_equal(one.get_images()[0].get_array(), grid)
-        assert one.get_images()[0].get_clim() == (0, 1)
-    assert [line[0].get_ylabel() for line in axes] == ["arrow", "aim"]
-    assert [one.get_title(loc="center") for one in axes[0]] == ["one", "two", "three"]
+        assert one.get_images()[0].get_clim() == (0, 2.2)
+        assert one.patches[-1].get_xy() == aim
+        assert one.patches[-1].get_edgecolor()[:3] == to_rgb(KEY)
+        assert {text.get_color() for text in one.texts} == {"black"}
+        assert [text.get_text() for text in one.texts] == ["" if x < 0.05 else f"{x:.1f}" for x in grid.ravel()]
+    assert [one.get_ylabel() for one in figure.axes] == ["run 1", "", "run 2", ""]
+    assert [one.get_title(loc="center") for one in figure.axes] == ["up", "right", "down", "left"]

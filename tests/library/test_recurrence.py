@@ -439,8 +439,9 @@ def test_grids_have_a_row_for_each_token_written():
         assert axes.get_images()[0].get_array().tolist() == x
         assert [t.get_text() for t in axes.get_yticklabels()] == ["a"]
         assert [t.get_text() for t in axes.get_xticklabels()] == ["x", "y"]
-        assert (axes.get_ylabel(), axes.get_xlabel()) == ("token written", "token read")
+        assert (axes.get_ylabel(), axes.get_xlabel()) == ("id written", "id read")
     assert [axes.get_title(loc="left") for axes in (left, right)] == ["p", "q"]
+    assert [axes.texts[-1].get_color() for axes in (left, right)] == ["black", "white"]  # of 4, two and four
 
 
 def test_the_machine_reads_from_above_and_writes_to_below():

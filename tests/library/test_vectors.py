@@ -5,6 +5,7 @@ import itertools
 from collections import Counter
 
 import matplotlib.image
+import matplotlib.patches
 import numpy as np
 import pytest
 import torch
@@ -418,6 +419,12 @@ FIGURES = {
     "cosines": lambda: draw.vectors.cosines({"counts": np.eye(3), "TF-IDF": np.eye(3) / 2}, TEXTS[:3]),
     "kinds": lambda: draw.vectors.kinds(POINTS, {"a": [0, 1], "b": [2, 3]}, {0: "dog", 3: "tea"}),
     "matched": lambda: draw.vectors.matched([0, 1, 2], [0.1, 0.9, 2.2], ["counted", "learned"]),
+    "company": lambda: draw.vectors.company(
+        ["dog", "cat", "tea", "jam"], [[2, 1], [2, 1], [0, 1], [0, 0]], ("sees", "drinks")
+    ),
+    "read": lambda: draw.vectors.read(
+        ["a … it", "b … it"], {"table": [[1, -1]] * 2, "after": [[1, 2], [0, -2]]}, ["er", "es"], "G"
+    ),
     "step": lambda: draw.vectors.step(["one", "two"], [[1, 0.5], [-1, 0]], [[0.5, 1], [-1.2, -0.2]]),
 }
 
@@ -436,7 +443,7 @@ def test_a_figure_is_wide_enough_for_a_page_and_the_same_each_time(name):
 
 
 def test_the_figures_show_what_they_were_given():
-    cosines, kinds, matched, step = (FIGURES[name]() for name in FIGURES)
+    cosines, kinds, matched, company, _, step = (FIGURES[name]() for name in FIGURES)
     assert [text.get_text() for text in cosines.axes[1].texts][:2] == ["0.50", "0"]
     assert cosines.axes[0].get_yticklabels()[2].get_text() == f"{TEXTS[2]}  3"
     for axes, points in zip(kinds.axes, POINTS.values(), strict=True):
@@ -447,7 +454,24 @@ def test_the_figures_show_what_they_were_given():
     assert [text.get_text() for text in step.axes[0].texts] == ["", "one", "", "two"]
     arrows = [(text.xyann, text.xy) for text in step.axes[0].texts[::2]]
     assert np.allclose(arrows, [[[1, 0.5], [0.5, 1]], [[-1, 0], [-1.2, -0.2]]])
-    assert [list(line.get_xdata()) for line in step.axes[0].lines[2:]] == [[0, 1], [0, -1]]
+    assert [list(line.get_xdata()) for line in step.axes[0].lines[1:]] == [[0, 1], [0, -1]]
+    told = {text.get_text(): text for text in company.axes[0].texts}
+    assert [name for name in told if name] == ["dog, cat", "tea", "jam", "cosine 0.45"]
+    assert [told[name].xy for name in ("dog, cat", "tea", "jam")] == [(2, 1), (0, 1), (0, 0)]
+    assert [text.xy for text in company.axes[0].texts if text.get_text() == ""] == [(2, 1), (0, 1)]
+    assert company.axes[0].get_ylabel() == 'times beside "drinks"'
+
+
+def test_a_word_is_a_row_of_tiles_at_each_stage_and_its_translation_stands_at_its_end():
+    (frame,) = FIGURES["read"]().axes
+    tiles = [patch for patch in frame.patches if isinstance(patch, matplotlib.patches.Rectangle)]
+    faces = [tile.get_facecolor() for tile in tiles]
+    assert len(tiles) == 8
+    assert faces[0] == faces[2] == faces[4] != faces[1] == faces[3]
+    assert len(set(faces[4:])) == 4
+    places = {text.get_text(): text.get_position() for text in frame.texts}
+    assert places["a … it"][1] == places["er"][1] > places["b … it"][1] == places["es"][1]
+    assert places["table"][0] < places["after"][0] < places["G"][0] == places["er"][0]
 
 
 def test_names_stand_beside_their_points_and_on_no_other():

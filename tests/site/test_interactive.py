@@ -164,6 +164,34 @@ def test_the_searches_have_their_tables_by_number_with_six_decimals():
     assert "greedy | a <eos> | −0.2500 | −0.2123" in repr(searches())
 
 
+def sampler(p=(0.5, 0.3, 0.2, 0.0), words=("b", "a", "<c>", "<pad>")):
+    return draw.gpt.sampler({"x": (list(p), words), "y": ([0.9, 0.1], ["a", "b"])}, 2)
+
+
+def test_the_sampler_has_the_words_that_may_be_drawn_and_the_table_what_the_likeliest_have():
+    html = sampler()._repr_html_()
+    texts = [
+        {"text": "x", "z": [-0.693147, -1.203973, -1.609438], "words": [3, 2, 0]},
+        {"text": "y", "z": [-0.105361, -2.302585], "words": [2, 3]},
+    ]
+    assert data(html) == {"words": ["<c>", "<pad>", "a", "b"], "texts": texts, "k": 2}
+    assert cells(html, "Next words") == [
+        ["beginning", "the 2 likeliest", "together", "words to fill 0.9"],
+        ["x", "b, a", "0.800", "3"],
+        ["y", "a, b", "1.000", "1"],
+    ]
+    fallback = html.partition('<div class="fallback">')[2]
+    assert fallback.index("</svg>") < fallback.index("<table")
+
+
+@pytest.mark.parametrize("p", [(0.3, 0.5, 0.2, 0.0), (0.5, 0.3, 0.1, 0.0), (0.9, 0.3, 0.0, -0.2)])
+def test_the_sampler_takes_probabilities_the_likeliest_first(p):
+    with pytest.raises(ValueError, match="after 'x' must fall from the likeliest word on and add up to 1"):
+        sampler(p)
+    with pytest.raises(ValueError, match="'x' has 4 probabilities, but 1 words"):
+        sampler(words=("a",))
+
+
 def test_the_sentence_has_what_the_model_writes_and_its_picture_before_the_table():
     html = sentence()._repr_html_()
     found = data(html)
@@ -212,7 +240,8 @@ def test_the_heads_of_the_chapter_are_whole_and_rounded_where_every_machine_roun
         assert set(weights) == set(sentence["panels"]) == set(found["kinds"])
         for kind, w in weights.items():
             thousandths = 1000 * w.numpy()
-            assert np.array_equal(np.round(w.numpy(), 3), sentence["panels"][kind]["weights"])
+            most = np.where(w.numpy() < 1, 0.999, 1)  # what is less than one is never shown as one
+            assert np.array_equal(np.minimum(np.round(w.numpy(), 3), most), sentence["panels"][kind]["weights"])
             edges = np.abs(thousandths - np.floor(thousandths) - 0.5)
             assert edges.min() > 1e-8, "a weight lies so near the edge that another machine could round it otherwise"
 
@@ -433,9 +462,9 @@ class App:
 def test_a_page_loads_the_scripts_of_its_own_figures():
     for body, files in (
         ("<p>Nothing</p>", []),
-        (film()._repr_html_(), ["figures/common.js", "figures/film.js", "figures/figures.css"]),
+        (film()._repr_html_(), ["figures/common.js", "figures/figures.css", "figures/film.js", "figures/film.css"]),
         ("&lt;attention-figure&gt;", []),
-        (by_hand()._repr_html_(), ["figures/common.js", "figures/attention.js", "figures/figures.css"]),
+        (by_hand()._repr_html_(), ["figures/common.js", "figures/figures.css", "figures/attention.js"]),
     ):
         app = App()
         live.bring_scripts(app, "page", "page.html", {"body": body}, None)
@@ -460,16 +489,20 @@ def test_a_script_asks_nobody_and_makes_no_html_of_words(path):
 
 
 def test_every_script_belongs_to_a_figure():
-    used = {"common"}
+    used = {"common", "model"}
     for path in BOOK.glob("*.ipynb"):
         used |= {name for html in guards.outputs(path, "text/html") for name, _ in guards.FIGURE.findall(html)}
     assert {path.stem for path in FILES if path.suffix == ".js"} == used
 
 
-def test_scripts_and_styles_of_a_page_are_small():
+def test_scripts_and_styles_of_a_figure_are_small():
     sizes = {path.name: path.stat().st_size for path in FILES}
-    shared = sizes.pop("common.js") + sizes.pop("figures.css")
-    assert shared + max(sizes.values()) < 57_500
+    model = sizes["model.js"]
+    for path in FILES:
+        if path.suffix == ".js" and path.stem not in ("common", "model"):
+            loaded = live.files([path.stem])
+            assert sum(map(sizes.get, loaded)) < 57_000 + (model if "model.js" in loaded else 0), path.name
+    assert model < 15_500
 
 
 def test_figures_and_pages_give_the_roles_the_same_colours():

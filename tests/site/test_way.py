@@ -88,6 +88,7 @@ def app(monkeypatch):
     monkeypatch.setattr(routes, "settings", lambda: {"reference": ["c"]})
     monkeypatch.setattr(routes, "times", {"a": (5, 9, 9), "b": (61, 90, 9), "c": (0, 40, 0)}.get)
     monkeypatch.setattr(front, "chapter", lambda page: front.Chapter("", "", 3, 4))
+    monkeypatch.setattr(front, "headline", lambda page: ("", f"What is {page[-1]}?"))
     monkeypatch.setattr(front, "on_record", lambda path: True)
     names = {f"book/{name}": nodes.title("", f"Title & {name}") for name in ("a", "b", "c", "index")}
     builder = SimpleNamespace(format="html", get_relative_uri=lambda page, other: f"{other.removeprefix('book/')}.html")
@@ -122,16 +123,24 @@ def test_the_story_goes_on_at_the_end_of_the_idea(app):
     front.show_badge(app, whole, "book/a")
     way.show_way(app, whole, "book/a")
     (on,) = paragraphs(whole, "story-on")
-    assert on.astext() == "Next in the story: Title & b · 1 h 1 min"
+    assert on.astext() == "Next in the story: Title & b · 1 h 1 min What is b?"
+    assert on[-1]["classes"] == ["asked"]
     assert on.parent["ids"] == ["two"]
     assert on.next_node(nodes.reference)["refuri"] == "b.html"
+
+
+@pytest.mark.parametrize("name", STORY)
+def test_the_page_that_comes_next_asks_a_question_in_plain_words(name):
+    _, question = front.headline(f"book/{routes.neighbour(name, 1)}")
+    assert question.endswith("?")
+    assert not re.search(r"[*`$\[\]\\]", question)
 
 
 def test_the_last_idea_says_that_the_story_ends(app):
     whole = page("One", "Two", "Three", "Going deeper")
     way.show_way(app, whole, "book/b")
     (on,) = paragraphs(whole, "story-on")
-    assert on.astext() == "The story ends here. Next in the reference: Title & c · 40 min"
+    assert on.astext() == "The story ends here. Next in the reference: Title & c · 40 min What is c?"
     assert on.parent["ids"] == ["three"]
 
 

@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any
 
 import torch
+from jaxtyping import Int
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -93,6 +94,40 @@ def without_cache(n: int, config: Config, source: int) -> int:
     return config.n_layers * layer + n * config.vocab_size * d
 
 
+def n_parameters(config: Config) -> int:
+    """The parameters of a translator with norms last, without making it."""
+    d, d_ff = config.d_model, config.d_ff
+    network = 2 * d * d_ff + d_ff + d
+    encoder, decoder = 4 * d**2 + network + 2 * 2 * d, 8 * d**2 + network + 3 * 2 * d
+    return config.n_layers * (encoder + decoder) + config.vocab_size * d
+
+
+def price(config: Config, n: int, sentences: int) -> dict[str, float]:
+    """What a training step and writing cost, for sentences of n tokens on each side.
+
+    Multiplications are for one token of each side, bytes for all sentences together;
+    the model has its norms last.
+    """
+    c, d, tokens = config, config.d_model, n * sentences
+    total = n_parameters(c)
+    read = c.n_layers * (layer_cost(n, d, c.d_ff) // n + 2 * d**2)
+    write = c.n_layers * (6 * d**2 + 4 * n * d + 2 * d * c.d_ff) + c.vocab_size * d
+    layers = c.n_layers * (layer_keeps(tokens, c) + decoder_keeps(tokens, c))
+    return {
+        "parameters": total,
+        "read": read,
+        "written": write,
+        "FLOPs of a step": 6 * tokens * (read + write),
+        "6ND": 6 * total * tokens,
+        "weights": 4 * total,
+        "gradients": 4 * total,
+        "Adam": 8 * total,
+        "kept by layers": 4 * layers,
+        "kept by the loss": 4 * tokens * c.vocab_size,
+        "cache": 4 * c.n_layers * 2 * d * 2 * tokens,
+    }
+
+
 @torch.no_grad()
 def step_seconds(model: Transformer, n: int = 6) -> float:
     """How long a model takes to write one of n tokens after ten, with a cache."""
@@ -106,22 +141,33 @@ def step_seconds(model: Transformer, n: int = 6) -> float:
 
 
 @torch.no_grad()
-def writing(model: Transformer, n: int, source: int, cached: bool) -> int:
-    """The multiplications that a model takes to write n tokens after a source of so many."""
-    read = torch.full((1, source), 5)
-    memory = model.encode(read)
+def writer(
+    model: Transformer, source: Int[Tensor, "B S"], n: int, cached: bool
+) -> Callable[[], None]:
+    """A program that writes n tokens for each source, which the encoder has read before.
 
+    Without a cache the decoder runs over all tokens, and the memory, for each new one.
+    """
+    memory, first = model.encode(source), source[:, :1]
+
+    @torch.no_grad()
     def all_again() -> None:
         for t in range(1, n + 1):
-            rows = model.decode(torch.full((1, t), 5), memory, read)
+            rows = model.decode(first.expand(-1, t), memory, source)
             model.embedding.logits(rows[:, -1:])
 
+    @torch.no_grad()
     def one_by_one() -> None:
-        cache = Cache(model, memory, read, n)
+        cache = Cache(model, memory, source, n)
         for _ in range(n):
-            cache.step(read[:, :1])
+            cache.step(first)
 
-    return multiplications(one_by_one if cached else all_again)
+    return one_by_one if cached else all_again
+
+
+def writing(model: Transformer, n: int, source: int, cached: bool) -> int:
+    """The multiplications that a model takes to write n tokens after a source of so many."""
+    return multiplications(writer(model, torch.full((1, source), 5), n, cached))
 
 
 def running(n: int, dtype: torch.dtype) -> list[float]:
@@ -136,9 +182,13 @@ def running(n: int, dtype: torch.dtype) -> list[float]:
 def benchmarks(
     folder: Traversable,
 ) -> tuple[str, dict[tuple[str, str], dict[str, Any]]]:
-    """The machine of the last benchmarks, and what they measured for each case and side."""
-    names = ("training.json", "decoding.json")
+    """The machines of the last benchmarks, a line each, and what was measured for each case and side."""
+    names = ("training.json", "decoding.json", "changes.json")
     parts = [json.loads((folder / name).read_text(encoding="utf-8")) for name in names]
     rows = {(row["case"], row["side"]): row for part in parts for row in part["rows"]}
-    machines = {" | ".join(map(str, part["machine"].values())) for part in parts}
-    return "\n".join(sorted(machines)), rows
+    machines: dict[str, list[str]] = {}
+    for part in parts:
+        machine = " | ".join(map(str, part["machine"].values()))
+        machines.setdefault(machine, []).append(part["title"].partition(",")[0])
+    lines = [f"{machine}: {'; '.join(titles)}" for machine, titles in machines.items()]
+    return "\n".join(sorted(lines)), rows

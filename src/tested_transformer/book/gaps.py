@@ -74,10 +74,14 @@ def fill(
 
 
 @torch.no_grad()
+def answers(model: Pretraining, exam: Prepared) -> Int[Tensor, "N"]:
+    """The likeliest word at each chosen place."""
+    return model(exam.ids, exam.chosen, exam.segments)[0].argmax(-1)
+
+
 def right(model: Pretraining, exam: Prepared) -> float:
     """The share of the chosen places where the word that was there is the likeliest."""
-    words, _ = model(exam.ids, exam.chosen, exam.segments)
-    return (words.argmax(-1) == exam.wanted[exam.chosen]).double().mean().item()
+    return (answers(model, exam) == exam.wanted[exam.chosen]).double().mean().item()
 
 
 def reread(
@@ -93,6 +97,17 @@ def reread(
     kept = np.where(lots < to_mask + to_random, others, batch.wanted)
     seen = torch.from_numpy(np.where(lots < to_mask, MASK, kept))
     return batch._replace(ids=torch.where(batch.chosen, seen, batch.wanted))
+
+
+def singly(batch: Prepared) -> Prepared:
+    """A row for each chosen place: it alone is asked for and read as [MASK], all other words are the true ones."""
+    rows, places = batch.chosen.nonzero().T
+    chosen = F.one_hot(places, batch.chosen.shape[1]).bool()
+    wanted = batch.wanted[rows]
+    ids = wanted.masked_fill(chosen, MASK)
+    return Prepared(
+        ids, chosen, wanted, batch.segments[rows], None, batch.lengths[rows]
+    )
 
 
 def train_by(

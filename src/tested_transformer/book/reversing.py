@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tested_transformer.data.tasks import reverse
@@ -64,7 +64,7 @@ def train(
 
 
 def exact(model: EncoderDecoder, task: Task = reverse, longest: int = 12) -> list[int]:
-    """How many of 200 new sequences of each length come out right, EOS included."""
+    """How many of 200 fresh sequences of each length come out right, EOS included."""
     counts = []
     for n in range(1, longest + 1):
         source, target = map(torch.tensor, task(200, n, VOCAB, seed=n))
@@ -73,9 +73,16 @@ def exact(model: EncoderDecoder, task: Task = reverse, longest: int = 12) -> lis
     return counts
 
 
+def evenly(
+    states: Float[Tensor, "B T D"], memory: Float[Tensor, "B S D"]
+) -> Float[Tensor, "B T D"]:
+    """A look back that chooses nothing: the mean of the memory, whatever the states."""
+    return memory.mean(dim=1, keepdim=True).expand_as(states)
+
+
 @torch.no_grad()
 def places(model: EncoderDecoder, length: int = 12, task: Task = reverse) -> np.ndarray:
-    """For each place of 200 new sequences of one length: how many of the ids that stood there are written rightly.
+    """For each place of 200 fresh sequences of one length: how many of the ids that stood there are written rightly.
 
     The places are those of the source; where it is reversed, the last is written first.
     What was written before is given rightly.

@@ -50,6 +50,13 @@ class Shown:
         return self.markdown
 
 
+class Marked(str):
+    """A line of text that is set in another way where a page can: its Markdown stands beside it."""
+
+    __slots__ = ("markdown",)
+    markdown: str
+
+
 def show(obj: Any) -> Shown:
     """The source of a function, method or class as it stands in the package.
 
@@ -112,7 +119,7 @@ def table(
     """Words and numbers in a table with a head; the marked rows, counted from 0, are set in bold.
 
     In each column whole numbers are written whole, and all others with as many decimals (at
-    most 4 if not given).
+    most 4 if not given). A cell that is `Marked` is set as its Markdown says.
     """
     if not rows or {len(row) for row in rows} != {len(columns)}:
         sizes = [len(row) for row in rows]
@@ -123,7 +130,7 @@ def table(
         numbers = np.array([cell for cell in column if isinstance(cell, float)])
         places = _places(numbers, decimals) if numbers.size else 0
         body.append(
-            [f"{c:.{places}f}" if isinstance(c, float) else str(c) for c in column]
+            [f"{c:.{places}f}" if isinstance(c, float) else _text(c) for c in column]
         )
         right.append(all(isinstance(cell, int | float) for cell in column))
     lines = []
@@ -132,7 +139,7 @@ def table(
         sides = str.rjust if to_the_right else str.ljust
         lines.append([sides(cell, width) for cell in (name, *column)])
     text = "\n".join("  ".join(line).rstrip() for line in zip(*lines, strict=True))
-    cells = [[_escaped(cell) for cell in row] for row in zip(*body, strict=True)]
+    cells = [[_cell(cell) for cell in row] for row in zip(*body, strict=True)]
     for n in marked:
         cells[n] = [cell and f"**{cell}**" for cell in cells[n]]
     head = [_escaped(name) for name in columns]
@@ -143,14 +150,46 @@ def table(
 
 def differing(right: str, written: str) -> tuple[str, str]:
     """The words in which two lines differ, of each line in brackets, with a neighbour on each side."""
+    before, middles, after = _parted(right, written)
+    one, other = (" ".join([*before[-1:], f"[{part}]", *after[:1]]) for part in middles)
+    return one, other
+
+
+def compared(right: str, written: str) -> tuple[Marked, Marked]:
+    """Two whole lines in which the words that differ are bold, for a table; in a terminal they stand in brackets.
+
+    Where a line has nothing for them, the brackets are empty, and stand on a page, too.
+    """
+    before, middles, after = _parted(right, written)
+    one, other = (_marked(before, part, after) for part in middles)
+    return one, other
+
+
+def _parted(right: str, written: str) -> tuple[list[str], tuple[str, str], list[str]]:
+    """The words that two lines share at the beginning, what they have instead of each other, and those at the end."""
     a, b = right.split(), written.split()
     most = min(len(a), len(b))
     start = next((i for i in range(most) if a[i] != b[i]), most)
     end = next((i for i in range(most - start) if a[-1 - i] != b[-1 - i]), most - start)
-    before, after = a[:start][-1:], a[len(a) - end :][:1]
-    middles = (" ".join(line[start : len(line) - end]) for line in (a, b))
-    one, other = (" ".join([*before, f"[{part}]", *after]) for part in middles)
-    return one, other
+    one, other = (" ".join(line[start : len(line) - end]) for line in (a, b))
+    return a[:start], (one, other), a[len(a) - end :]
+
+
+def _marked(before: list[str], part: str, after: list[str]) -> Marked:
+    line = Marked(" ".join([*before, f"[{part}]", *after]))
+    bold = f"**{_escaped(part or '[ ]')}**"
+    words = [*map(_escaped, before), bold, *map(_escaped, after)]
+    line.markdown = " ".join(words)
+    return line
+
+
+def _text(cell: Any) -> str:
+    return cell if isinstance(cell, Marked) else str(cell)
+
+
+def _cell(text: str) -> str:
+    """A cell of a table as Markdown."""
+    return text.markdown if isinstance(text, Marked) else _escaped(text)
 
 
 def _escaped(text: str) -> str:

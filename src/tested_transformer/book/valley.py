@@ -95,3 +95,17 @@ def largest_rate(rule: Callable[..., tuple[Two, State]], most: float = 1.0) -> f
             end = height(walk(functools.partial(rule, rate=rate), 500)[-1])
         low, high = (rate, high) if end <= height(START) else (low, rate)
     return round(low, 3)
+
+
+def turned(rule: Rule, steep: float, n_steps: int = 50) -> Float[np.ndarray, "N 2"]:
+    """A walk where the valley, so steep across, lies at 45 degrees to both numbers.
+
+    The places are told as before: how far along the valley, how far across.
+    """
+    axes = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)  # rows: along, across
+    w, state, places = START @ axes, np.zeros((2, 2)), [START]
+    for step in range(1, n_steps + 1):
+        g = ((axes @ w) * [1, steep]) @ axes
+        w, state = rule(w, g, state, step)
+        places.append(axes @ w)
+    return np.array(places)

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tested_transformer.config import Config
+from tested_transformer.decoding.limits import suppressed
 from tested_transformer.decoding.sampling import next_probabilities, sample
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.phrasebook.corpus import sentences
@@ -82,7 +83,12 @@ def write(
 def following(
     model: Gpt, vocabulary: Vocabulary, prompt: str, t: float = 1.0
 ) -> tuple[Float[np.ndarray, "V"], list[str]]:
-    """What may follow: the probabilities of all words at a temperature, the likeliest first, and these words."""
+    """What may follow: the probabilities of all words at a temperature, the likeliest first, and these words.
+
+    What `sample` never writes has the probability 0.
+    """
     ids = torch.tensor([[BOS, *vocabulary.encode(prompt.split())]])
-    p, best = next_probabilities(model(ids)[0, -1], t).sort(descending=True)
+    logits = model(ids)[0, -1]
+    logits[suppressed(model.config)] = -torch.inf
+    p, best = next_probabilities(logits, t).sort(descending=True)
     return p.numpy(), vocabulary.decode(best.tolist())

@@ -41,14 +41,27 @@ def sizes(typical: Mapping[str, Sequence[tuple[str, float]]]) -> pic.Picture:
 
 @pic.styled
 def rates(
-    tried: Mapping[str, Mapping[float, float]], low: float, high: float
+    tried: Mapping[str, Mapping[float, float]],
+    low: float,
+    high: float,
+    limits: Mapping[str, float] | None = None,
+    among: Mapping[str, str] | None = None,
 ) -> pic.Picture:
-    """The loss by the rate, a curve for each part of a model; what is above leaves the picture."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.5)
+    """The loss by the rate, a curve for each part of a model; what is above leaves the picture.
+
+    A part may have a limit, a dotted line in its colour, and a word for what its rows are of.
+    """
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.5 + 0.2 * bool(among))
     looks = zip(tried.items(), pic.SERIES, "osD^", ("-", "--", "-.", ":"), strict=False)
     for (name, losses), colour, marker, line in looks:
-        style = {"color": colour, "marker": marker, "linestyle": line, "label": name}
+        word = (among or {}).get(name)
+        label = f"{name}, like “{word}”" if word else name
+        style = {"color": colour, "marker": marker, "linestyle": line, "label": label}
         axes.plot([*losses], [*losses.values()], **style)
+        if limit := (limits or {}).get(name):
+            axes.axvline(limit, color=colour, linewidth=1.5, linestyle=":", zorder=1)
+            place = {"xytext": (4, 4), "textcoords": "offset points"}
+            axes.annotate(f"limit {limit:.1f}", (limit, low), color=colour, **place)
     axes.set_xscale("log")
     every = sorted({rate for losses in tried.values() for rate in losses})
     axes.set_xticks(every, [f"{rate:g}" for rate in every])

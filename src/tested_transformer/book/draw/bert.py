@@ -38,11 +38,20 @@ def gaps(
 
 
 @pic.styled
-def learning(losses: Sequence[float], shares: Mapping[str, float]) -> pic.Picture:
-    """The loss of each step, and bars: who guesses what share of hidden words."""
+def learning(
+    losses: Sequence[float], shares: Mapping[str, float], words: int
+) -> pic.Picture:
+    """The loss of each step, and bars: who guesses what share of hidden words.
+
+    A dotted line has the loss of a blind guess among so many words.
+    """
     figure, ((left, right),) = pic.picture(7.2, 3.2, columns=2, width_ratios=[3, 2])
     left.plot(range(1, len(losses) + 1), losses, color=pic.QUERY, linewidth=0.8)
     left.set(xlabel="step", ylabel="loss per hidden word", ylim=(0, None))
+    blind = np.log(words)
+    left.axhline(blind, color=pic.INK, linewidth=1, linestyle=":")
+    look = {"ha": "right", "va": "bottom"}
+    left.text(len(losses), blind + 0.08, f"a blind guess: ln {words}", **look)
     names = list(shares)[::-1]
     bars = right.barh(names, [shares[name] for name in names], color=pic.QUERY)
     labels = [f"{shares[name]:.0%}" for name in names]
@@ -75,28 +84,41 @@ def rules(
 
 @pic.styled
 def roles(
-    panels: Mapping[str, ArrayLike], places: ArrayLike, kinds: Sequence[str]
+    panels: Mapping[str, ArrayLike], kinds: Sequence[str], columns: int = 15
 ) -> pic.Picture:
-    """For each panel a point for each word: how much nearer to which mean, and its place in the sentence.
+    """For each panel a dot for each word: how much nearer it lies to the mean of the second kind.
 
-    Discs are of the first kind, rings of the second; a line divides the two sides.
+    Dots of the first kind are stacked up from the middle, those of the second down, in so
+    many columns; rings lie on the wrong side of the dashed line that divides the two.
     """
-    figure, (row,) = pic.picture(7.2, 3.4, columns=len(panels), sharey=True)
-    kinds, places = np.asarray(kinds), np.asarray(places)
-    first, second = np.unique(kinds)
-    for n, (axes, (title, x)) in enumerate(zip(row, panels.items(), strict=True)):
-        x = np.asarray(x)
-        ring = {"s": 60, "facecolor": "none", "edgecolor": pic.SERIES[1]}
-        looks = ((first, {"s": 16, "color": pic.SERIES[0]}), (second, ring))
-        for kind, look in looks:
-            one = kinds == kind
-            label = kind if n == 0 else None
-            axes.scatter(x[one], places[one], label=label, **look)
-        axes.axvline(0, color=pic.INK, linewidth=1, linestyle="--")
-        widest = 1.15 * max(abs(x).max(), 1e-9)
-        axes.set(xlim=(-widest, widest), xticks=[])
+    figure, (row,) = pic.picture(7.2, 3.6, columns=len(panels), sharey=True)
+    kinds = np.asarray(kinds)
+    names = list(zip(np.unique(kinds), pic.SERIES, (1, -1), strict=False))
+    most = 0
+    for axes, (title, x) in zip(row, panels.items(), strict=True):
+        x = np.asarray(x) / max(abs(np.asarray(x)).max(), 1e-9)
+        bins = np.floor((x + 1) / 2 * columns).clip(0, columns - 1)
+        bins = np.where(x > 0, np.maximum(bins, columns // 2 + 1), bins)
+        bins = np.where(x < 0, np.minimum(bins, columns // 2 - 1), bins)
+        for kind, colour, way in names:
+            own = bins[kinds == kind]
+            ranks = np.array([np.sum(own[:n] == b) for n, b in enumerate(own)]) + 1
+            most = max(most, ranks.max())
+            wrong = (x[kinds == kind] > 0) == (way > 0)
+            look = {"s": 38, "edgecolor": colour, "linewidth": 1.5}
+            for group, face in ((wrong, "white"), (~wrong, colour)):
+                place = own[group], way * ranks[group]
+                axes.scatter(*place, facecolor=face, zorder=3, **look)
+        middle = {"x": columns // 2, "color": pic.INK, "linestyle": "--"}
+        axes.axvline(linewidth=1, **middle)
+        axes.axhline(0, color=pic.INK, linewidth=1)
+        axes.set(xlim=(-1, columns), xticks=[], yticks=[])
+        axes.spines[["left", "bottom"]].set_visible(False)
+        first, second = (name for name, *_ in names)
         axes.set_xlabel(f"← {first}\n{second} →", color=pic.INK)
         axes.set_title(title, loc="center", color=pic.INK)
-    row[0].set_ylabel("place in the sentence")
-    figure.legend(loc="outside lower center", ncols=2)
+    row[0].set_ylim(-most - 1, most + 1)
+    for kind, colour, way in names:
+        look = {"color": colour, "rotation": 90, "va": "center", "ha": "right"}
+        row[0].text(-1.2, way * (most + 1) / 2, f"{kind}s", **look)
     return figure

@@ -81,7 +81,7 @@ def layer(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         ("normed", 2.5, 4.95, "add & norm: $Z$"),
         ("hidden", 2.5, 3.68, "work on it: hidden"),
         ("fed", 2.5, 2.42, "and back to width 3"),
-        ("out", 2.5, 0.87, "add & norm: $Y$"),
+        ("out", 2.5, 0.87, "add & norm: the output"),
     ):
         labels = () if name == "head 2" else words
         whole = pic.WEIGHTS if name.startswith("head") else pic.SIGNED

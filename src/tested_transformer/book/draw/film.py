@@ -22,18 +22,24 @@ def learning(
     valid: Mapping[int, float],
     first: tuple[int, int] = (0, 0),
     languages: tuple[str, str] = ("en", "de"),
+    opens: int | None = None,
 ) -> Interactive:
     """A slider over the stops of a training, with what the model writes and looks at.
 
     `losses` has the training loss of each step, from the first; `valid` the validation
     loss at each stop. `first` is the layer and the head that are enlarged at first,
-    counted from 0. Losses and weights have two decimals on the page.
+    counted from 0. The slider stands at the step `opens` at first, or at the first stop.
+    Losses and weights have two decimals on the page.
     """
     losses = np.asarray(losses)
     _check(reel, losses, valid, first)
+    if opens is not None and opens not in reel.stops:
+        steps = ", ".join(map(str, reel.stops))
+        raise ValueError(f"opens ({opens}) must be one of the stops: {steps}")
     rows = [_row(step, losses, valid[step], reel) for step in reel.stops]
     stops = list(reel.stops)
-    some = sorted({stops[0], stops[len(stops) // 2], stops[-1]})
+    middle = stops[len(stops) // 2] if opens is None else opens
+    some = sorted({stops[0], middle, stops[-1]})
     heads = ("step", "training loss", "validation loss", "sentences right")
     written = [line for i in range(len(reel.pairs)) for line in _lines(reel, i, some)]
     words = {
@@ -43,6 +49,7 @@ def learning(
     data = {
         "languages": languages,
         "first": first,
+        "opens": 0 if opens is None else stops.index(opens),
         "losses": _short(losses),
         "sentences": [_sentence(reel, i) for i in range(len(reel.pairs))],
         "stops": [{"step": step, "valid": _short(valid[step])} for step in reel.stops],

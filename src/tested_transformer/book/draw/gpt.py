@@ -9,60 +9,121 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
+from tested_transformer.book.draw.interactive import Interactive
+
+
+def sampler(
+    panels: Mapping[str, tuple[ArrayLike, Sequence[str]]],
+    k: int,
+    nucleus: float = 0.9,
+) -> Interactive:
+    """What temperature, top-k and top-p leave of real probabilities, with words to draw; at first the k likeliest.
+
+    For each beginning the probabilities of all next words, the likeliest first, and
+    these words. Before that, and on paper, `likeliest` with the words that fill `nucleus`.
+    """
+    rows, stills, texts = [], {}, []
+    known = sorted({word for _, words in panels.values() for word in words})
+    ids = {word: i for i, word in enumerate(known)}
+    for text, (p, words) in panels.items():
+        p = _falling(text, p, words)
+        fill = int((p.cumsum() < nucleus).sum()) + 1
+        stills[text] = p, words, fill
+        rows.append((text, ", ".join(words[:k]), f"{p[:k].sum():.3f}", str(fill)))
+        drawn = p > 0
+        logs, order = np.log(p[drawn]).round(6), [ids[word] for word in words]
+        texts.append({"text": text, "z": logs.tolist(), "words": order[: drawn.sum()]})
+    names = f"the {k} likeliest", "together", f"words to fill {nucleus}"
+    tables = {"Next words": (("beginning", *names), rows)}
+    data, still = {"words": known, "texts": texts, "k": k}, likeliest(stills, k)
+    return Interactive("sampler", data, {}, still, words=tables, pictured=True)
+
+
+def _falling(text: str, p: ArrayLike, words: Sequence[str]) -> np.ndarray:
+    """The probabilities as an array, if they fall, add up to one and have a word each."""
+    p = np.asarray(p, dtype=float)
+    if len(p) != len(words):
+        raise ValueError(f"{text!r} has {len(p)} probabilities, but {len(words)} words")
+    if not (p >= 0).all() or (np.diff(p) > 0).any() or abs(p.sum() - 1) > 1e-6:
+        rule = "must fall from the likeliest word on and add up to 1"
+        raise ValueError(f"the probabilities after {text!r} {rule}")
+    return p
 
 
 @pic.styled
 def likeliest(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int
+    panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int, most: int = 16
 ) -> pic.Picture:
-    """For each text its likeliest next words: (probabilities, words, how many the nucleus has).
+    """For each text its likeliest next words, `most` of them, on a scale of its own.
 
-    A dashed line marks where the k likeliest end, bars outside the nucleus are faint.
+    A text has (probabilities, words, how many fill the nucleus). A dashed line marks where
+    the k likeliest end, bars outside the nucleus are faint, and the title counts it.
     """
-    figure, (row,) = pic.picture(7.2, 4.6, columns=len(panels), sharex=True)
+    figure, (row,) = pic.picture(7.2, 4.8, columns=len(panels))
     for axes, (title, (p, words, nucleus)) in zip(row, panels.items(), strict=True):
-        places = np.arange(len(words))
+        p, words = np.asarray(p)[:most], words[:most]
+        places, inside = np.arange(len(p)), min(nucleus, len(p))
         look = {"color": pic.QUERY, "height": 0.75}
-        axes.barh(places[:nucleus], p[:nucleus], **look)
-        axes.barh(places[nucleus:], p[nucleus:], alpha=0.3, **look)
+        axes.barh(places[:inside], p[:inside], **look)
+        axes.barh(places[inside:], p[inside:], alpha=0.3, **look)
         axes.axhline(k - 0.5, color=pic.KEY, linestyle="--", linewidth=1.5)
         axes.set_yticks(places, words)
         axes.invert_yaxis()
         axes.tick_params(left=False)
-        axes.set_title(title, loc="center", color=pic.INK)
+        some = f", {most} shown" if nucleus > most else ""
+        count = f"{nucleus} word{'s' * (nucleus > 1)}{some}"
+        axes.set_title(f"{title}\n{count}", loc="center", color=pic.INK)
         axes.set_xlabel("probability")
+        axes.locator_params(axis="x", nbins=3)
     return figure
 
 
-@pic.styled
-def lines(
-    rows: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int, least: float
-) -> pic.Picture:
-    """For each name a line of length 1, in pieces as long as their probabilities: (probabilities, words, nucleus).
+GROUPS = (0, 5, 20), ("5 likeliest", "next 15", "the tail:\nall others")
+"""Where the groups of a line begin, and what they are called."""
 
-    The pieces of the nucleus are in full colour; a mark stands where the k likeliest end. Pieces shorter than
-    `least` have no word.
+LETTER = 0.022
+"""So much of a line is as wide as a letter."""
+
+
+@pic.styled
+def lines(rows: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+    """For each name a line of length 1 in pieces as long as their probabilities, the likeliest first.
+
+    The words stand above the first pieces of the top line. Thin lines lead from the ends of
+    the groups to where these end in the next line; below the last line stand their names.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 1.15 * len(rows) + 0.6)
-    for y, (p, words, nucleus) in enumerate(rows.values()):
-        p = np.asarray(p)
-        for n, (left, wide) in enumerate(zip(p.cumsum() - p, p, strict=True)):
-            look = {"edgecolor": "white", "linewidth": min(1.0, 100 * wide)}
-            face = pic.WEIGHTS(0.4 if n < nucleus else 0.08)
-            axes.barh(y, wide, 0.72, left=left, color=face, **look)
-            if wide >= least:
-                axes.text(
-                    left + wide / 2,
-                    y,
-                    words[n],
-                    rotation=90,
-                    ha="center",
-                    va="center",
-                )
-        end = p[:k].sum()
-        axes.plot([end, end], [y - 0.48, y + 0.48], color=pic.KEY, linewidth=2.5)
+    starts, names = GROUPS
+    figure, ((axes,),) = pic.picture(pic.PHONE, 1.0 * len(rows) + 1.3)
+    colours = pic.WEIGHTS(0.62), pic.WEIGHTS(0.3), pic.KEY
+    before = None
+    for y, p in enumerate(map(np.asarray, rows.values())):
+        cuts = [p[:start].sum() for start in (*starts, len(p))]
+        for n, colour in enumerate(colours):
+            group = p[starts[n] : (*starts, len(p))[n + 1]]
+            left = cuts[n] + group.cumsum() - group
+            whole = n == len(colours) - 1  # the pieces of the tail are too short to see
+            look = {"edgecolor": "none" if whole else "white", "linewidth": 1}
+            pieces = (cuts[n], group.sum()) if whole else (left, group)
+            axes.barh(y, pieces[1], 0.44, left=pieces[0], color=colour, **look)
+        for old, new in zip(before or (), cuts[1:-1], strict=False):
+            axes.plot([old, new], [y - 0.76, y - 0.24], color=pic.INK, linewidth=0.8)
+        before = cuts[1:-1]
+    first = np.asarray(next(iter(rows.values())))
+    middles = first.cumsum()[: len(words)] - first[: len(words)] / 2
+    wide = [LETTER * (len(word) + 1.5) for word in words]
+    spots = [middles[-1]]
+    for n in range(len(words) - 2, -1, -1):  # above its piece, or left of the next word
+        spots.insert(0, min(middles[n], spots[0] - (wide[n] + wide[n + 1]) / 2))
+    for word, x, spot in zip(words, middles, spots, strict=True):
+        axes.text(spot, -0.56, word, ha="center", va="bottom")
+        axes.plot([spot, x], [-0.52, -0.24], color=pic.INK, linewidth=0.8)
+    for n, name in enumerate(names):
+        middle = (cuts[n] + cuts[n + 1]) / 2
+        ink = pic.KEY if n == len(names) - 1 else pic.INK
+        look = {"ha": "center", "va": "top", "color": ink}
+        axes.text(middle, len(rows) - 0.7, name, **look)
     axes.set_yticks(range(len(rows)), list(rows))
-    axes.set(xlim=(0, 1), ylim=(len(rows) - 0.48, -0.52), xticks=[0, 0.5, 1])
+    axes.set(xlim=(0, 1), ylim=(len(rows) - 0.15, -0.85), xticks=[0, 0.5, 1])
     axes.tick_params(left=False)
     axes.spines.left.set_visible(False)
     return figure

@@ -40,10 +40,12 @@ def heads(
     queries: Sequence[str],
     keys: Sequence[str],
     framed: tuple[int, int, int, int] | None = None,
+    marked: tuple[int, int] | None = None,
 ) -> pic.Picture:
     """Weights (layers, heads, Tq, Tk): a row of pictures for each layer.
 
-    A frame marks one of them: its layer, head, row and column, counted from 0.
+    A frame marks one of them: its layer, head, row and column, counted from 0. A dashed
+    frame marks so many first rows in all heads of a layer: the layer, and how many.
     """
     a = np.asarray(a)
     layers, n_heads, rows, _ = a.shape
@@ -61,6 +63,10 @@ def heads(
             row, column = framed[2:]
             look = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5}
             axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, **look))
+        if marked is not None and marked[0] == layer:
+            look = {"fill": False, "edgecolor": pic.INK, "linestyle": (0, (4, 2))}
+            place, size = (-0.42, -0.42), (len(keys) - 0.16, marked[1] - 0.16)
+            axes.add_patch(Rectangle(place, *size, linewidth=1.4, **look))
     return figure
 
 
@@ -97,7 +103,8 @@ def choices(
     """All heads for some sentences, to choose from: weights (layers, heads, Tq, Tk).
 
     `says` tells what each kind looks at. `first` is the kind, the layer and the head
-    that are shown at first, counted from 0. The page has three decimals. `languages`
+    that are shown at first, counted from 0. The page has three decimals, and 0.999 for
+    what is less than one and would be rounded to it. `languages`
     has for each kind the language that reads and that which is read ("de", "en"), for
     readers who hear the page.
     """
@@ -127,9 +134,15 @@ def _stripped(words: Sequence[str]) -> list[str]:
     return [word.strip() or word for word in words]
 
 
+def _thousandths(weights: ArrayLike) -> np.ndarray:
+    """Weights with three decimals; what is less than one stays so."""
+    found = np.round(weights, 3)
+    return np.where(np.less(weights, 1) & (found == 1), 0.999, found)
+
+
 def _panel(weights: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> dict:
     sides = {"rows": _stripped(rows), "columns": _stripped(columns)}
-    return sides | {"weights": np.round(np.asarray(weights), 3).tolist()}
+    return sides | {"weights": _thousandths(weights).tolist()}
 
 
 def _strongest(
@@ -137,7 +150,8 @@ def _strongest(
 ) -> list[tuple[str, str, str]]:
     """For each row its word, the word with the largest weight, and the weight."""
     columns = _stripped(columns)
-    most = zip(_stripped(rows), weights.argmax(-1), weights.max(-1), strict=True)
+    largest = _thousandths(weights.max(-1))
+    most = zip(_stripped(rows), weights.argmax(-1), largest, strict=True)
     return [(row, columns[j], f"{weight:.3f}") for row, j, weight in most]
 
 
@@ -175,30 +189,30 @@ def points(
 def each_link(
     links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str, quiet: float
 ) -> pic.Picture:
-    """Weights and what cutting each does, a kind of points for each name; the largest effect of each has the name.
+    """Weights and what cutting each does: a row for each name's last word, with a bar for the largest effect.
 
-    Effects up to `quiet` stand below, each as a fine line at its weight, a row for each name.
+    Each weight is a fine line; those with an effect above `quiet` are thick.
     """
-    look = {"sharex": True, "height_ratios": (3.1, 0.35 * len(links))}
-    figure, ((above,), (below,)) = pic.picture(4.4, 4.4, 2, **look)
-    looks = zip(links.items(), pic.SERIES, MARKS, strict=False)
-    for n, ((name, (weights, effects)), colour, mark) in enumerate(looks):
+    look = {"sharey": True, "width_ratios": (1.7, 1)}
+    figure, ((left, right),) = pic.picture(6.4, 0.95 + 0.46 * len(links), 1, 2, **look)
+    looks = zip(links.values(), pic.SERIES, strict=False)
+    for n, ((weights, effects), colour) in enumerate(looks):
         x, y = np.ravel(weights), np.ravel(effects)
-        loud, most = abs(y) > quiet, y.argmax()
-        above.scatter(
-            x[loud], y[loud], color=colour, marker=mark, s=40, clip_on=False, zorder=3
-        )
-        look = {"ha": "right", "va": "bottom", "color": pic.INK}
-        above.text(x[most] - 0.03, y[most], name, **look)
+        loud = abs(y) > quiet
         look = {"color": colour, "alpha": 0.5, "linewidth": 0.8}
-        below.vlines(x[~loud], n - 0.36, n + 0.36, **look)
-    above.set(xlim=(-0.02, 1.02), ylim=(0, None), ylabel=unit)
-    above.tick_params(bottom=False)
-    below.set_title(f"the other links, each at most {quiet:g}")
-    below.set_yticks(range(len(links)), [name.split()[-1] for name in links])
-    below.set(ylim=(len(links) - 0.5, -0.5), xlabel="weight")
-    below.tick_params(axis="y", length=0)
-    below.spines["left"].set_visible(False)
+        left.vlines(x[~loud], n - 0.34, n + 0.34, **look)
+        look = {"color": colour, "linewidth": 4, "clip_on": False, "zorder": 3}
+        left.vlines(x[loud], n - 0.34, n + 0.34, **look)
+        right.barh(n, y.max(), 0.5, color=colour)
+        right.text(y.max() + 0.15, n, f"{y.max():.2f}", va="center")
+    left.set_yticks(range(len(links)), [name.split()[-1] for name in links])
+    left.set(xlim=(-0.01, 1.015), xlabel="weight")
+    left.set_title("the weight of each link")
+    right.set(xlim=(0, 1.25 * max(np.max(y) for _, y in links.values())), xlabel=unit)
+    right.set_title("the thick one, cut")
+    right.set_ylim(len(links) - 0.5, -0.5)
+    for axes in (left, right):
+        axes.tick_params(axis="y", length=0)
     return figure
 
 

@@ -5,11 +5,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tested_transformer.book import goal
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import blank, tile
+from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.byhand.softmax import softmax
 
 ROW, NAMES = 0.27, 0.66
 """How high the line of a token is, and how wide the column of their names, in inches."""
+
+STEPS = (*(n * 10**k for k in range(4) for n in (1, 2, 5)), 10_000)
+"""After so many steps one looks, at nearly equal distances where each is a multiple of the last."""
 
 
 @pic.styled
@@ -56,19 +62,69 @@ def surprise(
     token_p: ArrayLike,
     token_nats: ArrayLike,
     tokens: Sequence[str],
+    marks: Mapping[str, float],
 ) -> pic.Picture:
-    """The curve of surprise against probability, with some tokens on it."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    """The curve of surprise against probability with some tokens on it, and the line of 1 - p.
+
+    At each marked probability a guide joins the two, with both heights at its ends.
+    """
+    figure, ((axes,),) = pic.picture(pic.PHONE, 4.2)
     axes.plot(p, nats, color=pic.QUERY)
+    axes.plot([0, 1], [1, 0], color=pic.INK, linestyle="--")
+    offset = {"textcoords": "offset points"}
     for x, y, token in zip(token_p, token_nats, tokens, strict=True):
         axes.plot(x, y, "o", color=pic.KEY)
-        place = {"xytext": (7, 5), "textcoords": "offset points"}
-        axes.annotate(token, (x, y), color=pic.KEY, **place)
+        axes.annotate(token, (x, y), color=pic.KEY, xytext=(3, 7), **offset)
+    for name, x in marks.items():
+        ends = -np.log(x), 1 - x
+        axes.plot([x, x], ends, color=pic.FAINT, linewidth=1, zorder=1)
+        axes.plot(x, ends[0], "o", color=pic.QUERY, clip_on=False)
+        axes.plot(x, ends[1], "o", color=pic.INK, markersize=4, clip_on=False)
+        words = f"{name}: surprise {ends[0]:.1f}, 1 − p is {ends[1]:.1f}"
+        place = {"xytext": (12, 4 if x < 0.01 else 24), "va": "center_baseline"}
+        axes.annotate(words, (x, ends[0]), color=pic.INK, **place, **offset)
+    axes.text(0.03, 7.5, "surprise, −ln p", color=pic.QUERY)
+    axes.text(0.2, 0.25, "1 − p")
     axes.set_xlim(0, 1.02)
     axes.set_ylim(0, None)
     axes.set_xlabel("probability given to the right token")
-    axes.set_ylabel("surprise in nats")
+    axes.set_ylabel("surprise in nats; 1 − p")
     return figure
+
+
+def goals(
+    logits: ArrayLike,
+    right: int,
+    tokens: Sequence[str],
+    shares: Mapping[str, ArrayLike],
+    plain: pic.Picture,
+    start: int = 100,
+    steps: Sequence[int] = STEPS,
+) -> Interactive:
+    """A row of logits on its way towards a target, with the target, its smoothing and the steps to change.
+
+    `shares` are the targets to choose from, before smoothing; the first is shown first,
+    after `start` steps. `plain` is the picture for paper.
+    """
+    logits = np.asarray(logits, dtype=float)
+    shapes = {name: np.shape(share) for name, share in shares.items()}
+    for name, shape in shapes.items():
+        if shape != logits.shape or len(tokens) != len(logits):
+            found = f"{shape} for logits {logits.shape} of {len(tokens)} tokens"
+            raise ValueError(
+                f"{name}: the shares must have one number each, not {found}"
+            )
+    if start not in steps:
+        raise ValueError(f"start ({start}) must be one of the steps {list(steps)}")
+    (kind, q), *_ = shares.items()
+    p = softmax(goal.towards(logits, np.asarray(q, dtype=float), start)[-1])
+    data = {"logits": logits, "right": right, "tokens": tuple(tokens), "epsilon": 0}
+    data |= {"shares": {name: [*map(float, x)] for name, x in shares.items()}}
+    data |= {"steps": tuple(steps), "start": start}
+    columns = "target", "model", "surprise"
+    table = tokens, columns, np.column_stack([q, p, -np.log(p)])
+    title = f"{kind}, not smoothed, after {start} steps"
+    return Interactive("smoothing", data, {title: table}, plain, pictured=True)
 
 
 @pic.styled

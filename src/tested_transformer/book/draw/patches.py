@@ -1,6 +1,6 @@
 """Pictures of small pictures: their patches, what was learned of them, and who looks where."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,10 +10,16 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
 
+AHEAD = ((0, -1), (1, 0), (0, 1), (-1, 0))
+"""Where a way leads: so many patches across and down."""
+
 
 @pic.styled
-def sentence(image: ArrayLike, size: int, answer: str) -> pic.Picture:
-    """An image (H, W) in patches; beside it a row of pixels for each, behind that of a class token; and the encoder."""
+def sentence(image: ArrayLike, size: int, answer: str, way: int) -> pic.Picture:
+    """An image (H, W) in patches; beside it a row of pixels for each, behind that of a class token; and the encoder.
+
+    The patches have their numbers, and an arrow over that in the middle goes its way: 0 is up, 1 right, 2 down, 3 left.
+    """
     image = np.asarray(image)
     rows = [patch.ravel() for patch in _cut(image, size)]
     step, side, pixel = 0.3, 2.0, 0.13
@@ -24,6 +30,13 @@ def sentence(image: ArrayLike, size: int, answer: str) -> pic.Picture:
         (0.06 / width, (top - side) / height, side / width, side / height)
     )
     _image(axes, image, size)
+    _point(axes, image.shape, size, way)
+    across = image.shape[1] // size
+    look = {"ha": "center", "va": "center"}
+    look |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.6}}
+    for n in range(len(rows)):
+        corner = (1.1 + (size + 1) * place for place in (n % across, n // across))
+        axes.text(*corner, str(n + 1), **look)
     frame.text(0.06, top + 0.05, "a picture")
     left = width - 0.1 - pixel * len(rows[0])
     frame.text(left, top + 0.05, "its rows")
@@ -46,11 +59,15 @@ def sentence(image: ArrayLike, size: int, answer: str) -> pic.Picture:
 
 
 @pic.styled
-def pictures(images: ArrayLike, titles: Sequence[str], size: int) -> pic.Picture:
-    """Images (B, H, W) side by side, each with a title, their patches apart."""
+def pictures(
+    images: ArrayLike, titles: Sequence[str], size: int, ways: Sequence[int]
+) -> pic.Picture:
+    """Images (B, H, W) side by side, each with a title, their patches apart, and the way of each arrow."""
     figure, (row,) = pic.picture(7.2, 2.2, columns=len(titles))
-    for axes, image, title in zip(row, np.asarray(images), titles, strict=True):
+    images = np.asarray(images)
+    for axes, image, title, way in zip(row, images, titles, ways, strict=True):
         _image(axes, image, size)
+        _point(axes, image.shape, size, way)
         axes.set_title(title, loc="center")
     return figure
 
@@ -67,19 +84,44 @@ def learning(losses: Sequence[float]) -> pic.Picture:
 
 @pic.styled
 def looks(
-    grids: ArrayLike, rows: Sequence[str], columns: Sequence[str], decimals: int = 2
+    lines: Mapping[str, Sequence[tuple[str, ArrayLike, int]]], decimals: int = 1
 ) -> pic.Picture:
-    """Weights (R, C, H, W) as grids of patches, those of a row and a column with their names."""
-    grids = np.asarray(grids)
-    figure, axes = pic.picture(pic.PHONE, 3.7, rows=len(rows), columns=len(columns))
-    for line, name, shown in zip(axes, rows, grids, strict=True):
+    """Weights as grids of patches, a line of them for each name; the aim of each is framed.
+
+    A grid comes with its title and the way of its arrow: 0 is up, 1 right, 2 down, 3 left.
+    What would be written as zero is left out.
+    """
+    columns = max(map(len, lines.values()))
+    figure, axes = pic.picture(pic.PHONE, 1.45 * len(lines), len(lines), columns)
+    for line, (name, panels) in zip(axes, lines.items(), strict=True):
         line[0].set_ylabel(name)
-        for one, grid in zip(line, shown, strict=True):
-            pic.tiles(one, grid, pic.WEIGHTS, (0, 1), decimals)
+        for one, (title, grid, way) in zip(line, panels, strict=True):
+            pic.tiles(one, grid, pic.WEIGHTS, (0, 2.2), decimals)  # black reads on all
+            for text in one.texts:
+                if not float(text.get_text()):
+                    text.set_text("")
+            for place in np.ndindex(3, 3):
+                edge = {
+                    "fill": False,
+                    "edgecolor": pic.FAINT,
+                    "linewidth": 0.8,
+                    "zorder": 2.8,
+                }
+                one.add_patch(Rectangle(np.subtract(place, 0.5), 1, 1, **edge))
+            across, down = AHEAD[way]
+            frame = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5, "zorder": 3}
+            one.add_patch(Rectangle((0.5 + across, 0.5 + down), 1, 1, **frame))
             one.set(xticks=[], yticks=[])
-    for one, name in zip(axes[0], columns, strict=True):
-        one.set_title(name, loc="center")
+            one.set_title(title, loc="center")
     return figure
+
+
+def _point(axes: Axes, shape: tuple[int, ...], size: int, way: int) -> None:
+    """An arrow over the patch in the middle of an image, on its way to the next."""
+    x, y = (1 + (size + 1) * (n // size // 2) + size / 2 for n in shape[::-1])
+    across, down = ((size / 2 + 1.2) * step for step in AHEAD[way])
+    tail, head = (x - 0.6 * across, y - 0.6 * down), (x + across, y + down)
+    arrow(axes, tail, head, pic.KEY, 18, 3, zorder=4)
 
 
 def _cut(image: np.ndarray, size: int) -> list[np.ndarray]:

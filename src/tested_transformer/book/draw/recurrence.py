@@ -189,7 +189,7 @@ def exact(
 ) -> pic.Picture:
     """How many sequences come out without a mistake, against their length.
 
-    Of several runs of one name the first is drawn thick. A curve may end early. A dashed
+    Of several runs of one name the first is drawn thick, the others thin and unlike. A curve may end early. A dashed
     line stands after the longest sequences of the training.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
@@ -199,8 +199,9 @@ def exact(
         reach = lengths[: len(first)]
         axes.plot(reach, first, marker="os^"[i % 3], label=name, **line)
         for n, other in enumerate(others):
-            label = "" if n else "the same, other runs"
-            axes.plot(reach, other, color=pic.SERIES[i], linewidth=1.2, label=label)
+            look = {"linewidth": 1.4, "linestyle": ("-", (0, (6, 1.5, 1, 1.5)))[n % 2]}
+            label = f"the same, run {n + 2}"
+            axes.plot(reach, other, color=pic.SERIES[i], label=label, **look)
     if trained:
         axes.axvline(trained + 0.5, color=pic.FAINT, linestyle="--", linewidth=1.2)
     axes.set_xticks(lengths if len(lengths) <= 12 else lengths[1::2])
@@ -234,16 +235,16 @@ def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
 def grids(
     panels: Mapping[str, ArrayLike], rows: Sequence[str], columns: Sequence[str]
 ) -> pic.Picture:
-    """Matrices of tiles side by side: a row for each token written, a column for each read."""
+    """Matrices of tiles side by side: a row for each id written, a column for each read."""
     size = (pic.PHONE, 4.6) if len(panels) == 1 else (7.2, 3.7)
     figure, (axes,) = pic.picture(*size, columns=len(panels))
-    top = max(np.max(np.asarray(x)) for x in panels.values())
+    top = float(max(np.max(np.asarray(x)) for x in panels.values()))
     for one, (name, x) in zip(axes, panels.items(), strict=True):
-        pic.tiles(one, x, pic.WEIGHTS, (0, 1.25 * top), decimals=2)
+        pic.tiles(one, x, pic.WEIGHTS, (0, top), decimals=2)
         one.set_title(name, pad=12)
         one.set_xticks(range(len(columns)), columns)
         one.set_yticks(range(len(rows)), rows)
         one.xaxis.tick_top()
-        one.set_xlabel("token read", color=pic.KEY)
-        one.set_ylabel("token written", color=pic.OUT)
+        one.set_xlabel("id read", color=pic.KEY)
+        one.set_ylabel("id written", color=pic.OUT)
     return figure

@@ -1,13 +1,20 @@
 """Pictures of costs: what is counted against a size, who holds what, what was measured."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
 
 import numpy as np
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.counting import price
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import tile
+from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.config import Config
+
+LETTER = 0.092
+"""About how wide a letter is, in inches."""
 
 LINES, MARKS = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))), "os^Dv"
 
@@ -42,25 +49,80 @@ def curves(
 def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
     """A bar for each name, made of parts that lie end to end, the sum beside it.
 
-    The parts have no borders, which would cover a thin one.
+    The parts have no borders, which would cover a thin one; a line leads from each to its name.
     """
-    figure, ((axes,),) = pic.picture(6.8, 1.6 + 0.5 * len(parts))
+    figure, ((axes,),) = pic.picture(6.8, 0.75 + 0.95 * len(parts))
+    figure.set_layout_engine("none")
+    start = 0.2 + LETTER * max(map(len, parts))
+    width, high = 6.65 - start, figure.get_figheight()
+    axes.set_position((start / 6.8, 0.6 / high, width / 6.8, 1 - 0.65 / high))
     kinds = list(dict.fromkeys(kind for bar in parts.values() for kind in bar))
-    left = np.zeros(len(parts))
-    for i, kind in enumerate(kinds):
-        widths = [bar.get(kind, 0.0) for bar in parts.values()]
-        look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2], "label": kind}
-        look |= {"edgecolor": "white", "linewidth": 0, "height": 0.65}
-        axes.barh(list(parts), widths, left=left, **look)
-        left += widths
+    most = 1.14 * max(sum(bar.values()) for bar in parts.values())
     place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-    for row, total in enumerate(left):
-        axes.annotate(f"{total:.2f}", (total, row), **place)
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1.14 * left.max())
-    axes.set_xlabel(unit)
-    figure.legend(loc="outside upper center", ncols=2)
+    for row, bar in enumerate(parts.values()):
+        ends = np.cumsum([0.0, *bar.values()])
+        middles = (ends[:-1] + ends[1:]) / 2
+        words = _spread(
+            middles, [LETTER * len(kind) * most / width for kind in bar], most
+        )
+        for kind, left, middle, word in zip(
+            bar, ends[:-1], middles, words, strict=True
+        ):
+            i = kinds.index(kind)
+            look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2]}
+            look |= {"edgecolor": "white", "linewidth": 0, "height": 0.4}
+            axes.barh(row, bar[kind], left=left, **look)
+            axes.plot(
+                (middle, word),
+                (row + 0.2, row + 0.36),
+                color=pic.SERIES[i],
+                linewidth=1,
+            )
+            axes.text(
+                word, row + 0.37, kind, ha="center", va="top", color=pic.SERIES[i]
+            )
+        axes.annotate(f"{ends[-1]:.2f}", (ends[-1], row), **place)
+    axes.set_yticks(range(len(parts)), list(parts))
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set(xlim=(0, most), ylim=(len(parts) - 0.3, -0.25), xlabel=unit)
     return figure
+
+
+def _spread(middles: ArrayLike, widths: Sequence[float], most: float) -> np.ndarray:
+    """The middles of words of these widths, near those wanted, apart, and between 0 and most."""
+    places, gap = np.array(middles, dtype=float), most / 60
+    half = np.array(widths) / 2
+    for i in range(len(places)):
+        least = places[i - 1] + half[i - 1] + gap if i else 0.0
+        places[i] = max(places[i], least + half[i])
+    for i in reversed(range(len(places))):
+        last = i + 1 == len(places)
+        end = most if last else places[i + 1] - half[i + 1] - gap
+        places[i] = min(places[i], end - half[i])
+    return places
+
+
+def cost(
+    models: Mapping[str, Config], start: tuple[str, int, int], plain: pic.Picture
+) -> Interactive:
+    """What models cost, to change: start names one, its tokens on a side, its sentences.
+
+    The plain picture is for where no script runs; its table has `counting.price`.
+    """
+    first, n, sentences = start
+    told = price(models[first], n, sentences)
+    sizes = ("d_model", "d_ff", "n_heads", "n_layers", "vocab_size")
+    data = {
+        "models": [
+            {"name": name} | {size: getattr(config, size) for size in sizes}
+            for name, config in models.items()
+        ],
+        "start": {"model": first, "n": n, "sentences": sentences},
+    }
+    title = f"{first}, {sentences} sentences of {n} tokens"
+    table = (list(told), ["how much"], [[value] for value in told.values()])
+    return Interactive("cost", data, {title: table}, plain, decimals=0, pictured=True)
 
 
 @pic.styled
@@ -80,9 +142,10 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
     left = 0.0
     ends = [max(6 * d, n) / unit for n, d in panels.values()]
     width = sum(ends) + len(ends) - 1
+    wide = max(width, 12) if len(ends) > 1 else max(width, 8.5)
     tallest = max(4 * d for _, d in panels.values()) / unit + 0.4
     inches = 7.2 / max(width, 12)
-    figure, ((axes,),) = pic.picture(7.2, inches * (tallest + 1.5) + 0.7)
+    figure, ((axes,),) = pic.picture(inches * wide, inches * (tallest + 1.5) + 0.7)
     for (title, (n, d)), end in zip(panels.items(), ends, strict=True):
         side = d / unit
         for i, name in enumerate(squares):
@@ -95,7 +158,7 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
         left += end + 1
     shown = (Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look)
     figure.legend(handles=list(shown), loc="outside lower center", ncols=3)
-    axes.set(xlim=(-0.1, max(width, 12) + 0.1), ylim=(tallest + 0.1, -1.2))
+    axes.set(xlim=(-0.1, wide + 0.1), ylim=(tallest + 0.1, -1.2))
     axes.set_aspect("equal")
     axes.set_axis_off()
     return figure
@@ -136,7 +199,9 @@ def sums(n: ArrayLike, totals: Mapping[str, ArrayLike], true: ArrayLike) -> pic.
 
 @pic.styled
 def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
-    """In each process (row) and piece (column), how many gradients are added up.
+    """In each process (row) and piece (column), how many gradients are added up; both count from 0.
+
+    What has just changed, because it arrived, is framed.
 
     The first panel has the processes in their ring: an arrow says who sends to whom.
     """
@@ -149,9 +214,7 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
     around = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     for i, (x, y) in enumerate(around[:k]):
         circle = {"boxstyle": "circle", "facecolor": "none", "edgecolor": pic.FAINT}
-        first.text(
-            x, y, f"{i + 1}", ha="center", va="center", color=pic.INK, bbox=circle
-        )
+        first.text(x, y, f"{i}", ha="center", va="center", color=pic.INK, bbox=circle)
         way = {"arrowstyle": "-|>", "color": pic.INK, "shrinkA": 13, "shrinkB": 13}
         first.annotate("", around[i + 1], (x, y), arrowprops=way)
     first.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), title="who sends to whom")
@@ -159,11 +222,18 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
     first.set_axis_off()
     for axes in blocks[len(counts) :]:
         axes.set_visible(False)
+    before = counts[0]
     for axes, name, x in zip(blocks, names, counts, strict=False):
         pic.tiles(axes, x, pic.WEIGHTS, (0, len(x)), decimals=0)
+        for process, piece in np.argwhere(np.not_equal(x, before)):
+            frame = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5, "zorder": 3}
+            axes.add_patch(
+                Rectangle((piece - 0.46, process - 0.46), 0.92, 0.92, **frame)
+            )
         axes.set_title(name)
         axes.set_xticks([])
-        axes.set_yticks(range(len(x)), [f"{i + 1}" for i in range(len(x))])
+        axes.set_yticks(range(len(x)))
+        before = x
     return figure
 
 
@@ -192,15 +262,20 @@ def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
 
 
 @pic.styled
-def measured(cases: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
-    """For each case a group of bars, one for each program; 1 is dotted."""
+def measured(
+    cases: Mapping[str, Mapping[str, float]],
+    unit: str,
+    colours: Sequence[str] = (pic.QUERY,),
+) -> pic.Picture:
+    """For each case a group of bars, one for each program, in these colours; 1 is dotted."""
     counts = [len(sides) for sides in cases.values()]
     height = 0.5 + sum(0.32 * n + 0.45 for n in counts)
     look = {"sharex": True, "height_ratios": [n + 1 for n in counts]}
     figure, grid = pic.picture(6.8, height, len(cases), **look)
     for axes, (case, sides) in zip(grid[:, 0], cases.items(), strict=True):
         axes.axvline(1, color=pic.FAINT, linestyle=":")
-        bars = axes.barh(list(sides), list(sides.values()), color=pic.QUERY, height=0.7)
+        look = {"color": list(islice(cycle(colours), len(sides))), "height": 0.7}
+        bars = axes.barh(list(sides), list(sides.values()), **look)
         axes.bar_label(bars, fmt="{:.2f}", padding=4)
         axes.invert_yaxis()
         axes.set_title(case)

@@ -6,6 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.training.schedule import rate
+
+WARMUPS = 1, 2, 5, 10, 20, 40, 100, 200, 400, 1000, 2000, 4000, 8000, 16_000
+WIDTHS = 64, 128, 256, 512, 1024, 2048
+TOTALS = 60, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000
+"""What the sliders of a schedule can be set to."""
 
 
 @pic.styled
@@ -84,3 +91,38 @@ def training(
     axes.set_ylabel("loss in nats")
     axes.legend()
     return figure
+
+
+def tries(
+    starts: Mapping[str, tuple[int, int, int, float]],
+    measured: tuple[float, float],
+    plain: pic.Picture,
+) -> Interactive:
+    """The paper's schedule with its warm-up, its width and the length of the training to change.
+
+    `starts` are schedules by name: warm-up, width, steps and factor; the first stays as a
+    guide. `measured` are how far ten steps could go in models that still saw, and in models
+    that were blind. `plain` is the picture for paper.
+    """
+    choices = {"warmup": WARMUPS, "width": WIDTHS, "total": TOTALS}
+    found, rows = [], []
+    for name, values in starts.items():
+        how = dict(zip(("warmup", "width", "total", "factor"), values, strict=True))
+        for what, some in choices.items():
+            if how[what] not in some:
+                raise ValueError(f"{name}: {what} ({how[what]}) must be one of {some}")
+        found.append({"name": name} | how)
+        k, d, total, factor = values
+        steps = 1, k, total
+        rates = (f"{rate(step, d, k, factor):.4e}" for step in steps)
+        rows.append(
+            (name, *(f"{r} in step {s:,}" for r, s in zip(rates, steps, strict=True)))
+        )
+    saw, blind = measured
+    if not 0 < saw < blind:
+        raise ValueError(f"measured ({measured}) must rise from above 0: saw, blind")
+    data = {"starts": found, "saw": saw, "blind": blind}
+    data |= {f"{what}s": some for what, some in choices.items()}
+    columns = "schedule", "first rate", "peak", "last rate"
+    words = {"Rates of three schedules": (columns, rows)}
+    return Interactive("schedule", data, {}, plain, words=words, pictured=True)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
@@ -96,39 +95,22 @@ def reading(
 
 
 @pic.styled
-def exchanged(
-    panels: Mapping[str, tuple[Sequence[str], Sequence[str], int, str, str]],
-) -> pic.Picture:
-    """A vector of one sentence is put into another: an arrow between them, and what is written then.
-
-    A panel, under its name, is the words of the sentence that lends, those of the one that
-    is read, the place of the vector, the translation so far, and the word that follows.
-    """
-    figure, axes = pic.picture(4.4, 1.5 * len(panels), rows=len(panels))
-    texts = [
-        (" ".join(read), f"{begun} {word}")
-        for _, read, _, begun, word in panels.values()
-    ]
-    wide = max(len(text) for pair in texts for text in pair)
-    for (ax,), (name, (lends, read, place, begun, word)) in zip(
-        axes, panels.items(), strict=True
-    ):
-        ax.text(0, 4.9, name, style="italic")
-        middles = [_in_line(ax, 3.5, lends, place, pic.QUERY)]
-        middles.append(_in_line(ax, 1.4, read, place, pic.QUERY))
-        arrow = {"arrowstyle": "-|>", "color": pic.QUERY, "linewidth": 2}
-        ax.annotate("", (middles[1], 2.1), (middles[0], 3.4), arrowprops=arrow)
-        _in_line(ax, 0.0, [*begun.split(), word], len(begun.split()), pic.KEY)
-        ax.set(xlim=(-0.5, wide + 0.5), ylim=(-0.4, 5.7))
-        ax.set_axis_off()
+def cut(models: Mapping[str, Mapping[str, int]], most: int) -> pic.Picture:
+    """For each model, under its name, how many of `most` are right with some links cut: a bar and its number each."""
+    n_lines = sum(len(rows) + 1.3 for rows in models.values())
+    figure, ((axes,),) = pic.picture(pic.PHONE, 0.28 * n_lines)
+    names, line = {}, 0.0
+    for model, rows in models.items():
+        axes.text(0, line, model, weight="bold", va="center")
+        for place, (name, count) in enumerate(rows.items(), start=1):
+            y = line + place
+            axes.barh(y, most, 0.62, color=pic.FAINT, alpha=0.22)
+            axes.barh(y, count, 0.62, color=pic.QUERY)
+            axes.text(most * 1.03, y, str(count), va="center")
+            names[y] = name
+        line += len(rows) + 1.3
+    axes.set_yticks([*names], [*names.values()])
+    axes.set(xlim=(0, 1.15 * most), ylim=(line - 0.8, -0.5), xticks=[])
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["left", "bottom"]].set_visible(False)
     return figure
-
-
-def _in_line(ax: Axes, y: float, words: Sequence[str], bold: int, colour: str) -> float:
-    """Words side by side, one of them bold and in colour; returns where its middle is."""
-    ends = np.cumsum([len(word) + 1 for word in words])
-    middles = [end - (len(word) + 1) / 2 for end, word in zip(ends, words, strict=True)]
-    for place, (word, x) in enumerate(zip(words, middles, strict=True)):
-        ink = {"color": colour, "weight": "bold"} if place == bold else {}
-        ax.text(x, y, word, ha="center", **({"color": pic.INK} | ink))
-    return middles[bold]

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MultipleLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.book.draw.flow import arrow, blank, tile
 
 MARKS = "os^Dv*"
 """Shapes of points, so that a group is told by more than its colour."""
@@ -96,13 +98,81 @@ def _name(
 
 
 @pic.styled
+def company(
+    names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]
+) -> pic.Picture:
+    """Two counts of each word (n, 2) as arrows; words with the same counts share one.
+
+    The angle between the first two arrows has its cosine.
+    """
+    rows = [tuple(row) for row in np.asarray(counts).tolist()]
+    shared = {
+        row: ", ".join(n for n, r in zip(names, rows, strict=True) if r == row)
+        for row in dict.fromkeys(rows)
+    }
+    figure, ((axes,),) = pic.picture(pic.PHONE, 2.75)
+    axes.set_aspect("equal")
+    axes.axhline(0, color=pic.FAINT, linewidth=1)
+    axes.axvline(0, color=pic.FAINT, linewidth=1)
+    for ((x, y), name), colour in zip(shared.items(), pic.SERIES, strict=False):
+        if x or y:
+            look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.5}
+            look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}
+            axes.annotate("", (x, y), (0, 0), arrowprops=look)
+        else:
+            axes.plot(x, y, "o", color=colour, markersize=7, zorder=4)
+        at = {"textcoords": "offset points", "color": colour, "va": "center"}
+        axes.annotate(name, (x, y), (9, 0 if x or y else -11), **at)
+    first, second = (np.array(row) for row in list(shared)[:2])
+    size = np.linalg.norm(first) * np.linalg.norm(second)
+    turns = np.linspace(*(np.arctan2(y, x) for x, y in (first, second)), 30)
+    axes.plot(0.42 * np.cos(turns), 0.42 * np.sin(turns), color=pic.INK, linewidth=1.2)
+    outside = 0.55 * (first / np.linalg.norm(first) + 3 * second) / 4
+    axes.text(*outside, f"cosine {first @ second / size:.2f}", va="bottom")
+    axes.set_xlim(-0.3, max(x for x, _ in rows) + 0.8)
+    axes.set_ylim(-0.3, max(y for _, y in rows) + 0.3)
+    axes.spines[:].set_visible(False)
+    for axis, column in zip((axes.xaxis, axes.yaxis), columns, strict=True):
+        axis.set_label_text(f'times beside "{column}"')
+        axis.set_major_locator(MultipleLocator(1))
+    return figure
+
+
+@pic.styled
+def read(
+    sentences: Sequence[str],
+    stages: Mapping[str, ArrayLike],
+    answers: Sequence[str],
+    title: str,
+) -> pic.Picture:
+    """One word in several sentences, a row for each: its vector at each stage (n, D) as tiles, and its translation."""
+    figure, frame = blank(pic.PHONE, 0.55 + 0.5 * len(sentences))
+    size, lefts, top = 0.16, (1.5, 3.1), 0.5 * len(sentences)
+    for left, (name, rows) in zip(lefts, stages.items(), strict=True):
+        right = left + size * np.shape(rows)[1]
+        frame.text((left + right) / 2, top + 0.3, name, ha="center", va="center")
+        for i, row in enumerate(np.asarray(rows)):
+            low = top - 0.5 * i - 0.3
+            for n, value in enumerate(row):
+                place = (left + n * size, low, size, 0.3)
+                tile(frame, place, pic.SIGNED((value + 2) / 4))
+            arrow(frame, (right + 0.1, low + 0.15), (right + 0.5, low + 0.15))
+    out = pic.PHONE - 0.35
+    frame.text(out, top + 0.3, title, ha="center", va="center")
+    for i, (sentence, answer) in enumerate(zip(sentences, answers, strict=True)):
+        middle = top - 0.5 * i - 0.15
+        frame.text(lefts[0] - 0.1, middle, sentence, ha="right", va="center")
+        frame.text(out, middle, answer, ha="center", va="center", weight="bold")
+    return figure
+
+
+@pic.styled
 def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Picture:
     """How vectors (n, 2) move in a step: a line from the origin to where each was, an arrow to where it is then."""
     starts, ends = np.asarray(starts), np.asarray(ends)
     figure, ((axes,),) = pic.picture(pic.PHONE, 4.3)
     axes.set_aspect("equal")
-    axes.axhline(0, color=pic.FAINT, linewidth=1)
-    axes.axvline(0, color=pic.FAINT, linewidth=1)
+    axes.plot(0, 0, "o", color=pic.FAINT, markersize=6)
     looks = zip(names, starts, ends, pic.SERIES, strict=False)
     for name, start, end, colour in looks:
         axes.plot(*zip((0, 0), start, strict=True), color=colour, linewidth=1.5)
@@ -111,9 +181,11 @@ def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Pictur
         axes.annotate("", end, start, arrowprops=look)
         away = (start - end) / np.linalg.norm(start - end)  # where no arrow is
         look = {"color": colour, "path_effects": HALO}
-        look["ha"] = "right" if away[0] < -0.7 else "left"
-        look["va"] = "top" if away[1] < 0 else "bottom"
-        axes.text(*(start + 0.1 * away), name, **look)
+        far, look["ha"] = (0.2, "right") if away[0] < -0.7 else (0.1, "left")
+        look["va"] = "bottom"
+        if away[1] < 0:
+            look["va"] = "top" if away[1] < -0.7 else "center"
+        axes.text(*(start + far * away), name, **look)
     axes.update_datalim(np.vstack([starts, ends]))
     axes.set_xlim(min(starts[:, 0].min(), ends[:, 0].min()) - 0.3, 2.3)
     axes.margins(y=0.12)
