@@ -916,6 +916,19 @@ def test_the_element_of_a_picture_has_its_words_and_touches_nothing_else_on_the_
     assert not re.search("://|<style|<metadata|<script|<image|<use", svg)
 
 
+def test_the_last_bit_of_a_position_names_no_frame_of_the_element_of_a_picture():
+    def svg(left, height=10):
+        figure = pic.Picture()
+        figure.add_axes((left, 0.1, 0.8, 0.8)).plot([0, 1], [0, height])
+        return figure.svg()
+
+    names = {name for at in (0.1, 0.25) for name in re.findall(r'<clipPath id="(.*?)"', svg(at))}
+    assert len(names) == 2, "two pictures of a page share no name"
+    assert svg(0.1) == svg(np.nextafter(0.1, 1))
+    (name,) = re.findall(r'<clipPath id="(.*?)"', svg(0.1))
+    assert f"url(#{name})" in svg(0.1)
+
+
 def test_the_rows_of_a_sentence_stand_beside_their_tokens_and_the_lit_one_is_written_out():
     figure = FIGURES["sentence"]()
     frame, zoom = figure.axes

@@ -1,6 +1,7 @@
 """The one look of all figures: size, type and colours that colour-blind readers can tell apart."""
 
 import functools
+import hashlib
 import io
 import re
 from collections.abc import Callable, Sequence
@@ -87,7 +88,19 @@ class Picture(Figure):
         element = re.sub(
             r"<style.*?</style>|<metadata>.*?</metadata>", "", element, flags=re.S
         )
-        return re.sub(r' xmlns(:\w+)?="[^"]*"', "", element)
+        return _named(re.sub(r' xmlns(:\w+)?="[^"]*"', "", element))
+
+
+def _named(element: str) -> str:
+    """The frames that cut off what is outside them get names of their own, by number and drawing.
+
+    matplotlib's names hang on the last bit of a frame's position.
+    """
+    frames = re.findall(r'<clipPath id="(\w+)"', element)
+    for number, name in enumerate(frames):
+        element = element.replace(name, f"frame{number}")
+    drawing = hashlib.sha256(element.encode()).hexdigest()[:8]
+    return re.sub(r"\bframe(\d+)\b", rf"frame\1-{drawing}", element)
 
 
 def styled(draw: Callable[_Arguments, Picture]) -> Callable[_Arguments, Picture]:
