@@ -7,8 +7,9 @@ import re
 ASKING = {".html", ".css", ".js", ".xml"}
 # No page names them: what Sphinx reads at its next build, other books of this one, and search engines.
 WANTED = (".buildinfo", "objects.inv", "sitemap.xml")
-# An address that ends in the name of a file.
-NAMED = re.compile(r"[\w@%.+/-]+\.\w+")
+# An address that ends in the name of a file. It begins where none goes on: to try anew at each of a million letters
+# (weights are written so) would never end.
+NAMED = re.compile(r"(?<![\w@%.+/-])[\w@%.+/-]+\.\w+")
 # What scripts and styles name and browsers do not ask for: where their source is, and a second form of each font.
 NEEDLESS = re.compile(
     r"\n?/[/*]# sourceMappingURL=[^\n]*|,\s*url\([^)]*\.ttf[^)]*\)\s*format\([^)]*\)"
