@@ -98,7 +98,8 @@ def show(visit, tmp_path):
             (tmp_path / weights.NAME).write_text(weights.script(), encoding="utf-8")
         loads = "".join(links[pathlib.Path(name).suffix].format(f"figures/{name}") for name in names)
         path = tmp_path / "page.html"
-        head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>A figure</title>{loads}'
+        room = "<style>@media (min-width: 992px) { body { margin-inline: 3rem } }</style>"  # what is wide takes of it
+        head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>A figure</title>{room}{loads}'
         path.write_text(head + figure._repr_html_(), encoding="utf-8")
         return visit(path, **settings)
 
