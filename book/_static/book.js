@@ -80,11 +80,11 @@ const enlarge = (picture, opener) => {
   if (copy.localName === "img") copy.alt = ""; // the dialog has its name
   pane.append(copy);
   large.append(shut, pane);
-  large.addEventListener("click", (event) => event.target.closest("a") || large.close());
+  large.addEventListener("click", () => large.close());
   large.addEventListener("keydown", (event) => event.key === "Escape" && large.close()); // the theme keeps it from the browser
   large.addEventListener("close", () => {
     large.remove();
-    opener.focus();
+    opener.focus(); // not every browser gives it back to a link that was tapped
   });
   document.body.append(large);
   large.showModal();
@@ -119,7 +119,6 @@ window.addEventListener("DOMContentLoaded", () => {
   }
   const watch = new ResizeObserver(offer);
   for (const text of document.querySelectorAll(".bd-article")) watch.observe(text);
-  document.addEventListener("toggle", offer, true); // a fold opens
 });
 
 // One switch opens all folds of a page, and those of the next one. Solutions stay shut.

@@ -38,7 +38,7 @@ def test_a_picture_opens_at_its_own_size(phone, way):
 def test_it_closes_and_the_focus_is_back(phone, way):
     page = phone(has_touch=True)
     link = page.locator(SMALL).nth(1)
-    link.press("Enter")
+    link.press("Enter") if way != "tap" else link.evaluate("e => e.click()")  # as in browsers that give it no focus
     if way == "Escape":
         page.keyboard.press("Escape")
     elif way == "tap":
@@ -52,7 +52,7 @@ def test_it_closes_and_the_focus_is_back(phone, way):
 
 def test_a_picture_that_is_shown_whole_does_not_open(phone):
     page = phone()
-    assert 0 < page.locator(SMALL).count()
+    assert page.locator(SMALL).count() > 0
     page.set_viewport_size({"width": 1280, "height": 900})
     page.wait_for_function(f"!document.querySelector('{LINKS}[aria-haspopup]')")
     page.locator(LINKS).first.evaluate("e => e.addEventListener('click', event => event.preventDefault())")
