@@ -12,6 +12,7 @@ FIGURES = {
     "cost": "scale",
     "film": "translation",
     "geometry": "attention",
+    "heads": "looking",
     "live": "decode",
     "positions": "positions",
     "sampler": "gpt",
@@ -43,7 +44,8 @@ HEIGHTS = """async name => {
     const beam = name === 'beam' && range.max === '5';
     for (const value of beam ? [] : [range.max, range.min, before]) await set(range, value);
   }
-  for (const box of live.querySelectorAll('input[type=checkbox]'))
+  for (const kind of live.querySelectorAll('.kinds input')) { kind.click(); await look(kind.parentElement.innerText); }
+  for (const box of name === 'heads' ? [] : live.querySelectorAll('input[type=checkbox]'))
     for (const way of ['on', 'off']) { box.click(); await look(`${box.parentElement.innerText} ${way}`); }
   const again = [...live.querySelectorAll('button')].find(button => button.textContent === 'Start again');
   if (again) { again.click(); await look('started again'); }
@@ -72,7 +74,7 @@ def test_a_figure_keeps_its_height_and_is_seen_whole(visit, name):
             page.locator("beam-figure").get_by_label("width of the beam").press("ArrowRight")
 
 
-@pytest.mark.parametrize("name", ["beam", "cost", "geometry", "positions", "sampler", "schedule", "smoothing"])
+@pytest.mark.parametrize("name", ["beam", "cost", "geometry", "heads", "positions", "sampler", "schedule", "smoothing"])
 def test_it_keeps_its_height_on_a_phone(visit, name):
     page = visit(f"book/{FIGURES[name]}.html", width=390, height=844, reduced_motion="reduce")
     (low, shortest), (high, tallest) = heights(page, name)
