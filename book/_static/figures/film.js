@@ -3,7 +3,6 @@
 (() => {
   const { Player, draw, make, quoted, slider } = window.figures;
   const WIDE = 400, HIGH = 144, LEFT = 26, RIGHT = 392, TOP = 12, BOTTOM = 122; // of the curve
-  const LONG = 24; // of a word, in letters; only what the untrained model writes is longer
   const said = (x) => x.toFixed(2);
   const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
@@ -142,7 +141,7 @@
       const { written, marks } = stops[this.stop], right = [...marks].filter((mark) => mark === "1").length, all = target.split(" ").length;
       const words = written ? written.split(" ") : [];
       place.replaceChildren(
-        ...words.flatMap((word, n) => [n ? " " : "", make("span", { class: marks[n] === "1" ? "right" : null }, word.length > LONG ? `${word.slice(0, LONG - 1)}…` : word)]), " ",
+        ...words.flatMap((word, n) => [n ? " " : "", make("span", { class: marks[n] === "1" ? "right" : null }, word)]), " ",
         make("small", { lang: "en" }, written === target ? "✓ right" : `${right} of ${all} words`));
     }
 
