@@ -64,6 +64,63 @@ document.addEventListener("copy", (event) => {
   event.preventDefault();
 });
 
+// A picture that a narrow page shows smaller than it was drawn opens at its own size, to be moved about in. Each picture is a
+// link to its file, which is what a page without scripts follows; one drawn in the page gets a button below it.
+const enlarge = (picture, opener) => {
+  const copy = picture.cloneNode(true), name = picture.getAttribute("alt") ?? picture.getAttribute("aria-label");
+  const large = document.createElement("dialog"), pane = document.createElement("div"), shut = document.createElement("button");
+  large.className = "large-picture";
+  large.setAttribute("aria-label", name);
+  pane.tabIndex = 0; // arrow keys move the picture
+  pane.autofocus = true;
+  pane.role = "group";
+  pane.setAttribute("aria-label", "The picture at its own size");
+  shut.textContent = "Close";
+  copy.style.width = `${sizeOf(picture)}px`;
+  if (copy.localName === "img") copy.alt = ""; // the dialog has its name
+  pane.append(copy);
+  large.append(shut, pane);
+  large.addEventListener("click", () => large.close());
+  large.addEventListener("keydown", (event) => event.key === "Escape" && large.close()); // the theme keeps it from the browser
+  large.addEventListener("close", () => {
+    large.remove();
+    opener.focus(); // not every browser gives it back to a link that was tapped
+  });
+  document.body.append(large);
+  large.showModal();
+};
+const sizeOf = (picture) => Number(picture.getAttribute("width")) || picture.viewBox.baseVal.width * 1.1;
+const isSmall = (picture) => picture.checkVisibility() && picture.getBoundingClientRect().width < sizeOf(picture) - 1;
+const openers = new Map();
+const offer = () => {
+  const small = [...openers].map(([picture]) => isSmall(picture));
+  [...openers.values()].forEach((opener, n) => {
+    if (opener.localName === "button") opener.hidden = !small[n];
+    else if (small[n]) opener.setAttribute("aria-haspopup", "dialog");
+    else opener.removeAttribute("aria-haspopup");
+  });
+};
+window.addEventListener("DOMContentLoaded", () => {
+  for (const link of document.querySelectorAll(".bd-article a.image-reference")) openers.set(link.querySelector("img"), link);
+  for (const picture of document.querySelectorAll(".bd-article svg.architecture")) {
+    const button = document.createElement("button");
+    button.className = "enlarge";
+    button.hidden = true;
+    button.textContent = "Enlarge the picture";
+    picture.after(button);
+    openers.set(picture, button);
+  }
+  for (const [picture, opener] of openers) {
+    opener.addEventListener("click", (event) => {
+      if (!isSmall(picture) || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      enlarge(picture, opener);
+    });
+  }
+  const watch = new ResizeObserver(offer);
+  for (const text of document.querySelectorAll(".bd-article")) watch.observe(text);
+});
+
 // One switch opens all folds of a page, and those of the next one. Solutions stay shut.
 const unfold = document.getElementById("unfold");
 const open = () => {

@@ -14,6 +14,7 @@ from helpers import TOKENS, normal, walked
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, PathPatch, Rectangle
+from matplotlib.text import Text
 
 from tested_transformer.book import draw
 from tested_transformer.book.draw import flow
@@ -1483,3 +1484,28 @@ def test_bars_of_rules_have_a_panel_for_what_is_seen_and_the_marked_rule_another
         assert [bar.get_width() for bar in axes.patches] == [[0.3, 0.2], [0.1, 0.8]][n]
         assert [to_rgb(bar.get_facecolor()[:3]) == to_rgb(KEY) for bar in axes.patches] == [False, True]
     assert [axes.get_title(loc="center") for axes in FIGURES["rules"]().axes] == ["one", "two"]
+
+
+def test_the_numbers_of_a_matrix_have_decimals_all_or_none_on_the_way_through_two_heads():
+    head, joined = FLAT | {"Q": Q, "K": K, "V": V}, np.array([[1.64, 1, 0, 0.5]] * 3)
+    figure = draw.heads.path(X, [head, head], joined, np.eye(3), WORDS)
+    numbers = {axes.get_title(): texts(axes) for axes in figure.axes}
+    assert numbers["side by side: joined"] == [["1.64", "1.00", "0.00", "0.50"]] * 3
+    assert numbers["joined $\\cdot\\ W^O$"] == [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]]
+    assert {len(number) for row in numbers["weights of head 1"] for number in row} == {4}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_name_on_the_map_of_words_lies_on_no_mark_and_on_no_other_name(seed):
+    rng = np.random.default_rng(seed)
+    points = np.concatenate([centre + rng.normal(0, 0.35, (8, 2)) for centre in rng.normal(0, 3, (5, 2))])
+    groups = {f"kind {k}": list(range(8 * k, 8 * k + 8)) for k in range(5)}
+    named = {8 * k + n: word for k in range(5) for n, word in enumerate(("garden", "tea", "chair"))}
+    figure = draw.vectors.kinds({"": points}, groups, named)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    marks = axes.transData.transform(points)
+    names = {text.get_text() + str(n): Text.get_window_extent(text) for n, text in enumerate(axes.texts)}
+    covered = [name for name, box in names.items() for x, y in marks if box.padded(-1).contains(x, y)]
+    over = [(a, b) for a, b in itertools.combinations(names, 2) if names[a].padded(-2).overlaps(names[b].padded(-2))]
+    assert covered == over == []

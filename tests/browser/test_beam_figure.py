@@ -226,7 +226,7 @@ def press(page, name):
 
 
 def slide(page, width=None, alpha=None):
-    for slider, value in zip(page.get_by_role("slider").all(), (width, alpha), strict=True):
+    for slider, value in zip(page.locator(FIGURE).get_by_role("slider").all(), (width, alpha), strict=True):
         if value is not None:
             slider.fill(str(value))
 

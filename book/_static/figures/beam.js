@@ -63,7 +63,7 @@
     return { found: found.sort(byScore), outside };
   };
 
-  const COLUMN = 90, ROW = 50, BOX = { width: 72, height: 40 };
+  const COLUMN = 90, ROW = 38, BOX = { width: 72, height: 34 };
   const DROPPED = 3, LEAST = 0.001; // so many of those that were not kept are drawn, if they are at least so probable
   const number = (x) => written(x, 4);
   const share = (p) => (p < 0.0005 ? "< 0.001" : p.toFixed(3));
@@ -96,12 +96,11 @@
         make("table", { class: `numbers ${kind}` }, make("thead", {}, row("th", head)), body));
       const part = (title, ...children) => make("div", { class: "part" }, make("p", { class: "name" }, title), ...children);
       live.append(
-        make("label", { class: "sentence" }, make("span", {}, "sentence"), select),
-        make("div", { class: "sliders" }, widths.label, alphas.label),
+        make("div", { class: "sliders" }, make("label", { class: "sentence" }, make("span", {}, "sentence"), select), widths.label, alphas.label),
         make("div", { class: "controls" }, this.again, this.next, this.whole), this.status,
         part("The search: in each column the best beginnings, the most probable on top, each with its probability",
           make("p", { class: "legend" }, ["kept", "dropped", "finished", "best"].map((kind) => make("span", { class: kind }, kind))), this.tree),
-        part("Hypotheses", scrolls("Hypotheses", ["sentence", "tokens", "log-probability", "penalty", "score", "state"], this.list)),
+        part("Hypotheses", this.room = scrolls("Hypotheses", ["sentence", "tokens", "log-probability", "penalty", "score", "state"], this.list, "hypotheses")),
         part("Three searches, and the best sentence of each", scrolls("Three searches", ["search", "best sentence", "log-probability", "score"], this.rivals, "rivals"),
           this.proof = make("p", { class: "after-inputs" })));
       this.search(true);
@@ -117,6 +116,8 @@
       const seen = first ? 1 : this.shown < this.steps.length ? this.shown : Infinity;
       const { steps, finished } = beam(this.table, this.width, this.alpha);
       Object.assign(this, { steps, finished });
+      const lines = steps.map((step, n) => step.finished.length + (n < steps.length - 1 ? step.going.length : 0));
+      this.room.style.setProperty("--rows", Math.max(...lines)); // for the longest list of this search: what is below stays
       const { found, outside } = exhaustive(this.table, this.alpha);
       const line = (name, h) => row("td", [name, this.say(h.ids), number(h.logP), number(h.score)]);
       this.rivals.replaceChildren(line("greedy", greedy(this.table, this.alpha)), line(`beam of ${this.width}`, finished[0]), line("exhaustive", found[0]));
@@ -176,8 +177,8 @@
         const long = token.length > 8 ? { textLength: BOX.width - 8, lengthAdjust: "spacingAndGlyphs" } : {};
         const frame = (inset) => draw("rect", { x: x(c) + inset, y: y(node.y) + inset, width: BOX.width - 2 * inset, height: BOX.height - 2 * inset, rx: 6 - inset });
         return draw("g", { class: `node ${kindOf(node)}` }, frame(0), node.kind === "finished" ? frame(3) : [],
-          draw("text", { x: middle, y: y(node.y) + (c ? 17 : 25), "text-anchor": "middle", lang: c ? this.table.language : null, ...long }, token),
-          c ? draw("text", { class: "p", x: middle, y: y(node.y) + 33, "text-anchor": "middle" }, share(Math.exp(node.logP))) : []);
+          draw("text", { x: middle, y: y(node.y) + (c ? 14 : 22), "text-anchor": "middle", lang: c ? this.table.language : null, ...long }, token),
+          c ? draw("text", { class: "p", x: middle, y: y(node.y) + 29, "text-anchor": "middle" }, share(Math.exp(node.logP))) : []);
       }));
       const told = `A tree of ${count} ${count === 1 ? "step" : "steps"}; ${nodes.flat().filter(({ kind }) => kind === "finished").length} hypotheses end in it.`;
       const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told }, edges, boxes);

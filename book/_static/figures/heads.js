@@ -15,6 +15,9 @@
       Object.assign(this, { sentences: [...data.sentences], given: data.sentences.length, spoken: data.languages, sentence: 0, kind: data.kind, layer: data.layer, head: data.head, chosen: null });
       live.setAttribute("aria-label", "What the heads look at, with sentence, kind and head to choose");
       groups += 1;
+      this.classList.add("wide");
+      const panels = data.sentences.flatMap((sentence) => Object.values(sentence.panels));
+      live.style.setProperty("--most", Math.max(...panels.flatMap(({ rows, columns }) => [rows.length, columns.length]))); // so that nothing below moves
       const select = make("select", {}, this.sentences.map(({ text }, n) => make("option", { value: n }, text)));
       select.addEventListener("change", () => { this.sentence = Number(select.value); this.undo(); this.renew(); });
       const kinds = Object.entries(data.kinds).map(([kind, text]) => this.radio("kind", kind, kind === this.kind, make("span", {}, make("b", {}, kind), ` ${text}`), () => { this.kind = kind; this.renew(); }));
@@ -28,10 +31,11 @@
       const name = make("p", { class: "name", id: `heads-${groups}` }, "The heads: choose one");
       this.select = select;
       live.append(
-        make("label", { class: "sentence" }, make("span", {}, "sentence"), select), this.experiment(),
+        make("div", { class: "top" }, make("label", { class: "sentence" }, make("span", {}, "sentence"), select), this.experiment()),
         make("fieldset", { class: "kinds" }, make("legend", {}, "kind of attention"), kinds),
-        make("div", { class: "part", role: "radiogroup", "aria-labelledby": name.id }, name, this.heads),
-        make("div", { class: "part" }, this.heading = make("p", { class: "name" }), make("div", { class: "between" }, this.sides[0].box, make("div", {}, this.links), this.sides[1].box)),
+        make("div", { class: "views" },
+          make("div", { class: "part", role: "radiogroup", "aria-labelledby": name.id }, name, this.heads),
+          make("div", { class: "part" }, this.heading = make("p", { class: "name" }), make("div", { class: "between" }, this.sides[0].box, make("div", {}, this.links), this.sides[1].box))),
         make("div", { class: "controls" }, this.all, this.forbid), this.status,
         make("details", {}, make("summary", {}, "All weights of this head as a table"),
           make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "All weights of this head" }, this.table)));

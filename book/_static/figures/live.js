@@ -179,7 +179,6 @@
       const found = await sliced(this.model.beam(read, { width: this.width }), { stop, each: (frame) => frames.push(frame) });
       if (!found) return;
       Object.assign(this, { frames, last: frames.length - 1 });
-      this.beams.style.setProperty("--rows", Math.max(...frames.map(({ alive, finished }) => alive.length + finished.length)));
       this.step.range.max = frames.length;
       this.go(0);
     }

@@ -12,12 +12,12 @@
   const wavelength = (i, width) => (2 * Math.PI) / omega(i, width);
   const turned = (i, k, width) => k * omega(i, width);
 
-  const CHART = { width: 640, height: 210, left: 66, right: 24, top: 14, bottom: 34 };
+  const CHART = { width: 640, height: 165, left: 66, right: 24, top: 14, bottom: 34 };
   const round = (x) => Math.round(100 * x) / 100; // of a pixel
 
   class PositionsFigure extends Figure {
     build(data, live) {
-      Object.assign(this, { position: data.position, offset: data.offset, width: data.width, reach: data.reach });
+      Object.assign(this, { position: data.position, offset: data.offset, width: data.width, reach: data.reach, widest: data.widest });
       live.setAttribute("aria-label", "Positions as hands of a clock, with position, offset and width to change");
       const change = (name) => (value) => { this[name] = value; this.update(); };
       const whole = (value) => written(value, 0);
@@ -48,7 +48,9 @@
       const here = row(position, width), there = row(position + offset, width);
       const likeness = profile(position, this.reach, width);
       this.legend.replaceChildren(make("span", { class: "query" }, `position ${position}`), "  ", make("span", { class: "key" }, `position ${position + offset}`));
-      this.clocks.replaceChildren(...pairs(width).map((i) => this.clock(i, here.slice(2 * i, 2 * i + 2), there.slice(2 * i, 2 * i + 2))));
+      const clocks = pairs(width).map((i) => this.clock(i, here.slice(2 * i, 2 * i + 2), there.slice(2 * i, 2 * i + 2)));
+      const room = pairs(this.widest - width).map(() => make("div", { class: "room", "aria-hidden": "true" }, draw("svg", { viewBox: "0 0 100 100" }), make("p", {}, "pair")));
+      this.clocks.replaceChildren(...clocks, ...room); // as many places as the widest has, so that nothing below moves
       this.dots.replaceChildren(this.curve(likeness));
       this.waves.replaceChildren(this.bars());
       this.table.replaceChildren(...pairs(width).map((i) => make("tr", {}, make("th", { scope: "row" }, String(i)),

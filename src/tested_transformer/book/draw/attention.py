@@ -131,9 +131,7 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         colour, x = colours.get(name, pic.INK), np.asarray(steps[name])
         cmap = pic.WEIGHTS if name == "weights" else pic.tint(colour)
         pic.tiles(axes, x, cmap, (0, 1), decimals=2)
-        if name not in "XQKV":  # with decimals all, or none
-            for text, value in zip(axes.texts, x.flat, strict=True):
-                text.set_text(f"{value:z.2f}")
+        pic.alike(axes, x, decimals=2)
         axes.set_aspect("auto")
         axes.set_title(formulas[name], color=colour, loc="center", pad=3)
         axes.set_xticks([])

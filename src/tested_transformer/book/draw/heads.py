@@ -215,6 +215,7 @@ def _box(
     axes = figure.add_axes((left, bottom, width, 0.095))
     cmap = pic.WEIGHTS if title.startswith("weights") else pic.tint(colour)
     pic.tiles(axes, x, cmap, (0, 1), decimals=2)
+    pic.alike(axes, x, decimals=2)
     axes.set_aspect("auto")
     axes.set_title(title, color=colour, loc="center", pad=4)
     axes.set_xticks([])

@@ -157,3 +157,10 @@ def tiles(
     axes.grid(which="minor", color="white", linewidth=2)
     axes.tick_params(which="both", length=0)
     axes.spines[:].set_visible(False)
+
+
+def alike(axes: Axes, x: ArrayLike, decimals: int) -> None:
+    """Write the numbers of a matrix of tiles with decimals all, or none: 1.00 beside 1.64."""
+    if any("." in text.get_text() for text in axes.texts):
+        for text, value in zip(axes.texts, np.ravel(x), strict=True):
+            text.set_text(f"{value:z.{decimals}f}")
