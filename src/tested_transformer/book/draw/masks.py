@@ -123,12 +123,13 @@ def painter(
     real: ArrayLike,
     masks: Mapping[str, ArrayLike],
     weights: Mapping[str, ArrayLike],
+    marked: int,
 ) -> Interactive:
     """One attention whose mask a reader paints, look by look.
 
     `scores` (T, T) are divided by the root already, `real` is False where a word is
     padding. For each name there is a mask (T, T) and the weights under it: the first is
-    there at first, and all of them are the tables and the picture that stand on paper.
+    there at first. On paper stand the masks, with the row `marked` framed, and the weights.
     """
     scores, real = np.asarray(scores, dtype=float), np.asarray(real)
     n = len(words)
@@ -141,8 +142,8 @@ def painter(
     data = {"words": list(words), "scores": scores, "real": real}
     data["mask"] = np.asarray(next(iter(masks.values())))
     tables = {f"Weights, {name}": (words, words, weights[name]) for name in masks}
-    picture = hidden(weights, list(masks.values()), words)
-    return Interactive("masks", data, tables, picture, pictured=True)
+    still = kinds({name: (mask, words, words) for name, mask in masks.items()}, marked)
+    return Interactive("masks", data, tables, still, pictured=True)
 
 
 def _hatch(axes: Axes, mask: np.ndarray, **look: object) -> None:
