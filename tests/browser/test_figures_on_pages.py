@@ -11,12 +11,17 @@ PAGES = {
     "attention": "book/attention.html",
     "beam": "book/decode.html",
     "cost": "book/scale.html",
+    "encoding": "book/tokens.html",
     "film": "book/translation.html",
     "geometry": "book/attention.html",
     "heads": "book/looking.html",
+    "live": "book/decode.html",
+    "masks": "book/masks.html",
     "merges": "book/tokens.html",
     "positions": "book/positions.html",
+    "sampler": "book/gpt.html",
     "schedule": "book/schedule.html",
+    "sentence": "book/index.html",
     "smoothing": "book/loss.html",
     "walk": "book/transformer.html",
 }
@@ -24,16 +29,26 @@ IN_THE_TABLE = {
     "attention": "love",
     "beam": "greedy",
     "cost": "kept by layers",
+    "encoding": "Käsebrot",
     "film": "validation loss",
     "geometry": "love",
     "heads": "<eos>",
+    "live": "English",
+    "masks": "love",
     "merges": "␣ + l",
     "positions": "pair 0",
+    "sampler": "words to fill",
     "schedule": "our copiers",
+    "sentence": "English",
     "smoothing": "love",
     "walk": "where",
 }
 pages = pytest.mark.parametrize("name", PAGES)
+
+
+def test_every_figure_of_the_book_is_tried_on_a_page():
+    own = {path.stem for path in SCRIPTS.glob("*.js")} - {"common", "model"}
+    assert own == PAGES.keys() == IN_THE_TABLE.keys()
 
 
 def test_the_built_book_is_the_present_one():
@@ -52,6 +67,8 @@ def test_the_built_book_is_the_present_one():
 def test_without_scripts_the_tables_are_seen(visit, name):
     page = visit(PAGES[name], java_script_enabled=False)
     figure = page.locator(f"{name}-figure")
+    for folded in page.locator(f"details:has({name}-figure) > summary").all():  # what goes deeper is opened first
+        folded.click()
     assert figure.locator(".fallback table").first.is_visible()
     assert figure.locator("th", has_text=IN_THE_TABLE[name]).first.is_visible()
 

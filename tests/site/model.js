@@ -15,6 +15,10 @@ const changed = ({ off = [], hidden = [] }) => {
 const ASKED = {
   ids: ({ text }) => model.read(text),
   pieces: ({ text }) => model.tokens.encode(text),
+  joins: ({ text }) => {
+    const cut = model.tokens.cut(text);
+    return [[null, cut], ...model.tokens.joins(cut)];
+  },
   text: ({ ids }) => model.tokens.decode(ids),
   greedy: ({ text, begun, ...changes }) => {
     const read = finish(model.encode(model.read(text), changed(changes)));

@@ -18,10 +18,13 @@ from tested_transformer.book.draw.interactive import Interactive, places_of, wri
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
 from tested_transformer.book.thread import FRAMES, THINGS, Answer
 from tested_transformer.byhand.attention import attention
+from tested_transformer.byhand.masks import causal_mask, padding_mask
 from tested_transformer.byhand.positions import sinusoids
+from tested_transformer.byhand.softmax import softmax
 from tested_transformer.byhand.transformer import create_params
 from tested_transformer.config import Config
 from tested_transformer.decoding.translator import Translator
+from tested_transformer.text.tokens import BytePairEncoding
 
 CSS = (BOOK / "_static" / "book.css").read_text(encoding="utf-8")
 FILES = sorted(SCRIPTS.glob("*"))
@@ -225,6 +228,68 @@ def test_the_bench_has_the_pieces_as_letters_and_its_first_merges_as_a_table():
     assert "<svg" in html
 
 
+def painter(**changed):
+    masks = {"causal": np.tri(3, dtype=bool), "padding": np.tile([True, True, False], (3, 1))}
+    weights = {name: attention(Q, K, V, mask)[1] for name, mask in masks.items()}
+    given = {"scores": Q @ K.T / np.sqrt(3), "words": WORDS, "real": [True, True, False], "masks": masks}
+    return draw.masks.painter(**given | {"weights": weights} | changed, marked=1)
+
+
+def test_the_painter_has_the_scores_and_the_first_mask_and_tables_of_the_weights_under_each():
+    html = painter()._repr_html_()
+    scores, causal = (Q @ K.T / np.sqrt(3)).tolist(), np.tri(3, dtype=bool).tolist()
+    assert data(html) == {"words": list(WORDS), "scores": scores, "real": [True, True, False], "mask": causal}
+    assert cells(html, "Weights, causal")[2] == ["love", "0.5000", "0.5000", "0"]
+    assert cells(html, "Weights, padding")[3][-1] == "0"
+    fallback = html.partition('<div class="fallback">')[2]
+    assert fallback.index("</svg>") < fallback.index("<table")
+    assert "<image" not in fallback, "no pixels, whose bytes depend on the machine"
+    html = painter(words=("<b>", "</script>", "&amp;"))._repr_html_()
+    assert ("<b>" in html, html.count("</script>"), html.count("&amp;amp;") > 0) == (False, 1, True)
+
+
+def test_the_painter_takes_a_score_for_each_pair_and_weights_for_each_mask():
+    with pytest.raises(ValueError, match=r"3 words need 3 by 3 scores and 3 flags: scores \(2, 3\), real \(3,\)"):
+        painter(scores=X[:2])
+    with pytest.raises(ValueError, match=r"3 words need 3 by 3 scores and 3 flags: scores \(3, 3\), real \(2,\)"):
+        painter(real=[True, True])
+    with pytest.raises(ValueError, match=r"masks \['causal', 'padding'\], weights \['causal'\]"):
+        painter(weights={"causal": WEIGHTS})
+
+
+def encoding(texts=("ab", " ä")):
+    bpe = BytePairEncoding.train(["ab ab abc"], 3)
+    return draw.tokens.encoding(bpe.merges, bpe.tokens, {t: bpe.encode(t) for t in texts}, draw.tokens.read([]))
+
+
+def test_the_encoding_has_the_merges_and_a_table_of_texts_with_their_ids():
+    bpe = BytePairEncoding.train(["ab ab abc"], 3)
+    html = encoding()._repr_html_()
+    assert data(html) == {"merges": [list(pair) for pair in bpe.merges], "texts": ["ab", " ä"]}
+    ids = [", ".join(map(str, bpe.encode(text))) for text in ("ab", " ä")]
+    rows = [["text", "tokens", "ids"], ["ab", "ab", ids[0]], [" ä", "␣ · \\xc3 · \\xa4", ids[1]]]
+    assert cells(html, "Texts and their tokens") == rows
+    with pytest.raises(ValueError, match=r"texts \(none\) must be one text at least"):
+        encoding(())
+
+
+def test_the_merges_of_the_figure_are_those_of_the_translator():
+    """The page keeps them twice, here and in the script with the weights: they must be one thing."""
+    found, translator = stored("tokens", "encoding"), Translator.load()
+    assert [tuple(pair) for pair in found["merges"]] == translator.tokens.merges
+
+
+def test_the_scores_of_the_chapter_give_the_weights_of_the_package():
+    found = stored("masks", "masks")
+    ids = np.where(found["real"], [4, 5, 6, 7], 0)[None]
+    x = np.vstack([X, np.zeros(3)])
+    for mask in (causal_mask(4), padding_mask(ids, 0)[0, 0]):
+        wanted = attention(x @ W_Q, x @ W_K, x @ W_V, mask)[1]
+        assert np.allclose(softmax(np.where(mask, found["scores"], -np.inf)), wanted)
+    assert found["mask"] == causal_mask(4).tolist()
+    assert found["words"] == [*WORDS, "–"]
+
+
 def stored(chapter, figure):
     """The data of an interactive figure of a chapter."""
     shown = guards.outputs(BOOK / f"{chapter}.ipynb", "text/html")
@@ -263,7 +328,8 @@ def test_words_cannot_become_elements():
     evil = ("<img src=x onerror=alert(1)>", "</script><b>", "&amp;\u2028")
     found = {word: (word, 0.0, 0.0) for word in evil}
     played = film(reel([(" ".join(evil), " ".join(evil))], {0: evil[:1], 60: evil[1:2]}))
-    for figure in (by_hand(evil), heads(evil), searches(found), sentence(f"{' '.join(evil)} Stuhl, weil er"), played):
+    for figure in (by_hand(evil), heads(evil), searches(found), sentence(f"{' '.join(evil)} Stuhl, weil er"), played,
+                   encoding([" ".join(evil)])):  # fmt: skip
         html = figure._repr_html_()
         assert not re.search(r"<(img|b)\b", html)
         assert html.count("</script>") == html.count("<script") == 1

