@@ -111,8 +111,8 @@ def many(texts, at_once=50):
     return found
 
 
-def walked(text):
-    """The map of the Transformer for this sentence, as Python writes it, with the numbers before they are rounded."""
+def runs(text):
+    """The run of the translator on this sentence and on what it writes, as the map of the Transformer takes it."""
     from tested_transformer.book.draw import transformer  # it loads matplotlib
 
     asked, wrote = translator(), answer(text)["ids"]
@@ -120,12 +120,21 @@ def walked(text):
     source, target, wanted = (np.array([ids]) for ids in (asked.encode(text, 1), [1, *wrote[:-1]], wrote))
     run = walk.run(thread.learned(asked), source, target, wanted, asked.model.config)
     said = [[names[i].strip() or "␣" for i in ids[0]] for ids in (source, target)]
-    (model,) = transformer.walk(transformer.Runs({"translator": run}, *said, names, wrote)).data["models"]
-    tokens = [names.index(name) for name in model["words"]["V"]]
-    exact = {}
+    return transformer.Runs({"translator": run}, *said, names, wrote, text)
+
+
+def walked(text):
+    """The map for this sentence, as Python writes it, with its numbers before they are rounded."""
+    from tested_transformer.book.draw import transformer
+
+    asked = runs(text)
+    (model,), (run,) = transformer.walk(asked).data["models"], asked.runs.values()
+    tokens, exact = [asked.vocabulary.index(name) for name in model["words"]["V"]], {}
     for table in (table for step in model["steps"] for table in step["tables"]):
         x = np.asarray(run[table["name"]])
-        exact[table["name"]] = x[..., tokens] if table["axes"][-1] == "V" else x[..., : np.shape(table["values"][0])[-1]]
+        exact[table["name"]] = (
+            x[..., tokens] if table["axes"][-1] == "V" else x[..., : np.shape(table["values"][0])[-1]]
+        )
     return model | {"exact": exact}
 
 

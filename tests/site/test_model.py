@@ -159,7 +159,13 @@ def test_the_tables_of_the_chapters_sentence_are_the_chapters_cell_by_cell(answe
 
 @pytest.mark.parametrize(
     "text",
-    ["It is old.", "I need the chair because it is old.", "Hello world!", "🙂", "I love music although it rains and I am old, because you sing."],
+    [
+        "It is old.",
+        "I need the chair because it is old.",
+        "Hello world!",
+        "🙂",
+        "I love music although it rains and I am old, because you sing.",
+    ],
 )
 def test_the_tables_of_any_sentence_are_those_that_python_writes(answered, chapter, text):
     made, stored = answered("walk", text=text, **chapter), parity.walked(text)
@@ -171,7 +177,9 @@ def test_the_tables_of_any_sentence_are_those_that_python_writes(answered, chapt
         assert table["shape"] == list(theirs[name]["shape"]), name
         assert table["shown"] == theirs[name]["shown"], name
         assert np.shape(table["cells"]) == np.shape(theirs[name]["cells"]), name
-        for one, other, x in zip(*map(np.ravel, (table["cells"], theirs[name]["cells"], stored["exact"][name])), strict=True):
+        for one, other, x in zip(
+            *map(np.ravel, (table["cells"], theirs[name]["cells"], stored["exact"][name])), strict=True
+        ):
             assert one == other or parity.half(x, theirs[name]["places"]), (name, one, other, x)
 
 
