@@ -349,6 +349,10 @@ def test_a_sentence_of_ones_own_has_pythons_numbers_in_every_box(asking):
     assert_shows(page, OWN)
     box(page, "5. Encoder layer 1, attention: weights").click()
     follow(page, "Head", "3")
+    w = parity.answer(OWN)["encoder"][0, 2, 0]
+    seen = [f"{x:.2f} from “{word}”" for x, word in zip(w, parity.walked(OWN)["words"]["S"], strict=True) if x > 0.005]
+    assert len(seen) < len(w)
+    assert said(page) == f"“I” takes {', '.join(seen)}, 0.00 from the rest."
     assert_shows(page, OWN, head=3)
     ask(page, "It is old.")
     told(page, "Ich bin alt.")
@@ -494,7 +498,7 @@ def test_on_a_phone_ones_own_sentence_does_not_widen_the_page(asking, width):
     for button in page.locator(".box").all():
         button.click()
         assert page.evaluate(wider) <= 0
-    for target in page.locator(".asks :is(input, button)").all():
+    for target in page.locator(".reader :is(input, button)").all():
         assert target.bounding_box()["height"] >= 43.5
 
 

@@ -7,6 +7,7 @@
   const SIDES = { encoder: "S", decoder: "T" };
   const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
   const MOST = 32; // tokens of a reader's sentence: longer tables could not be read
+  const MANY = 8; // of more tokens only those are named that give something
   const UNKNOWN = { about: "Which tokens are right, nobody has told the page. So here stand those that the model wrote, how probable it found them, and minus the logarithm of that: the loss, if they were right." };
   const ROLES = { Q: "query", K: "key", V: "value" };
   const number = (text) => Number(text.replace("−", "-").replace("∞", "Infinity"));
@@ -141,7 +142,7 @@
       });
       input.value = given.asked;
       form.append(back);
-      return this.fields = make("fieldset", { class: "asks", disabled: !this.model.asked }, make("legend", { class: "name" }, "Your own sentence, for the translator"), form, result);
+      return this.fields = make("fieldset", { class: "reader", disabled: !this.model.asked }, make("legend", { class: "name" }, "Your own sentence, for the translator"), form, result);
     }
 
     // The map and the tokens of a model. The place stays: the same box, in a layer that is as near to the end.
@@ -317,7 +318,9 @@
       if (step.says === "looks") {
         const table = this.weights(step), scores = this.values(step.tables[0]), i = this.followed[table.axes[1]];
         const found = this.values(table)[i].map((share, j) => [scores[i][j], share, this.quoted(this.words[table.axes[2]][j])]);
-        const seen = found.filter(([score]) => score !== "−∞").map(([, share, other]) => [`${share} from `, other]);
+        const open = found.filter(([score]) => score !== "−∞"), most = open.filter(([, share]) => open.length <= MANY || number(share) > 0);
+        const seen = most.map(([, share, other]) => [`${share} from `, other]);
+        if (most.length < open.length) seen.push(["0.00 from the rest"]);
         const hidden = found.filter(([score]) => score === "−∞").map(([, , other]) => other);
         return [word, " takes ", listed(seen), ".", hidden.length ? [" Hidden: ", listed(hidden), "."] : []];
       }
