@@ -349,10 +349,11 @@ def test_a_sentence_of_ones_own_has_pythons_numbers_in_every_box(asking):
     assert_shows(page, OWN)
     box(page, "5. Encoder layer 1, attention: weights").click()
     follow(page, "Head", "3")
-    w = parity.answer(OWN)["encoder"][0, 2, 0]
+    follow(page, "Source", "because")
+    w = parity.answer(OWN)["encoder"][0, 2, 4]
     seen = [f"{x:.2f} from “{word}”" for x, word in zip(w, parity.walked(OWN)["words"]["S"], strict=True) if x > 0.005]
     assert len(seen) < len(w)
-    assert said(page) == f"“I” takes {', '.join(seen)}, 0.00 from the rest."
+    assert said(page) == f"“because” takes {', '.join(seen)}, 0.00 from the rest."
     assert_shows(page, OWN, head=3)
     ask(page, "It is old.")
     told(page, "Ich bin alt.")
