@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import torch
 
+from tested_transformer.book import thread, walk
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
@@ -108,6 +109,39 @@ def many(texts, at_once=50):
         each = log_p.gather(2, written[..., None])[..., 0].masked_fill(written == 0, 0)
         found += [([i for i in ids.tolist() if i], p.item()) for ids, p in zip(written, each.sum(1), strict=True)]
     return found
+
+
+def runs(text):
+    """The run of the translator on this sentence and on what it writes, as the map of the Transformer takes it."""
+    from tested_transformer.book.draw import transformer  # it loads matplotlib
+
+    asked, wrote = translator(), answer(text)["ids"]
+    names = [asked.name(i) for i in range(asked.model.config.vocab_size)]
+    source, target, wanted = (np.array([ids]) for ids in (asked.encode(text, 1), [1, *wrote[:-1]], wrote))
+    run = walk.run(thread.learned(asked), source, target, wanted, asked.model.config)
+    said = [[names[i].strip() or "␣" for i in ids[0]] for ids in (source, target)]
+    return transformer.Runs({"translator": run}, *said, names, wrote, text)
+
+
+def walked(text):
+    """The map for this sentence, as Python writes it, with its numbers before they are rounded."""
+    from tested_transformer.book.draw import transformer
+
+    asked = runs(text)
+    (model,), (run,) = transformer.walk(asked).data["models"], asked.runs.values()
+    tokens, exact = [asked.vocabulary.index(name) for name in model["words"]["V"]], {}
+    for table in (table for step in model["steps"] for table in step["tables"]):
+        x = np.asarray(run[table["name"]])
+        exact[table["name"]] = (
+            x[..., tokens] if table["axes"][-1] == "V" else x[..., : np.shape(table["values"][0])[-1]]
+        )
+    return model | {"exact": exact}
+
+
+def half(x, places):
+    """Whether a number lies so near to the middle of two that are written that either is right; or to nothing."""
+    steps = abs(x) * 10**places
+    return abs(steps % 1 - 0.5) < TIED or abs(abs(x) - 1e-10) < 1e-15
 
 
 def beams(text, width, alpha):

