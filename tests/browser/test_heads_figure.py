@@ -83,7 +83,7 @@ def word(page, side, n):
 
 
 def status(page):
-    return page.locator(f"{FIGURE} [role=status]")
+    return page.locator(f"{FIGURE} .status[role=status]")
 
 
 # What is shown
@@ -245,7 +245,9 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
     assert page.evaluate(f"{focused}.tagName") == "SELECT"
     page.keyboard.press("ArrowDown")
     assert len(words(page, "is-read")) == 7, "the second sentence"
-    page.keyboard.press("Tab")
+    for kind in ("text", "submit", "checkbox", "button", "radio"):  # an own sentence, what is changed in it, the kinds
+        page.keyboard.press("Tab")
+        assert page.evaluate(f"{focused}.type") == kind
     page.keyboard.press("ArrowUp")
     assert page.evaluate(f"{focused}.value") == "decoder"
     page.keyboard.press("Tab")
@@ -325,7 +327,7 @@ def test_two_figures_on_a_page_choose_for_themselves(show):
     one._repr_html_ = lambda: html + html
     page = show(one)
     page.get_by_role("radio", name="encoder").first.check()
-    assert page.locator(".name").all_inner_texts()[1::2] == ["encoder, layer 2, head 1", "cross, layer 2, head 1"]
+    assert page.locator("p.name").all_inner_texts()[1::2] == ["encoder, layer 2, head 1", "cross, layer 2, head 1"]
 
 
 # A sentence of the reader's own, and experiments with it
