@@ -17,7 +17,6 @@ import weights
 from guards import BOOK, SCRIPTS
 
 from tested_transformer.book.draw.interactive import written
-
 from tested_transformer.text.merges import merge
 from tested_transformer.text.tokens import BYTE_IDS, split
 
