@@ -1495,6 +1495,13 @@ def test_the_numbers_of_a_matrix_have_decimals_all_or_none_on_the_way_through_tw
     assert {len(number) for row in numbers["weights of head 1"] for number in row} == {4}
 
 
+def test_the_numbers_of_a_box_on_the_way_through_a_layer_have_decimals_all_or_none():
+    figure = pic.picture(6, 3)[0]
+    some, whole = (flow.box(figure, x, (3, 2), "x", ["a", "b"]) for x in ([[1.64, 1], [0, 2]], np.eye(2)))
+    assert texts(some) == [["1.64", "1.00"], ["0.00", "2.00"]]
+    assert texts(whole) == [["1", "0"], ["0", "1"]]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_name_on_the_map_of_words_lies_on_no_mark_and_on_no_other_name(seed):
     rng = np.random.default_rng(seed)

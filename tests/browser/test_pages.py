@@ -247,6 +247,15 @@ def test_on_paper_the_folds_stand_open_and_the_ground_is_white(visit):
     assert page.locator("html").get_attribute("data-theme") == "dark"
 
 
+@pytest.mark.parametrize("name", ["bert", "paper", "reuse", "train"])
+def test_what_a_cell_says_is_seen_whole_on_a_wide_page(visit, name):
+    page = visit(f"book/{name}.html")
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    cut = """() => [...document.querySelectorAll(".cell_output :is(.stream, .text_plain) pre")]
+        .filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.textContent.slice(0, 60))"""
+    assert page.evaluate(cut) == []
+
+
 def test_a_formula_that_is_cut_off_has_a_shade_at_that_edge(visit):
     page = visit(HEADS, width=390)
     page.wait_for_function("document.querySelectorAll('.bd-article div.math').length > 5")

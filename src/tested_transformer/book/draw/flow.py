@@ -57,6 +57,7 @@ def box(
     axes = figure.add_axes((left / width, bottom / height, *size))
     limits = (0, 1.25) if cmap is pic.WEIGHTS else (-3.5, 3.5)
     pic.tiles(axes, x, cmap, limits, decimals=2)
+    pic.alike(axes, x, decimals=2)
     axes.set_aspect("auto")
     axes.set_xticks([])
     axes.set_yticks(range(rows), words or [""] * rows)
