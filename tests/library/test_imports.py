@@ -26,6 +26,7 @@ LIBRARIES = {
         "ast",
         "contextlib",
         "copy",
+        "hashlib",
         "html",
         "importlib",
         "inspect",
