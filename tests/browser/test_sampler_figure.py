@@ -259,6 +259,7 @@ def test_without_scripts_and_on_paper_stands_the_picture(show):
 
 def test_on_its_page_it_keeps_what_the_chapter_says(visit):
     page = visit("book/gpt.html")
+    page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
     slide(page, k="all")
     page.get_by_role("slider").nth(2).fill("0.9")
     fallback = "body => [...body.rows].map(row => Number(row.cells[3].textContent))"

@@ -41,9 +41,9 @@ def choose(page, thing, frame=0, off=False):
 def seen(page):
     """The English, the German and the line that stand there."""
     return (
-        page.locator(".live").evaluate(ENGLISH),
-        page.locator(".german").evaluate(GERMAN),
-        page.locator(".line").evaluate(TEXT),
+        page.locator(f"{FIGURE} .live").evaluate(ENGLISH),
+        page.locator(f"{FIGURE} .german").evaluate(GERMAN),
+        page.locator(f"{FIGURE} .line").evaluate(TEXT),
     )
 
 
