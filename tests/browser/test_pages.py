@@ -39,9 +39,10 @@ TEXTS = """() => {
       getComputedStyle(e).opacity * opacity(e.parentElement)).get(e);
   const luminance = parts => parts.map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
       .reduce((sum, x, n) => sum + x * [0.2126, 0.7152, 0.0722][n], 0);
-  const FIELD = 'input:not([type=range], [type=checkbox], [type=radio], :disabled)';
+  const FIELD = 'input:not([type=range], [type=checkbox], [type=radio])';
   return [...document.body.querySelectorAll('*')].filter(e =>
-      (e.matches(FIELD) || [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) && !e.closest('script')
+      (e.matches(FIELD) || [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+      && !e.closest('script') && !e.matches(':disabled')
       && e.checkVisibility({opacityProperty: true, visibilityProperty: true})
       && (e.ownerSVGElement || e.getBoundingClientRect().width > 1)).map(e => {
     const style = getComputedStyle(e), behind = ground(e);
@@ -64,7 +65,8 @@ UNMARKED = """() => [...document.querySelectorAll('article :is(p, li, dd, td) a'
     .filter(([a, s]) => a.checkVisibility({visibilityProperty: true}) && s.display === 'inline'
         && s.textDecorationLine !== 'underline').map(([a]) => a.outerHTML)"""
 FIGURES = ".fallback >> xpath=.."
-PRINTED = {f"{name}-figure" for name in ("walk", "sentence", "film", "masks", "encoding", "sampler")}  # by their tables
+# On paper these are their tables.
+PRINTED = {f"{name}-figure" for name in ("walk", "sentence", "film", "masks", "encoding", "sampler", "live")}
 MOVES = "f => [...f.querySelectorAll('*')].some(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
 # Formulas and code are thousands of elements that are alike on all pages: one page is tried with them.
 PLAIN = """() => { for (const e of document.querySelectorAll('math, .highlight pre'))
