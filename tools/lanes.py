@@ -76,6 +76,8 @@ def needed(body, later):
                 later = later - {name for target in targets for name in named(target, ast.Store)}
             case ast.For(target=target, iter=over, body=inner, orelse=[]):
                 asked = named(over, ast.Load) | (needed(inner, later) - named(target, ast.Store))
+            case ast.Import() | ast.ImportFrom():
+                later = later - bound(statement)
         later = later | asked
     return later
 

@@ -120,6 +120,9 @@ def test_where_the_idea_writes_out_single_rows_whole_products_wait(chapter, row,
         ("for z in x:\n    y = z\nprint(y)", ""),
         ("for z in x:\n    y = z\n    print(y)", "checked"),
         ("def f():\n    return y", ""),
+        ("from a import y\n\nprint(y)", "checked"),
+        ("from a import b as y\n\nwith y(x):\n    print(y)", "checked"),
+        ("print(y)\nfrom a import y", ""),
     ],
 )
 def test_what_a_check_makes_may_not_be_needed_later(chapter, after, kind):
