@@ -260,6 +260,7 @@ FIGURES |= {
 }
 FIGURES |= {
     "chances while it learns": lambda: draw.train.chances({"article": {"chair": CURVE**2, "lamp": CURVE**4}}),
+    "losses on a logarithmic axis": lambda: draw.train.losses({"one": CURVE**2 + 1}, logarithmic=True),
     "losses and a floor": lambda: draw.train.losses({"one": CURVE + 2, "other": CURVE + 1}, {"floor": 0.5}, every=10),
     "two curves apart": lambda: draw.train.apart({"right": CURVE + 2, "wrong": CURVE + 1}, "ahead", 20, every=10),
     "what is written": lambda: draw.train.written("I love AI.", {"step 0": [("Ich", True), ("Auto", False)]}),
@@ -659,6 +660,17 @@ def test_ancestors_are_filled_where_a_hypothesis_sees():
     filled = [patch.get_facecolor()[:3] != (1.0, 1.0, 1.0) for patch in axes.patches]
     assert filled == sees.flatten().tolist()
     assert [line.get_xdata()[0] for line in axes.lines] == [1.5]
+
+
+def test_on_a_logarithmic_axis_a_tenth_is_one_step_down():
+    (plain,), (axes,) = (FIGURES[name]().axes for name in ("losses and a floor", "losses on a logarithmic axis"))
+    assert (plain.get_yscale(), axes.get_yscale()) == ("linear", "log")
+    assert axes.yaxis.get_major_formatter()(0.1) == "0.1"
+
+
+def test_a_tree_says_what_its_numbers_are():
+    figure = draw.decode.tree(PATHS, {"greedy": [("a",)]})
+    assert "the probability of the whole way" in figure.get_supxlabel()
 
 
 def test_a_tree_begins_with_what_it_is_given():

@@ -81,8 +81,12 @@ def losses(
     runs: Mapping[str, ArrayLike],
     levels: Mapping[str, float] | None = None,
     every: int = 1,
+    logarithmic: bool = False,
 ) -> pic.Picture:
-    """A curve for each run, a value for so many steps, and named levels as thin lines."""
+    """A curve for each run, a value for so many steps, and named levels as thin lines.
+
+    On a logarithmic axis two curves can be told apart where both are nearly zero.
+    """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     looks = zip(runs.items(), pic.SERIES, LINES, strict=False)
     for (name, loss), colour, line in looks:
@@ -94,9 +98,13 @@ def losses(
         last = every * max(len(np.asarray(loss)) for loss in runs.values())
         axes.annotate(name, (last, level), ha="right", **place)
     axes.set_xlim(1, None)
-    axes.set_ylim(0, None)
     axes.set_xlabel("step")
     axes.set_ylabel("loss for each token (nats)")
+    if logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+    else:
+        axes.set_ylim(0, None)
     axes.legend()
     return figure
 
