@@ -34,6 +34,16 @@ def test_likely_beginnings_have_the_probability_that_all_their_sentences_have_to
     assert {h.ids for h in ends if h.ids[-1] == EOS} <= set(found)
 
 
+def test_the_probabilities_of_the_next_token_are_those_that_the_likely_beginnings_are_multiplied_of(model):
+    found = search.likely(model, SOURCE, least=0.0, most=2)
+    for begun in [(), *(path for path in found if len(path) == 1 and path != (EOS,))]:
+        p = search.following(model, SOURCE, begun)
+        assert p.sum().item() == pytest.approx(1)
+        assert not p.requires_grad
+        after = {path[-1]: share for path, share in found.items() if path[:-1] == begun and len(path) > len(begun)}
+        assert {i: found.get(begun, 1.0) * p[i].item() for i in after} == pytest.approx(after)
+
+
 def test_what_follows_a_beginning_is_named_without_it(model):
     whole = search.likely(model, SOURCE, least=0.0, most=2)
     (begun,) = max((path for path in whole if len(path) == 1 and path != (EOS,)), key=whole.get)

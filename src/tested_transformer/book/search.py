@@ -3,13 +3,22 @@
 from collections.abc import Mapping, Sequence
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tested_transformer.decoding.limits import suppressed
 from tested_transformer.model.transformer import Transformer
 
 Ids = tuple[int, ...]
+
+
+@torch.no_grad()
+def following(
+    model: Transformer, source: Int[Tensor, "1 S"], begun: Sequence[int]
+) -> Float[Tensor, "V"]:
+    """The probability of each token to be the next after those of `begun`."""
+    target = torch.tensor([[model.config.bos_id, *begun]])
+    return model(source, target)[0, -1].softmax(-1)
 
 
 @torch.no_grad()

@@ -20,14 +20,14 @@ def tree(
     marked: Mapping[str, Collection[Words]],
     start: str = "<bos>",
 ) -> pic.Picture:
-    """Beginnings of sentences as a tree from left to right, each with its probability.
+    """Beginnings of sentences as a tree from left to right, each with its probability, which a line below explains.
 
     marked has names, and the beginnings that stand in the colour of each; of two names
     the first counts. Others are faint. At the root stands `start`.
     """
     leaves = [p for p in paths if not any(q[:-1] == p for q in paths)]
     depth = max(map(len, paths))
-    figure, ((axes,),) = pic.picture(6.2, 0.7 + 0.46 * len(leaves))
+    figure, ((axes,),) = pic.picture(6.2, 1.0 + 0.46 * len(leaves))
     height = {leaf: float(-i) for i, leaf in enumerate(leaves)}
     for path in sorted((p for p in paths if p not in height), key=len, reverse=True):
         below = [height[p] for p in paths if p[:-1] == path]
@@ -46,6 +46,9 @@ def tree(
     for name, (colour, line) in looks.items():
         axes.plot([], [], color=colour, linestyle=line, label=name)
     figure.legend(loc="outside upper center", ncols=len(marked))
+    figure.supxlabel(
+        "below each token: the probability of the whole way to it", fontsize=11
+    )
     axes.set(xlim=(-0.4, depth + 0.45), ylim=(0.6 - len(leaves), 0.6))
     axes.set_axis_off()
     return figure
