@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tested_transformer.book import draw
 from tested_transformer.book.counting import (
     benchmarks,
+    bills,
     counted,
     decoder_keeps,
     kept,
@@ -179,6 +180,13 @@ def test_the_price_of_a_step_and_of_writing_is_what_a_model_does_and_keeps(sente
     assert told["cache"] == n_bytes([getattr(layer, part) for layer in cache.layers for part in parts])
 
 
+def test_a_bill_is_what_the_rule_says_for_each_training_at_one_pace():
+    names, small, large = zip(*bills([(50e6, 2e9), (2e9, 4e13)], pace=6 * 50e6 * 2e9 / 7200), strict=True)
+    assert len(names) == 5
+    assert small == ("50 million", "0.20", "2.0e+09", "6.0e+17", "2 hours")
+    assert large == ("2 billion", "8", "4.0e+13", "4.8e+23", "200 years")  # 1.6 million hours, in hundreds of years
+
+
 def test_a_running_sum_of_ones_stands_still_where_no_number_is_between():
     assert running(3, torch.float32) == [1, 2, 3]
     assert running(300, torch.bfloat16)[-2:] == [256, 256]
@@ -298,6 +306,18 @@ def test_areas_are_as_large_as_the_terms_of_a_layer_in_squares_of_the_narrowest(
     assert min(patch.get_x() for patch in axes.patches[14:]) == 7
     assert [text.get_text() for text in axes.texts] == ["short", "long"]
     assert len({patch.get_hatch() for patch in axes.patches}) == 3
+
+
+def test_areas_of_a_single_panel_have_their_names_beside_them_in_their_colours():
+    figure = draw.scale.areas({"n = 50": (50, 512)})
+    (axes,) = figure.axes
+    title, *names = axes.texts
+    assert title.get_text() == "n = 50"
+    assert [name.get_color() for name in names] == list(SERIES[:3])
+    assert [name.get_text().split(":")[0] for name in names] == ["projections", "feed-forward", "attention"]
+    areas = [patch.get_width() * patch.get_height() for patch in axes.patches]
+    assert areas == pytest.approx([1] * 12 + [50 / 512] * 2)
+    assert not figure.legends
 
 
 def test_shares_are_signed_tiles_with_a_row_for_each_name():

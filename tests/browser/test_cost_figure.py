@@ -7,7 +7,8 @@ from tested_transformer.book.counting import price
 from tested_transformer.config import BASE, BIG, Config
 
 OURS = Config(1760, d_model=128, d_ff=256, n_heads=4, n_layers=2)
-MODELS = {"our translator": OURS, "base": BASE, "big": BIG}
+LARGE = Config(64_000, d_model=8192, d_ff=32_768, n_heads=64, n_layers=53)
+MODELS = {"our translator": OURS, "base": BASE, "big": BIG, "100 billion": LARGE}
 SIZES = ("d_model", "d_ff", "n_heads", "n_layers", "vocab_size")
 
 
@@ -36,7 +37,7 @@ def row(page, name):
     return page.locator("dl div", has_text=name).locator("dd").text_content()
 
 
-@pytest.mark.parametrize("config", [OURS, BASE, BIG, Config(50, d_model=8, d_ff=24, n_heads=2, n_layers=3)])
+@pytest.mark.parametrize("config", [OURS, BASE, BIG, LARGE, Config(50, d_model=8, d_ff=24, n_heads=2, n_layers=3)])
 def test_all_prices_are_those_of_the_package(page, config):
     sizes = {size: getattr(config, size) for size in SIZES}
     for n, sentences in [(1, 1), (25, 1000), (3072, 7)]:
@@ -63,6 +64,9 @@ def test_the_page_shows_what_the_models_cost(page):
     told = price(BIG, 25, 1000)
     memory = sum(told[k] for k in ("weights", "gradients", "Adam", "kept by layers", "kept by the loss"))
     assert row(page, "memory to train").startswith(f"{memory / 1e9:.1f} GB")
+    page.get_by_role("button", name="100 billion").click()
+    assert row(page, "parameters") == "100 billion"
+    assert row(page, "memory to train").endswith("fits no GPU of 80 GB")
 
 
 def test_areas_are_the_terms_of_a_layer_and_half_of_it_is_attention_at_six_times_the_width(page):
@@ -97,7 +101,7 @@ def test_a_model_is_pressed_as_long_as_all_its_sizes_are_there(page):
 
 def test_sliders_have_names_and_move_by_keyboard(page):
     names = ("d, the width", "layers on each side", "feed-forward, × width", "tokens in the vocabulary")
-    for name, value in zip(names, ("8,192", "48", "8", "128,000"), strict=True):
+    for name, value in zip(names, ("8,192", "53", "8", "128,000"), strict=True):
         slider = page.get_by_role("slider", name=name)
         slider.focus()
         page.keyboard.press("End")
@@ -114,7 +118,7 @@ def test_nothing_is_wider_than_the_window_and_the_height_stays(show, width):
         to(page, n=n)
         assert page.locator(".live").bounding_box()["height"] == pytest.approx(height, abs=1)
     if width >= 390:
-        to(page, d_model=8192, n_layers=48, vocab_size=128000)
+        to(page, d_model=8192, n_layers=53, vocab_size=128000)
         assert page.locator(".live").bounding_box()["height"] == pytest.approx(height, abs=1)
 
 

@@ -128,6 +128,33 @@ def price(config: Config, n: int, sentences: int) -> dict[str, float]:
     }
 
 
+def bills(
+    trainings: Iterable[tuple[float, float]], pace: float
+) -> list[tuple[str, ...]]:
+    """The rows of a table with a column for each training: what it costs by the rule 6 N D.
+
+    A training is its parameters N and its tokens D; pace is in FLOPs a second.
+    """
+    names = ["parameters N", "GB to hold them", "tokens in training, D", "FLOPs, 6ND"]
+    columns = [(*names, "on the paper's eight GPUs")]
+    for size, tokens in trainings:
+        work = 6 * size * tokens
+        hours = work / pace / 3600
+        years = f"{round(hours / 24 / 365, -2):,.0f} years"
+        columns.append(
+            (
+                f"{size / 1e6:.0f} million"
+                if size < 1e9
+                else f"{size / 1e9:.0f} billion",
+                f"{4 * size / 1e9:.2f}" if size < 1e9 else f"{4 * size / 1e9:.0f}",
+                f"{tokens:.1e}",
+                f"{work:.1e}",
+                f"{hours:.0f} hours" if hours < 1e4 else years,
+            )
+        )
+    return list(zip(*columns, strict=True))
+
+
 @torch.no_grad()
 def step_seconds(model: Transformer, n: int = 6) -> float:
     """How long a model takes to write one of n tokens after ten, with a cache."""
