@@ -128,7 +128,7 @@ class Routes(SphinxDirective):
                 f"<li><p><strong>{title}</strong> {routes.clock(sums[route])}</p><p>{words}</p>"
                 f'<a class="start" href="{address}">{button}</a></li>'
             )
-        more = f"Exercises apart: {routes.clock(sums['exercises'])} for all of them."
+        more = f"The exercises come on top, as many as you like: {routes.clock(sums['exercises'])} for all."
         return [
             nodes.raw("", f'<ul class="routes">{"".join(cards)}</ul>', format="html"),
             nodes.paragraph("", more, classes=["small-print"]),

@@ -201,6 +201,7 @@ SENTENCE = normal(4, 16)
 FIGURES |= {
     "sentence": lambda: draw.notation.rows(["I", " need", " it", "<eos>"], SENTENCE, 2),
     "batch": lambda: draw.notation.batch({"chair": SENTENCE, "lamp": 2 * SENTENCE, "hat": -SENTENCE}),
+    "sides": lambda: draw.notation.sides(np.eye(2, 3), np.ones((3, 2)), [[0.5, 0.5], [0, 1]], ["I", "love"]),
     "broadcast": lambda: draw.notation.broadcast(
         np.eye(2, 3),
         {"a row": ([1, 2, 3], np.add(np.eye(2, 3), [1, 2, 3])), "a column": ([[4], [5]], 9 * np.ones((2, 3)))},

@@ -115,6 +115,62 @@ def _axis(
 
 
 @pic.styled
+def sides(
+    x: ArrayLike, w: ArrayLike, a: ArrayLike, words: Sequence[str]
+) -> pic.Picture:
+    """A product from the right and one from the left: an arrow from each row of x to each row that it has a part in.
+
+    From the left, an arrow is as wide as its number in a, which stands on it.
+    """
+    x, w, a = map(np.asarray, (x, w, a))
+    line, cell, left = 0.4, 0.4, 0.56  # a tile, and where the first one begins
+    gap = 4.14 - left - cell * (2 * x.shape[1])  # the room for arrows
+    one = line * len(x) + 0.56
+    _, frame = blank(4.2, 2 * one)
+    parts = (
+        ("from the right: each word by itself", x @ w, np.eye(len(x)), "W"),
+        ("from the left: words mix", a @ x, a, ""),
+    )
+    for n, (title, result, shares, name) in enumerate(parts):
+        top = one * (2 - n) - 0.44
+        start = left + cell * x.shape[1]
+        frame.text(0.06, top + 0.2, title, weight="bold", va="center")
+        for matrix, corner in ((x, left), (result, start + gap)):
+            for (i, j), number in np.ndenumerate(matrix):
+                place = corner + cell * j, top - line * (i + 1), cell, line
+                tile(frame, place, "white", f"{number:g}", edgecolor=pic.INK)
+        for i, word in enumerate(words):
+            y = top - line * (i + 0.5)
+            frame.text(left - 0.06, y, word, ha="right", va="center")
+        for (i, j), share in np.ndenumerate(shares):
+            if share:
+                _share(frame, (start, start + gap), top, line, (j, i), share, name)
+    return frame.figure
+
+
+def _share(
+    frame: Axes,
+    ends: tuple[float, float],
+    top: float,
+    line: float,
+    rows: tuple[int, int],
+    share: float,
+    name: str,
+) -> None:
+    """An arrow between the rows of two matrices, as wide as a share, with a name or the share on it."""
+    start, end = (top - line * (row + 0.5) for row in rows)
+    colour = pic.QUERY if name else pic.KEY
+    tail, head = (ends[0] + 0.05, start), (ends[1] - 0.05, end)
+    arrow(frame, tail, head, colour, 10, 0.6 + 2.4 * share, zorder=2)
+    at = 0.5 if name else 0.3 if start == end else 0.7 if end > start else 0.55
+    middle = tail[0] + at * (head[0] - tail[0]), start + at * (end - start)
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    look = {"ha": "center", "va": "center_baseline", "color": colour, "bbox": ground}
+    style = "italic" if name else "normal"
+    frame.text(*middle, name or f"{share:g}", style=style, zorder=3, **look)
+
+
+@pic.styled
 def broadcast(
     x: ArrayLike, sums: Mapping[str, tuple[ArrayLike, ArrayLike]]
 ) -> pic.Picture:

@@ -167,7 +167,7 @@ def stream(
     _vectors(frame, xs, np.asarray(vectors))
     for place, x in enumerate(xs):
         ink = pic.QUERY if place == row else pic.INK
-        _over(frame, (x, 6.67), str(place + 1), color=ink, ha="center")
+        _over(frame, (x, 6.67), str(place), color=ink, ha="center")
     for layer, of_layer in enumerate(taken):
         first, second = levels[2 + 2 * layer : 4 + 2 * layer]
         _layer(frame, layer, first)
@@ -180,9 +180,8 @@ def stream(
             _box(frame, xs[row], plus, (rows[step], added[step]), box)
         place = xs[row] - 0.6, second
         arrow(frame, (xs[row], second + 0.5), (place[0], second + 0.2), pic.KEY, 9)
-    x, y = xs[row] + 0.4, levels[2] - 0.31
-    _numbered(frame, (x, y), "6", "added", GROUND)
-    _over(frame, (x - 0.26, y - 0.26), "not replaced", ground=GROUND)
+    place = 0.18, levels[2] - 0.44
+    _numbered(frame, place, "6", "added, not replaced", GROUND)
     _numbered(frame, (0.18, levels[4] + 0.96), "7", "the same again")
     _decoder(frame, xs, asked, german)
     return figure
