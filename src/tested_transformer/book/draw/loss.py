@@ -84,11 +84,11 @@ def surprise(
         place = {"xytext": (12, 4 if x < 0.01 else 24), "va": "center_baseline"}
         axes.annotate(words, (x, ends[0]), color=pic.INK, **place, **offset)
     axes.text(0.03, 7.5, "surprise, −ln p", color=pic.QUERY)
-    axes.text(0.2, 0.25, "1 − p")
+    axes.text(0.19, 0.13, "1 − p")
     axes.set_xlim(0, 1.02)
     axes.set_ylim(0, None)
     axes.set_xlabel("probability given to the right token")
-    axes.set_ylabel("surprise in nats; 1 − p")
+    axes.set_ylabel("surprise in nats")
     return figure
 
 
