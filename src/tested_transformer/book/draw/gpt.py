@@ -161,7 +161,7 @@ STACK, GAP, SIDE = 1.08, 0.156, 0.56
 """Width of a stack of boxes, what lies between two, and the side of a mask, in inches."""
 
 STACKS = (
-    ("BERT", "I need\n[mask] chair", ("attention", "feed-\nforward"), "the"),
+    ("BERT", "I need\n[MASK] chair", ("attention", "feed-\nforward"), "the"),
     ("GPT", "<bos> I\nneed the", ("attention", "feed-\nforward"), "chair"),
     ("encoder", "I need\nthe chair", ("attention", "feed-\nforward"), ""),
     (
