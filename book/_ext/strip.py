@@ -55,7 +55,7 @@ ELSEWHERE = {
     "patches": ("pictures for words", {"tokens", "embedding"}),
     "scale": ("what it costs", WHOLE),
     "machines": ("on many machines", WHOLE | {"train"}),
-    "derivatives": ("before the way back", set()),
+    "derivatives": ("before it learns", set()),
     "backward": (
         "backwards: loss and attention",
         {"loss", "attention", "heads", "masks"},
