@@ -762,7 +762,7 @@ def test_learning_has_losses_above_and_sentences_below():
     above, below = drawn("learning")[0].axes
     assert points(above)["training, each step"] == [[1, 5], [2, 4], [3, 3], [4, 2]]
     assert points(above)["validation"] == [[0, 5.5], [4, 2.5]]
-    assert points(above)["validation, English of another"] == [[0, 5.6], [4, 6.5]]
+    assert points(above)["validation, with the English of another"] == [[0, 5.6], [4, 6.5]]
     ((first, last),) = points(below).values()
     assert (first, last) == ([0, 0], [4, 30])
 
@@ -1222,6 +1222,15 @@ def test_a_bar_of_a_cut_link_is_as_long_as_its_number_and_stands_by_its_name():
     assert all(np.isclose(heads[str(n)], y) for n, y in zip((9, 3, 8), names.values(), strict=True))
 
 
+def test_the_longest_name_of_a_model_ends_inside_the_picture_of_its_cuts():
+    cuts = {"this link cut": 111, "all others cut": 270}
+    figure = draw.translation.cut({"our translator, 0.999 on the noun": cuts}, 270)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    ends = [text.get_window_extent().x1 for text in (*axes.texts, *axes.get_yticklabels())]
+    assert max(ends) <= figure.bbox.x1
+
+
 def test_the_exchanged_word_is_filled_in_both_sentences_and_leads_to_the_pronoun():
     (frame,) = FIGURES["exchanged"]().axes
     filled = [
@@ -1444,6 +1453,9 @@ def test_each_link_is_a_line_at_its_weight_those_that_do_much_are_thick_and_the_
     assert np.allclose(lines[0][:, 0, 0], np.linspace(0, 1, 8)[:7])
     assert lines[1][0, 0, 0] == 1
     assert np.allclose([found[..., 1].mean() for found in lines], [0, 0, 1, 1])
+    assert len({tuple(group.get_color()[0]) for group in left.collections[::2]}) == 1, "the others are all of one grey"
+    assert [round(arrow.xy[0], 2) for arrow in left.texts] == [1.01] * 9, "an arrow at each thick line"
+    assert [arrow.xy[1] for arrow in left.texts] == [0] + [1] * 8
     assert np.allclose([bar.get_width() for bar in right.patches], [0.2, 1.5])
     assert [text.get_text() for text in right.texts] == ["0.20", "1.50"]
     assert labels(left.get_yticklabels()) == ["chair", "lamp"]

@@ -81,10 +81,10 @@ def test_four_cuts_of_one_head_leave_other_pronouns_and_the_model_as_it_was(tran
     before = {name: p.clone() for name, p in translator.model.named_parameters()}
     found = inside.ways_to_cut(translator, 1, 2)
     assert found == {
-        "from “it” to its noun, here": (111, "er", 132),
+        "the link from “it” to its noun": (111, "er", 132),
         "the same, in all heads": (93, "sie", 139),
         "all that the head adds": (104, "sie", 176),
-        "its queries: it looks evenly": (151, "sie", 142),
+        "its queries, so that it looks evenly": (151, "sie", 142),
     }
     assert all(torch.equal(p, before[name]) for name, p in translator.model.named_parameters())
 

@@ -245,7 +245,7 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
     assert page.evaluate(f"{focused}.tagName") == "SELECT"
     page.keyboard.press("ArrowDown")
     assert len(words(page, "is-read")) == 7, "the second sentence"
-    for kind in ("text", "submit", "checkbox", "button", "radio"):  # an own sentence, what is changed in it, the kinds
+    for kind in ("text", "submit", "checkbox", "radio"):  # an own sentence, what is changed in it, the kinds
         page.keyboard.press("Tab")
         assert page.evaluate(f"{focused}.type") == kind
     page.keyboard.press("ArrowUp")
@@ -385,6 +385,28 @@ def test_a_head_that_is_switched_off_changes_what_is_written_as_in_the_package(o
     assert not own.get_by_role("switch").is_checked(), "the switch is that of the head that is shown"
     own.get_by_role("button", name="Undo").click()
     said(own, "It writes: Ich brauche den Stuhl, weil er alt ist.")
+
+
+def test_a_head_that_is_switched_off_is_drawn_faint_and_says_why(own):
+    undo = own.get_by_role("button", name="Undo")
+    faint = "e => Number(getComputedStyle(e).opacity) < 0.3"
+    small, large = own.locator(".heads .choice svg"), own.locator(".between svg")
+    assert undo.is_disabled(), "nothing is changed yet"
+    assert not large.evaluate(faint)
+    own.get_by_role("switch").check()
+    said(own, "With 1 head off: ")
+    assert [svg.evaluate(faint) for svg in small.all()] == [False] * 6 + [True, False], "layer 2, head 3 of two by four"
+    assert large.evaluate(faint)
+    status(own).get_by_text("This head is switched off").wait_for()
+    own.get_by_role("radio", name="layer 2, head 4").check()
+    assert not large.evaluate(faint), "another head is shown"
+    own.get_by_role("radio", name=f"cross {SAYS['cross']}").check()
+    assert not any(svg.evaluate(faint) for svg in small.all()), "it is a head of the encoder that is off"
+    undo.click()
+    said(own, "It writes: Ich brauche den Stuhl, weil er alt ist.")
+    own.get_by_role("radio", name=f"encoder {SAYS['encoder']}").check()
+    assert not any(svg.evaluate(faint) for svg in small.all())
+    assert undo.is_disabled()
 
 
 def test_a_look_that_is_forbidden_has_no_weight_and_the_row_shares_out_the_rest(own):

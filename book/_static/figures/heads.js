@@ -52,17 +52,19 @@
         return made;
       };
       this.swap = button("man ↔ woman", () => this.ask(swapped(this.english)));
-      this.off = onOff("switch this head off", false, (off) => { this.change("off", `${this.kind} ${this.layer} ${this.head}`, off); });
+      this.off = onOff("switch this head off", false, (off) => { this.change("off", this.name, off); });
       this.again = button("Undo", () => { this.undo(); this.run(); });
       this.forbid = button("Forbid its strongest look", () => {
         const row = this.chosen.n, column = best(this.weights[row]);
-        this.change("hidden", `${this.kind} ${this.layer} ${this.head} ${row} ${column}`, true);
+        this.change("hidden", `${this.name} ${row} ${column}`, true);
       });
       this.result = make("p", { class: "result", role: "status" });
       this.asking = asking(this.result);
       this.undo();
       return make("div", { class: "part" }, make("label", { class: "name" }, "or a sentence of your own", form), make("div", { class: "controls" }, this.off, this.swap, this.again), this.result);
     }
+
+    get name() { return `${this.kind} ${this.layer} ${this.head}`; } // as the changes call the head that is shown
 
     get english() { return this.sentences[this.sentence].text.split(" → ")[0]; }
 
@@ -220,7 +222,11 @@
       }
       this.all.disabled = !chosen;
       this.forbid.disabled = chosen?.side !== "reads" || Math.max(...this.weights[chosen.n]) === 0;
-      this.off.firstChild.checked = this.changes.off.has(`${this.kind} ${this.layer} ${this.head}`);
+      const { off, hidden } = this.changes;
+      this.again.disabled = off.size + hidden.size === 0;
+      this.links.classList.toggle("off", off.has(this.name)); // what it looks at reaches nobody
+      for (const { firstChild: { value }, classList } of this.heads.children) classList.toggle("off", off.has(`${this.kind} ${value}`));
+      this.off.firstChild.checked = off.has(this.name);
       this.swap.disabled = swapped(this.english) === this.english;
       const words = this.words(across);
       if (first) this.status.replaceChildren(...words.flat(Infinity));
@@ -233,6 +239,7 @@
       const [rows, columns] = [panel.rows, panel.columns].map((words, n) => words.map((word) => quoted(word, this.languages[n])));
       if (!chosen) {
         const top = weights.map((row) => Math.max(...row)), i = best(top);
+        if (this.changes.off.has(this.name)) return ["This head is switched off: what it looks at is not passed on."];
         return ["Strongest link: ", rows[i], " reads ", columns[best(weights[i])], `, ${top[i].toFixed(3)}. Choose a word to see its links.`];
       }
       const [own, others] = chosen.side === "reads" ? [rows, columns] : [columns, rows];

@@ -205,7 +205,7 @@ def ways_to_cut(
     here = torch.zeros(c.n_layers, c.n_heads, dtype=torch.bool)
     here[layer, head] = True
     found = {
-        "from “it” to its noun, here": [
+        "the link from “it” to its noun": [
             thread.hidden(translator, *one, here) for one in asked
         ],
         "the same, in all heads": [thread.hidden(translator, *one) for one in asked],
@@ -216,7 +216,7 @@ def ways_to_cut(
     kept = queries.clone()
     try:
         queries.zero_()
-        found["its queries: it looks evenly"] = _pronouns(translator, said)
+        found["its queries, so that it looks evenly"] = _pronouns(translator, said)
     finally:
         queries.copy_(kept)
     right = [pronoun(sentence.german) for sentence in said]

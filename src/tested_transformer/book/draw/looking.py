@@ -191,7 +191,8 @@ def each_link(
 ) -> pic.Picture:
     """Weights and what cutting each does: a row for each name's last word, with a bar for the largest effect.
 
-    Each weight is a fine line; those with an effect above `quiet` are thick.
+    Each weight is a fine grey line; those with an effect above `quiet` are thick and in colour,
+    and an arrow points at each.
     """
     look = {"sharey": True, "width_ratios": (1.7, 1)}
     figure, ((left, right),) = pic.picture(6.4, 0.95 + 0.46 * len(links), 1, 2, **look)
@@ -199,17 +200,20 @@ def each_link(
     for n, ((weights, effects), colour) in enumerate(looks):
         x, y = np.ravel(weights), np.ravel(effects)
         loud = abs(y) > quiet
-        look = {"color": colour, "alpha": 0.5, "linewidth": 0.8}
+        look = {"color": pic.FAINT, "alpha": 0.6, "linewidth": 0.8}
         left.vlines(x[~loud], n - 0.34, n + 0.34, **look)
         look = {"color": colour, "linewidth": 4, "clip_on": False, "zorder": 3}
         left.vlines(x[loud], n - 0.34, n + 0.34, **look)
+        for place in x[loud]:
+            look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2}
+            left.annotate("", (place + 0.01, n), (place + 0.13, n), arrowprops=look)
         right.barh(n, y.max(), 0.5, color=colour)
         right.text(y.max() + 0.15, n, f"{y.max():.2f}", va="center")
     left.set_yticks(range(len(links)), [name.split()[-1] for name in links])
-    left.set(xlim=(-0.01, 1.015), xlabel="weight")
+    left.set(xlim=(-0.01, 1.16), xticks=np.linspace(0, 1, 6), xlabel="weight")
     left.set_title("the weight of each link")
     right.set(xlim=(0, 1.25 * max(np.max(y) for _, y in links.values())), xlabel=unit)
-    right.set_title("the thick one, cut")
+    right.set_title("that one, cut, adds")
     right.set_ylim(len(links) - 0.5, -0.5)
     for axes in (left, right):
         axes.tick_params(axis="y", length=0)

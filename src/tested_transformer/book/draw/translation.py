@@ -16,11 +16,12 @@ def learning(
     right: Mapping[int, float],
 ) -> pic.Picture:
     """Above the loss, on validation also with a foreign source; below, the share right."""
-    figure, ((above,), (below,)) = pic.picture(6.6, 5.2, rows=2, sharex=True)
+    look = {"sharex": True, "height_ratios": (1.7, 1)}
+    figure, ((above,), (below,)) = pic.picture(6.6, 4.8, rows=2, **look)
     steps = np.arange(1, np.size(loss) + 1)
     above.plot(steps, loss, color=pic.FAINT, linewidth=1, label="training, each step")
     for points, look, colour, name in (
-        (foreign, "^:", pic.QUERY, "validation, English of another"),
+        (foreign, "^:", pic.QUERY, "validation, with the English of another"),
         (valid, "o--", pic.KEY, "validation"),
     ):
         above.plot(list(points), list(points.values()), look, color=colour, label=name)
