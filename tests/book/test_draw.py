@@ -104,6 +104,7 @@ FIGURES |= {
     "roles": lambda: draw.bert.roles(
         {"one": [-1.0, 0.5, 1.0], "two": [0.2, -0.1, 0.3]}, ["object", "object", "possessive"]
     ),
+    "fine-tuning": lambda: draw.bert.fine_tuning((("[CLS]", "[MASK]"), 1, "red"), (("[CLS]", "old"), 0, "yes")),
     "a blind guess": lambda: draw.bert.learning([6, 4, 3], {"a": 0.1, "b": 0.4}, 421),
     "likeliest": lambda: draw.gpt.likeliest(
         {"a": ([0.6, 0.3, 0.1], "xyz", 2), "b": ([0.4, 0.3, 0.3], "uvw", 3)}, 1, most=2
@@ -742,6 +743,15 @@ def test_a_role_has_a_dot_for_each_word_on_its_side_and_rings_where_that_is_wron
     groups = figure.axes[0].collections
     dots = [[group.get_offsets().tolist(), tuple(group.get_facecolor()[0][:3]) == (1, 1, 1)] for group in groups]
     assert dots == [[[[3, 1]], True], [[[0, 1], [0, 2]], False], [[[1, -1]], True], [[[4, -1], [4, -2]], False]]
+
+
+def test_the_old_head_takes_the_vector_of_the_gap_and_the_new_one_that_in_front():
+    (axes,) = drawn("fine-tuning")[0].axes
+    places = {text.get_text(): text.get_position() for text in axes.texts}
+    tokens = [text.get_position()[0] for text in axes.texts if text.get_text() in ("[CLS]", "[MASK]")]
+    assert [places[answer][0] for answer in ("red", "yes")] == pytest.approx([tokens[1], tokens[2]])
+    titles = [places[title][0] for title in ("learning from gaps", "fine-tuning")]
+    assert places["kept"][0] == pytest.approx(np.mean(titles))
 
 
 def test_the_loss_of_a_blind_guess_is_that_of_so_many_equal_words():

@@ -58,3 +58,12 @@ def test_a_forbidden_look_has_no_weight(images):
     _, weights = puzzle.read(puzzle.create(CONFIG, 4, 0), images, may_look)
     assert (weights[..., 0, 5] == 0).all()
     assert (weights[..., 1:, 5] > 0).all()
+
+
+def test_the_weights_of_the_pixels_find_what_a_sum_can_say(images):
+    rows = puzzle.flat(images)
+    assert rows.shape == (5, 145)
+    assert np.array_equal(rows[:, :-1], images.numpy().reshape(5, -1))
+    assert (rows[:, -1] == 1).all()
+    answers = np.array([0, 1, 1, 0, 1])
+    assert np.allclose(rows @ puzzle.fitted(images, answers), 2 * answers - 1)

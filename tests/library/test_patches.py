@@ -215,8 +215,10 @@ def test_noise_is_added_to_every_pixel_by_the_generator():
 
 def test_pictures_are_drawn_with_their_titles_and_their_patches_apart():
     images = np.arange(2 * 36.0).reshape(2, 6, 6)
-    figure = draw.patches.pictures(images, ["one", "two"], 2, [1, 2])
+    figure = draw.patches.pictures(images, ["one", "two"], 2, [1, 2], ["both"])
     assert [axes.get_title(loc="center") for axes in figure.axes] == ["one", "two"]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["both", ""]
+    assert [[text.get_text() for text in axes.texts] for axes in figure.axes] == [[], ["+"]]
     for axes, image in zip(figure.axes, images, strict=True):
         cells = patches(torch.tensor(image)[None, None], 2)[0].reshape(9, 2, 2)
         shown = axes.get_images()
@@ -256,20 +258,16 @@ def test_learning_is_a_curve_beside_the_loss_of_a_coin():
     assert set(coin.get_ydata()) == {np.log(2)}
 
 
-def test_where_it_looks_is_a_grid_for_each_panel_with_its_aim_framed_and_no_zeros():
-    grids = np.arange(36.0).reshape(4, 3, 3) / 36
-    lines = {
-        "run 1": [("up", grids[0], 0), ("right", grids[1], 1)],
-        "run 2": [("down", grids[2], 2), ("left", grids[3], 3)],
-    }
-    figure = draw.patches.looks(lines)
-    aims = ((0.5, -0.5), (1.5, 0.5), (0.5, 1.5), (-0.5, 0.5))
-    for one, grid, aim in zip(figure.axes, grids, aims, strict=True):
+def test_where_it_looks_is_a_line_for_each_name_with_the_aims_framed_and_no_zeros():
+    grids = np.arange(72.0).reshape(2, 4, 3, 3) / 72
+    figure = draw.patches.looks({"run 1": grids[0], "run 2": grids[1]}, ["up", "right", "down", "left"])
+    aims = ((0.5, -0.5), (1.5, 0.5), (0.5, 1.5), (-0.5, 0.5)) * 2
+    for one, grid, aim in zip(figure.axes, grids.reshape(8, 3, 3), aims, strict=True):
         assert np.array_equal(one.get_images()[0].get_array(), grid)
         assert one.get_images()[0].get_clim() == (0, 2.2)
         assert one.patches[-1].get_xy() == aim
         assert one.patches[-1].get_edgecolor()[:3] == to_rgb(KEY)
         assert {text.get_color() for text in one.texts} == {"black"}
         assert [text.get_text() for text in one.texts] == ["" if x < 0.05 else f"{x:.1f}" for x in grid.ravel()]
-    assert [one.get_ylabel() for one in figure.axes] == ["run 1", "", "run 2", ""]
-    assert [one.get_title(loc="center") for one in figure.axes] == ["up", "right", "down", "left"]
+    assert [one.get_ylabel() for one in figure.axes] == ["run 1", "", "", "", "run 2", "", "", ""]
+    assert [one.get_title(loc="center") for one in figure.axes] == ["up", "right", "down", "left"] + [""] * 4

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -78,3 +79,16 @@ def four(cells: Int[np.ndarray, "9"]) -> Int[np.ndarray, "4 9"]:
     found[1::2, SIDES] = CROSS + RING - marks
     found[:, 4] = ARROW + np.array([way, other_way, other_way, way])
     return found
+
+
+def flat(images: Float[ArrayLike, "B C H W"]) -> Float[np.ndarray, "B P"]:
+    """The pixels of each image in a row, and behind them a 1."""
+    rows = np.asarray(images).reshape(len(images), -1)
+    return np.hstack([rows, np.ones((len(rows), 1))])
+
+
+def fitted(
+    images: Float[ArrayLike, "B C H W"], answers: Int[np.ndarray, "B"]
+) -> Float[np.ndarray, "P"]:
+    """The weights of the pixels whose sum comes nearest to the answers, as −1 and 1, by least squares."""
+    return np.linalg.lstsq(flat(images), 2 * answers - 1, rcond=None)[0]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import blank, tile
+from tested_transformer.book.draw.flow import arrow, blank, tile
 
 ROW, NAMES = 0.34, 1.0
 """How high the line of a gap is, and how wide the column of hidden words, in inches."""
@@ -60,6 +60,62 @@ def learning(
     right.set(xlabel="guessed right", xticks=[])
     right.tick_params(left=False)
     right.spines[["left", "bottom"]].set_color(pic.FAINT)
+    return figure
+
+
+STAGES = (
+    (
+        "learning from gaps",
+        "body\nlearns from bare text",
+        "head: which word?\nlearns, then is taken off",
+    ),
+    (
+        "fine-tuning",
+        "the same body\nlearns a little further",
+        "new head: yes or no?\nuntrained at first",
+    ),
+)
+"""For each stage its title, and what its body and its head do."""
+
+
+@pic.styled
+def fine_tuning(*read: tuple[Sequence[str], int, str]) -> pic.Picture:
+    """Both stages side by side, from above to below: what is read, the body, its vectors, the head, the answer.
+
+    For each stage the tokens, the place of the vector that its head takes, and the answer. The body goes over to the
+    second stage, the head does not.
+    """
+    high, wide, middle = 3.62, 2.28, {"ha": "center", "va": "center"}
+    figure, frame = blank(pic.PHONE, high)
+    for n, (stage, (tokens, place, answer)) in enumerate(
+        zip(STAGES, read, strict=True)
+    ):
+        (title, body, head), left = stage, 0.08 + n * (wide + 0.38)
+        centre, rooms = left + wide / 2, [len(token) + 2.0 for token in tokens]
+        ends = np.cumsum(rooms) * wide / sum(rooms)
+        spots = left + ends - np.multiply(rooms, wide / sum(rooms) / 2)
+        frame.text(centre, high - 0.18, title, weight="bold", **middle)
+        for spot, token in zip(spots, tokens, strict=True):
+            frame.text(spot, high - 0.52, token, **middle)
+            arrow(frame, (spot, high - 0.66), (spot, high - 0.9), size=9)
+        face = pic.tint(pic.QUERY)(0.5)
+        tile(frame, (left, high - 1.5, wide, 0.6), face, edgecolor=pic.INK)
+        frame.text(centre, high - 1.2, body, **middle)
+        for i, spot in enumerate(spots):
+            edge = {"edgecolor": pic.INK} if i == place else {}
+            face = pic.tint(pic.VALUE)(0.9 if i == place else 0.25)
+            tile(frame, (spot - 0.06, high - 2.04, 0.12, 0.4), face, **edge)
+        taken = spots[place]
+        arrow(frame, (taken, high - 2.07), (taken, high - 2.36))
+        colour = (pic.FAINT, pic.KEY)[n]
+        look = {"edgecolor": colour, "linewidth": 2, "linestyle": ("--", "-")[n]}
+        tile(frame, (left, high - 2.96, wide, 0.6), "white", **look)
+        frame.text(centre, high - 2.66, head, **middle)
+        arrow(frame, (taken, high - 2.98), (taken, high - 3.26))
+        frame.text(taken, high - 3.42, answer, color=pic.OUT, **middle)
+    gap = 0.08 + wide, 0.08 + wide + 0.38
+    arrow(frame, (gap[0] + 0.02, high - 1.2), (gap[1] - 0.02, high - 1.2), pic.KEY)
+    frame.text(sum(gap) / 2, high - 1.02, "kept", color=pic.KEY, **middle)
     return figure
 
 

@@ -60,15 +60,28 @@ def sentence(image: ArrayLike, size: int, answer: str, way: int) -> pic.Picture:
 
 @pic.styled
 def pictures(
-    images: ArrayLike, titles: Sequence[str], size: int, ways: Sequence[int]
+    images: ArrayLike,
+    titles: Sequence[str],
+    size: int,
+    ways: Sequence[int],
+    rows: Sequence[str],
 ) -> pic.Picture:
-    """Images (B, H, W) side by side, each with a title, their patches apart, and the way of each arrow."""
-    figure, (row,) = pic.picture(7.2, 2.2, columns=len(titles))
+    """Images (B, H, W) in lines with names, each with a title, its patches apart, and the way of its arrow.
+
+    Between two of a line stands a plus.
+    """
+    columns = len(titles) // len(rows)
+    figure, axes = pic.picture(pic.PHONE, 2.2 * len(rows), len(rows), columns)
     images = np.asarray(images)
-    for axes, image, title, way in zip(row, images, titles, ways, strict=True):
-        _image(axes, image, size)
-        _point(axes, image.shape, size, way)
-        axes.set_title(title, loc="center")
+    for one, image, title, way in zip(axes.flat, images, titles, ways, strict=True):
+        _image(one, image, size)
+        _point(one, image.shape, size, way)
+        one.set_title(title, loc="center")
+    for line, name in zip(axes, rows, strict=True):
+        line[0].set_ylabel(name, weight="bold")
+        for one in line[1:]:
+            look = {"ha": "right", "va": "center", "fontsize": 18}
+            one.text(-0.06, 0.5, "+", transform=one.transAxes, **look)
     return figure
 
 
@@ -84,35 +97,32 @@ def learning(losses: Sequence[float]) -> pic.Picture:
 
 @pic.styled
 def looks(
-    lines: Mapping[str, Sequence[tuple[str, ArrayLike, int]]], decimals: int = 1
+    lines: Mapping[str, ArrayLike], ways: Sequence[str], decimals: int = 1
 ) -> pic.Picture:
-    """Weights as grids of patches, a line of them for each name; the aim of each is framed.
+    """Weights as grids of patches (4, 3, 3), a line of them for each name and a column for each way of the arrow.
 
-    A grid comes with its title and the way of its arrow: 0 is up, 1 right, 2 down, 3 left.
-    What would be written as zero is left out.
+    The ways are up, right, down, left; the aim of each is framed. What would be written as zero is left out.
     """
-    columns = max(map(len, lines.values()))
-    figure, axes = pic.picture(pic.PHONE, 1.45 * len(lines), len(lines), columns)
-    for line, (name, panels) in zip(axes, lines.items(), strict=True):
+    size = pic.PHONE, 1.26 * len(lines) + 0.25
+    figure, axes = pic.picture(*size, len(lines), len(ways))
+    for line, (name, grids) in zip(axes, lines.items(), strict=True):
         line[0].set_ylabel(name)
-        for one, (title, grid, way) in zip(line, panels, strict=True):
+        for one, grid, way in zip(line, grids, AHEAD, strict=True):
             pic.tiles(one, grid, pic.WEIGHTS, (0, 2.2), decimals)  # black reads on all
             for text in one.texts:
                 if not float(text.get_text()):
                     text.set_text("")
+            edge = {"fill": False, "edgecolor": pic.FAINT, "linewidth": 0.8}
             for place in np.ndindex(3, 3):
-                edge = {
-                    "fill": False,
-                    "edgecolor": pic.FAINT,
-                    "linewidth": 0.8,
-                    "zorder": 2.8,
-                }
-                one.add_patch(Rectangle(np.subtract(place, 0.5), 1, 1, **edge))
-            across, down = AHEAD[way]
-            frame = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5, "zorder": 3}
-            one.add_patch(Rectangle((0.5 + across, 0.5 + down), 1, 1, **frame))
+                corner = np.subtract(place, 0.5)
+                one.add_patch(Rectangle(corner, 1, 1, zorder=2.8, **edge))
+            across, down = way
+            frame = {"edgecolor": pic.KEY, "linewidth": 2.5, "clip_on": False}
+            corner = 0.5 + across, 0.5 + down
+            one.add_patch(Rectangle(corner, 1, 1, fill=False, zorder=3, **frame))
             one.set(xticks=[], yticks=[])
-            one.set_title(title, loc="center")
+    for one, title in zip(axes[0], ways, strict=True):
+        one.set_title(title, loc="center")
     return figure
 
 
