@@ -49,7 +49,7 @@
       const likeness = profile(position, this.reach, width);
       this.legend.replaceChildren(make("span", { class: "query" }, `position ${position}`), "  ", make("span", { class: "key" }, `position ${position + offset}`));
       const clocks = pairs(width).map((i) => this.clock(i, here.slice(2 * i, 2 * i + 2), there.slice(2 * i, 2 * i + 2)));
-      const room = pairs(this.widest - width).map(() => make("div", { class: "room", "aria-hidden": "true" }, draw("svg", { viewBox: "0 0 100 100" }), make("p", {}, "pair")));
+      const room = pairs(this.widest - width).map(() => make("div", { class: "room", "aria-hidden": "true" }, draw("svg", { viewBox: "0 0 100 100" }, draw("circle", { class: "face", cx: 50, cy: 50, r: 44 })), make("p", {}, "pair")));
       this.clocks.replaceChildren(...clocks, ...room); // as many places as the widest has, so that nothing below moves
       this.dots.replaceChildren(this.curve(likeness));
       this.waves.replaceChildren(this.bars());
