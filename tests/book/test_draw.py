@@ -1053,6 +1053,9 @@ def test_parts_of_scores_share_one_scale_with_white_at_zero():
         assert image.get_clim() == (-3, 3)
         labels = [tick.get_text() for tick in axes.get_yticklabels()]
         assert labels == (["I", "love"] if n % 2 == 0 else [])
+        assert [tick.get_text() for tick in axes.get_xticklabels()] == ["I", "love"]
+    assert [axes.get_ylabel() for axes in panels] == ["who asks", "", "who asks", ""]
+    assert [axes.get_xlabel() for axes in panels] == ["", "", *["who is looked at"] * 2]
 
 
 def test_votes_fill_their_bar_and_what_was_taken_after_the_softmax_is_a_hatched_hole():

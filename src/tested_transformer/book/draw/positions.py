@@ -232,7 +232,7 @@ def shares(a: ArrayLike, framed: bool = False) -> pic.Picture:
 @pic.styled
 def parts(scores: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     """Parts of the scores of a sentence, two beside each other: who asks down, who is looked at across."""
-    figure, panels = pic.picture(pic.PHONE, 6.2, 2, 2, sharex=True, sharey=True)
+    figure, panels = pic.picture(pic.PHONE, 6.4, 2, 2, sharex=True, sharey=True)
     limit = max(np.abs(part).max() for part in scores.values())
     for axes, (name, part) in zip(panels.flat, scores.items(), strict=True):
         look = {"vmin": -limit, "vmax": limit, "interpolation": "nearest"}
@@ -241,7 +241,12 @@ def parts(scores: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         axes.tick_params(length=0)
         axes.set_xticks(range(len(words)), words, rotation=90)
         axes.set_yticks(range(len(words)), words)
-    figure.colorbar(image, ax=panels, location="bottom", aspect=40, shrink=0.7)
+        axes.tick_params(labelbottom=True)
+    for left, below in zip(panels[:, 0], panels[-1], strict=True):
+        left.set_ylabel("who asks")
+        below.set_xlabel("who is looked at")
+    bar = figure.colorbar(image, ax=panels, location="bottom", aspect=40, shrink=0.7)
+    bar.set_label("lowers a weight          raises it")
     return figure
 
 
