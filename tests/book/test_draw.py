@@ -194,7 +194,9 @@ FIGURES |= {
     "firing, with questions": lambda: draw.feedforward.firing(
         normal(3, 2), relu(normal(3, 2)), WORDS, ["first − second", "second"]
     ),
-    "told": lambda: draw.feedforward.told(normal(6, 3), "mfnmfn", {"m": "er", "f": "sie", "n": "es"}, [14, 137, 139]),
+    "told": lambda: draw.feedforward.told(
+        normal(6, 3), "mfnmfn", {"m": "er", "f": "sie", "n": "es"}, [14, 137, 139], np.eye(3)
+    ),
     "kinks": lambda: draw.feedforward.kinks(CURVE, CURVE**2, np.outer(CURVE, [1, -2, 3]), 2 * CURVE),
     "activations": lambda: draw.feedforward.activations(CURVE, {"a": CURVE, "b": CURVE**2}, {"a": CURVE, "b": CURVE}),
 }

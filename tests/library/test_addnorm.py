@@ -475,12 +475,12 @@ def test_a_box_that_returns_more_than_a_tensor_is_refused(norm_first):
 # Pictures
 
 
-def test_the_size_of_rows_is_drawn_from_the_top_down():
+def test_the_size_of_rows_is_drawn_box_by_box_each_curve_with_its_name():
     (axes,) = draw.addnorm.depth({"a": [1.0, 2.0, 4.0, 8.0, 16.0], "b": [1.0, 0.1, 1e-3, 1e-6, 1e-9]}).axes
     for line, sizes in zip(axes.lines, ([1, 2, 4, 8, 16], [1, 0.1, 1e-3, 1e-6, 1e-9]), strict=True):
-        assert [place.tolist() for place in line.get_data()] == [sizes, [0, 1, 2, 3, 4]]
-    assert axes.get_xscale() == "log"
-    assert axes.yaxis_inverted()
+        assert [place.tolist() for place in line.get_data()] == [[0, 1, 2, 3, 4], sizes]
+    assert axes.get_yscale() == "log"
+    assert {text.get_text(): text.xy for text in axes.texts} == {"a": (3, 8.0), "b": (1, 0.1)}
 
 
 def test_rows_are_drawn_where_they_lie_each_beside_its_word():

@@ -78,21 +78,24 @@ LARGE, WIDE = 13, 0.8
 
 @pic.styled
 def depth(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
-    """The size of the rows in every place of a stack, from top to bottom, a curve for each kind of stack."""
-    figure, ((axes,),) = pic.picture(4.6, 3.4)
+    """The size of the rows behind every box of a stack, a curve with its name for each kind of stack."""
+    figure, ((axes,),) = pic.picture(4.6, 3.1)
     for j, (name, sizes) in enumerate(stacks.items()):
         style = {"color": COLOURS[j], "linestyle": STYLES[j], "linewidth": 2.5}
-        axes.plot(sizes, range(len(sizes)), label=name, **style)
-    axes.set_xscale("log")
-    axes.set_xlabel("size of the rows")
-    axes.grid(axis="x", color=pic.FAINT, linewidth=0.5)
+        axes.plot(range(len(sizes)), sizes, **style)
+        boxes, rises = len(sizes) - 1, sizes[-1] > sizes[0]
+        at = boxes * 3 // 4 if rises else boxes // 4  # there is room above the line
+        look = {"color": COLOURS[j], "ha": "right" if rises else "left"}
+        shift = {"xytext": (0, 7), "textcoords": "offset points"}
+        axes.annotate(name, (at, sizes[at]), **shift, **look)
+    axes.set_yscale("log")
+    axes.set_ylabel("size of the rows")
+    axes.grid(axis="y", color=pic.FAINT, linewidth=0.5)
     every = np.log10(list(stacks.values()))
-    axes.set_xticks(10.0 ** np.arange(5 * np.ceil(every.min() / 5), every.max(), 5))
-    axes.xaxis.set_minor_locator(NullLocator())
-    boxes = len(sizes) - 1
-    axes.set(ylim=(boxes + 0.5, -0.5), yticks=range(0, boxes + 1, boxes // 4))
-    axes.set_ylabel("boxes passed")
-    figure.legend(loc="outside upper center", ncols=1)
+    axes.set_yticks(10.0 ** np.arange(5 * np.ceil(every.min() / 5), every.max(), 5))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.set(xlim=(0, boxes), xticks=range(0, boxes + 1, boxes // 4))
+    axes.set_xlabel("boxes passed")
     return figure
 
 

@@ -82,7 +82,7 @@ def layer(
     """One decoder layer from top to bottom, with its numbers.
 
     `steps` names them: y, self (weights), normed 1, memory, cross (weights), normed 2, hidden, out.
-    A row of the target may be framed in all boxes; the word is what its output tells.
+    A row of the target may be framed in all boxes; the word is what its output predicts.
     """
     figure, frame = blank(pic.PHONE, 11.75)
     boxes = {}

@@ -131,26 +131,34 @@ def firing(
 
 @pic.styled
 def told(
-    inner: ArrayLike, groups: Sequence[str], names: Mapping[str, str], units: ArrayLike
+    inner: ArrayLike,
+    groups: Sequence[str],
+    names: Mapping[str, str],
+    units: ArrayLike,
+    shares: ArrayLike,
 ) -> pic.Picture:
     """Some units before the ReLU (cases × units), a panel for each: the cases by group, filled where the unit fires.
 
-    names has a name for each group, in the order of the rows.
+    names has a name for each group, in the order of the rows. shares (units × groups) stand right of the points: in
+    how many of its cases the unit fires.
     """
     inner, of = np.asarray(inner), np.asarray(groups)
-    figure, (panels,) = pic.picture(pic.PHONE, 2.3, columns=inner.shape[1], sharex=True)
-    for axes, values, unit in zip(panels, inner.T, units, strict=True):
+    figure, (panels,) = pic.picture(pic.PHONE, 2.5, columns=inner.shape[1], sharex=True)
+    right = inner.max() + 0.15
+    for axes, values, unit, fires in zip(panels, inner.T, units, shares, strict=True):
         axes.axvline(0, color=pic.FAINT, linewidth=1, zorder=0)
         for at, group in enumerate(names):
             x = values[of == group]
             y = at + np.linspace(-0.3, 0.3, len(x))
             look = {"s": 11, "edgecolor": pic.INK, "linewidth": 0.7}
             axes.scatter(x, y, c=np.where(x > 0, pic.INK, "white"), **look)
+            axes.text(right, at, f"{fires[at]:.0%}", va="center")
         axes.set_yticks(range(len(names)), names.values() if axes is panels[0] else [])
         axes.set(ylim=(len(names) - 0.5, -0.5))
         axes.tick_params(axis="y", length=0)
         axes.set_title(f"unit {unit}", loc="center")
-    figure.supxlabel("number of the unit before the ReLU", fontsize=11)
+        axes.set_xticks([-2, 0], ["−2", "0"])
+    figure.supxlabel("before the ReLU; to the right of 0 the unit fires", fontsize=11)
     return figure
 
 
