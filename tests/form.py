@@ -26,8 +26,8 @@ END = [THREE_LINES, *lanes.LANES]  # how the headings of the second level end, t
 ANSWER = re.compile(r"^<details><summary>Show the answer</summary>\n\n.+\]\(.+\)\n\n</details>$", re.M)
 
 WORDS, PAGE_WORDS, OPEN_CELLS = 1200, 2500, 20
-MINUTES = 7
-LONGER = dict.fromkeys(("attention", "transformer"), 12)
+MINUTES, ON_AVERAGE = 8, 7
+LONGER = dict.fromkeys(("attention", "transformer", "translation"), 12)
 FIRST_SCREEN = 120  # so many words end at 420 px of a window that is 1280 px wide, so a picture below them is seen
 LISTS = yaml.safe_load((guards.ROOT / "tests" / "book" / "words.yml").read_text(encoding="utf-8"))
 

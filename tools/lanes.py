@@ -20,7 +20,7 @@ SETTINGS = {"set_printoptions", "set_num_threads", "manual_seed", "default_rng",
 
 UNTOUCHED = {"remove-cell", "hide-cell", "raises-exception"}
 
-WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_PICTURE, SECONDS_A_SIGHT = 200, 2, 20, 5
+WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_PICTURE, SECONDS_A_SIGHT = 200, 2, 20, 10
 
 
 class Part(NamedTuple):

@@ -41,7 +41,7 @@ def test_a_chapter_in_good_form_has_no_faults(write, guard):
 @pytest.mark.parametrize(
     ("place", "cells", "found"),
     [
-        ("idea", [markdown("word " * 1300)], ["words in the idea lane", "minutes in the idea lane"]),
+        ("idea", [markdown("word " * 1650)], ["words in the idea lane", "minutes in the idea lane"]),
         ("idea", [code("x = f()\nx")] * 19, []),
         ("idea", [code("x = f()\nx")] * 21, ["open cells in the idea lane"]),
         ("idea", [code("show(f)", SHOWN)] * 21, ["open cells in the idea lane"]),
@@ -61,7 +61,7 @@ def test_what_is_too_much_is_found(write, place, cells, found):
 
 
 def test_three_chapters_have_more_minutes(write):
-    cells = chapter(idea=[markdown("word " * 1150), *(code(f'matrix("X", {i})', LATEX) for i in range(12))])
+    cells = chapter(idea=[markdown("word " * 1150), *(code(f'matrix("X", {i})', LATEX) for i in range(20))])
     assert "minutes" in form.over_budget(write(*cells))[0]
     assert form.over_budget(write(*cells, name="attention.ipynb")) == []
 
