@@ -274,7 +274,7 @@ FIGURES |= {
     ),
 }
 FIGURES |= {
-    "hover": lambda: draw.schedule.hover({"0.1": CURVE + 2, "0.01": CURVE + 3, "root": CURVE + 4, "line": CURVE + 5}),
+    "hover": lambda: draw.schedule.hover({"0.1": CURVE + 2, "root": CURVE + 4}, {"0.1": (2, 2.5), "root": (2, 4.5)}),
     "noise": lambda: draw.schedule.noise([1.0, 0.7, 0.6], [1.0, 0.7, 0.5], 0.25),
     "rates": lambda: draw.schedule.rates([1, 600, 9000], {"ours": [0, 1, 0], "the paper's": [0, 1, 0.5]}, 600),
     "with and without": lambda: draw.schedule.training({"with": [CURVE, -CURVE], "without": [CURVE**2]}, 0.5, "guess"),

@@ -24,7 +24,7 @@ def heavy(w, g, state, step, rate):
 
 def test_a_walk_begins_at_the_start_and_follows_its_rule():
     path = valley.walk(partial(descend, rate=0.01), 3)
-    assert path == pytest.approx(valley.START * (1 - 0.01 * valley.STEEP) ** np.arange(4)[:, None])
+    assert path == pytest.approx(valley.START * (1 - 0.01 * valley.CURVATURE) ** np.arange(4)[:, None])
     assert valley.height(np.array([2.0, 0.0])) == 2
     assert valley.height(np.array([[0.0, 1.0]])).tolist() == [50]
     assert valley.gradient(valley.START).tolist() == [-8, 100]
@@ -150,16 +150,16 @@ def test_a_sweep_has_the_last_losses_of_each_part_at_each_rate(translator, sever
     assert found == {"10 rows": {0.5: np.mean(by_rows[-5:])}, "the norms": {0.5: np.mean(by_norms[-5:])}}
 
 
-def test_a_part_is_less_steep_than_the_whole_and_the_model_stays_as_it_was(translator, several):
+def test_a_part_curves_less_than_the_whole_and_the_model_stays_as_it_was(translator, several):
     model, batch = first_steps.untrained(translator), several[0]
     before = model.embedding.weight.detach().clone()
     often = first_steps.how_often([batch], translator.model.config.vocab_size) > 0
     first = np.cumsum(often) <= 20
-    assert 0 < first_steps.steepness(model, batch, often & first) < first_steps.steepness(model, batch, often)
+    assert 0 < first_steps.curvature(model, batch, often & first) < first_steps.curvature(model, batch, often)
     assert model.embedding.weight.equal(before)
 
 
-def test_steepness_is_the_largest_curvature_of_its_rows_however_long_the_gradient_is(translator, several, monkeypatch):
+def test_curvature_is_the_largest_of_its_rows_however_long_the_gradient_is(translator, several, monkeypatch):
     model = first_steps.untrained(translator)
     table, bends = model.embedding.weight, torch.ones_like(model.embedding.weight)
     bends[1, 0], bends[2, 0] = 4, 9
@@ -171,7 +171,7 @@ def test_steepness_is_the_largest_curvature_of_its_rows_however_long_the_gradien
     monkeypatch.setattr(first_steps, "backward", backward)
     for last, steepest in ((1, 4), (2, 9)):
         rows = np.arange(len(table)) <= last
-        assert first_steps.steepness(model, several[0], rows, 40) == pytest.approx(steepest, rel=1e-6)
+        assert first_steps.curvature(model, several[0], rows, 40) == pytest.approx(steepest, rel=1e-6)
 
 
 def test_a_valley_steeper_across_leaves_the_way_along_as_it_is():

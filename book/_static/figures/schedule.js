@@ -3,8 +3,9 @@
 (() => {
   const { Figure, draw, make, slider } = window.figures;
   const CHART = { width: 640, height: 230, left: 20, right: 20, top: 34, bottom: 34 };
-  const STRIP = { width: 640, height: 112, left: 20, right: 20, line: 62 };
+  const STRIP = { width: 640, height: 132, left: 20, right: 20, line: 62, tick: 5 };
   const [NEAR, FAR] = [-7, 0]; // powers of ten on the strip
+  const NAMED = { "-6": "10⁻⁶", "-4": "10⁻⁴", "-2": "10⁻²", 0: "1" }; // those with a number
   const FIRST = 10;
 
   // The same as in the package; a step counts from 1.
@@ -91,7 +92,7 @@
 
     // On a scale where each power of ten is as long as every other: this schedule, and what was measured.
     far() {
-      const { width, height, left, right, line } = STRIP, { warmup } = this.how;
+      const { width, height, left, right, line, tick } = STRIP, { warmup } = this.how;
       const x = (value) => left + ((Math.max(NEAR, Math.min(FAR, Math.log10(value))) - NEAR) / (FAR - NEAR)) * (width - left - right);
       const text = (words, at, kind, anchor) => draw("text", { class: kind, x: at[0], y: at[1], "text-anchor": anchor }, words);
       const [mild, hard] = [reach(this.how), reach(this.how, warmup)];
@@ -99,6 +100,8 @@
       const near = (a) => (a < left + 190 ? "start" : a > width - right - 190 ? "end" : "middle");
       return draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `With the warm-up ${small(mild)}, without ${small(hard)}. Our copiers saw after ${small(saw)} and were blind after ${small(blind)}.` },
         draw("path", { class: "axis", d: `M${left} ${line}H${width - right}` }),
+        [...Array(FAR - NEAR + 1).keys()].map((n) => draw("path", { class: "axis", d: `M${x(10 ** (NEAR + n))} ${line - tick}V${line + tick}` })),
+        Object.entries(NAMED).map(([power, name]) => text(name, [x(10 ** power), line + 58], "small", "middle")),
         [saw, blind].map((value) => draw("path", { class: "measured", d: `M${x(value)} ${line - 12}V${line + 12}` })),
         text(`our copiers saw: ${small(saw)}`, [x(saw) - 5, line + 32], "small", "end"),
         text(`blind: ${small(blind)}`, [x(blind) - 5, line + 32], "small", "start"),

@@ -13,18 +13,18 @@ State = Float[np.ndarray, "2 2"]
 Rule = Callable[[Two, Two, State, int], tuple[Two, State]]
 """From the place, its gradient, two remembered means and the number of the step to the next place and means."""
 
-STEEP = np.array([1.0, 100.0])
+CURVATURE = np.array([1.0, 100.0])
 START = np.array([-8.0, 1.0])
 
 
 def height(w: Float[np.ndarray, "*N 2"]) -> Float[np.ndarray, "*N"] | float:
-    """The loss: a hundred times as steep in the second number as in the first."""
-    return w**2 @ STEEP / 2
+    """The loss, which curves a hundred times as much in the second number as in the first."""
+    return w**2 @ CURVATURE / 2
 
 
 def gradient(w: Two) -> Two:
     """The gradient of `height`."""
-    return STEEP * w
+    return CURVATURE * w
 
 
 def walk(rule: Rule, n_steps: int = 50) -> Float[np.ndarray, "N 2"]:
@@ -73,7 +73,7 @@ def steeper(rule: Rule, times: float = 1000) -> Rule:
 
 
 def across(rule: Rule, times: float) -> Rule:
-    """The same rule in a valley so many times as steep across, and no steeper along."""
+    """The same rule in a valley that curves so many times as much across, and no more along."""
     return lambda w, g, state, step: rule(w, g * [1, times], state, step)
 
 
@@ -97,15 +97,15 @@ def largest_rate(rule: Callable[..., tuple[Two, State]], most: float = 1.0) -> f
     return round(low, 3)
 
 
-def turned(rule: Rule, steep: float, n_steps: int = 50) -> Float[np.ndarray, "N 2"]:
-    """A walk where the valley, so steep across, lies at 45 degrees to both numbers.
+def turned(rule: Rule, wall: float, n_steps: int = 50) -> Float[np.ndarray, "N 2"]:
+    """A walk where the valley, with this curvature across, lies at 45 degrees to both numbers.
 
     The places are told as before: how far along the valley, how far across.
     """
     axes = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)  # rows: along, across
     w, state, places = START @ axes, np.zeros((2, 2)), [START]
     for step in range(1, n_steps + 1):
-        g = ((axes @ w) * [1, steep]) @ axes
+        g = ((axes @ w) * [1, wall]) @ axes
         w, state = rule(w, g, state, step)
         places.append(axes @ w)
     return np.array(places)

@@ -49,7 +49,8 @@ def rates(
 ) -> pic.Picture:
     """The loss by the rate, a curve for each part of a model; what is above leaves the picture.
 
-    A part may have a limit, a dotted line in its colour, and a word for what its rows are of.
+    The best rate of each has a ring. A part may have a limit, a dotted line in its colour,
+    and a word for what its rows are of.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.5 + 0.2 * bool(among))
     looks = zip(tried.items(), pic.SERIES, "osD^", ("-", "--", "-.", ":"), strict=False)
@@ -58,6 +59,9 @@ def rates(
         label = f"{name}, like “{word}”" if word else name
         style = {"color": colour, "marker": marker, "linestyle": line, "label": label}
         axes.plot([*losses], [*losses.values()], **style)
+        best = min(losses, key=losses.get)
+        ring = {"markersize": 14, "markerfacecolor": "none", "markeredgewidth": 1.5}
+        axes.plot(best, losses[best], "o", color=colour, **ring)
         if limit := (limits or {}).get(name):
             axes.axvline(limit, color=colour, linewidth=1.5, linestyle=":", zorder=1)
             place = {"xytext": (4, 4), "textcoords": "offset points"}
@@ -74,8 +78,8 @@ def rates(
 
 
 @pic.styled
-def across(paths: Mapping[str, ArrayLike], steepness: float) -> pic.Picture:
-    """Steps of one number in a parabola of this steepness, a panel for each path."""
+def across(paths: Mapping[str, ArrayLike], curvature: float) -> pic.Picture:
+    """Steps of one number in a parabola of this curvature, a panel for each path."""
     figure, (panels,) = pic.picture(
         pic.PHONE, 2.6, columns=len(paths), sharex=True, sharey=True
     )
@@ -83,9 +87,9 @@ def across(paths: Mapping[str, ArrayLike], steepness: float) -> pic.Picture:
     places = np.linspace(-widest, widest, 81)
     for axes, (name, path) in zip(panels, paths.items(), strict=True):
         w = np.asarray(path)
-        axes.plot(places, steepness / 2 * places**2, color=pic.FAINT, linewidth=1.5)
-        axes.plot(w, steepness / 2 * w**2, "o-", color=pic.QUERY, markersize=4)
-        axes.plot(w[0], steepness / 2 * w[0] ** 2, "o", color=pic.INK, markersize=7)
+        axes.plot(places, curvature / 2 * places**2, color=pic.FAINT, linewidth=1.5)
+        axes.plot(w, curvature / 2 * w**2, "o-", color=pic.QUERY, markersize=4)
+        axes.plot(w[0], curvature / 2 * w[0] ** 2, "o", color=pic.INK, markersize=7)
         axes.set_title(name)
         axes.set_xlabel("$w_2$")
     panels[0].set_ylabel("loss")

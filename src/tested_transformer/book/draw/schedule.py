@@ -16,21 +16,25 @@ TOTALS = 60, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000
 
 
 @pic.styled
-def hover(distances: Mapping[str, ArrayLike]) -> pic.Picture:
-    """How far from the lowest point, step by step, one curve for each rate."""
+def hover(
+    distances: Mapping[str, ArrayLike], places: Mapping[str, tuple[float, float]]
+) -> pic.Picture:
+    """How far from the lowest point, step by step, one curve for each rate, with its name at a place."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
     looks = zip(distances.items(), pic.SERIES, ("--", ":", "-", "-."), strict=False)
     for n, ((name, distance), colour, line) in enumerate(looks):
         steps = np.arange(1, len(np.asarray(distance)) + 1)
         # The first on top: its gaps show the others where they run together
-        style = {"linestyle": line, "label": name, "zorder": 3 - n / 10}
-        axes.plot(steps, distance, color=colour, **style)
+        axes.plot(steps, distance, color=colour, linestyle=line, zorder=3 - n / 10)
+        axes.text(*places[name], name, color=colour)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1, None)
     axes.set_xlabel("step")
     axes.set_ylabel("distance from the lowest point")
-    axes.legend(title="rate")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("")
     return figure
 
 
