@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book.reversing import evenly, exact, fresh, held, looks, places, train
+from tested_transformer.book.reversing import evenly, exact, fresh, held, look_back, looks, places, train
 from tested_transformer.data.tasks import EOS, copy, reverse
 from tested_transformer.model.recurrence import EncoderDecoder
 
@@ -101,6 +101,12 @@ def test_a_linear_reader_finds_what_a_state_holds_and_guesses_the_rest():
     assert found[[0, 2]].tolist() == [1, 1]
     assert found[1] == pytest.approx(1 / 16, abs=0.03)
     assert np.shape(found) == (3,)
+
+
+def test_a_look_back_mixes_the_memory_by_what_fits_each_state():
+    memory = torch.tensor([[[0.0, 9.0], [9.0, 0.0]]])
+    states = torch.tensor([[[0.0, 9.0], [9.0, 0.0], [0.0, 0.0]]])
+    assert torch.allclose(look_back(states, memory), torch.tensor([[[0.0, 9.0], [9.0, 0.0], [4.5, 4.5]]]))
 
 
 def test_an_even_look_back_is_the_mean_whatever_the_states():

@@ -73,6 +73,13 @@ def exact(model: EncoderDecoder, task: Task = reverse, longest: int = 12) -> lis
     return counts
 
 
+def look_back(
+    states: Float[Tensor, "B T D"], memory: Float[Tensor, "B S D"]
+) -> Float[Tensor, "B T D"]:
+    """For each state a mixture of the memory, with more of what fits it better."""
+    return (states @ memory.mT).softmax(dim=2) @ memory
+
+
 def evenly(
     states: Float[Tensor, "B T D"], memory: Float[Tensor, "B S D"]
 ) -> Float[Tensor, "B T D"]:
