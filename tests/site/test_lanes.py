@@ -211,7 +211,8 @@ def test_time_is_words_and_open_lines_and_what_is_looked_at(chapter):
         code("show(b)", shown(("b", 13)), id="long"),
         code("x", OUT, id="gone", tags=["hide-cell"]),
     )
-    assert lanes.seconds(lanes.parts(path), lanes.kinds(path)) == pytest.approx(102 * 60 / 200 + 2 * 2 + 10 + 20 + 4 * 2)
+    wanted = 102 * 60 / 200 + 2 * 2 + 10 + 20 + 4 * 2
+    assert lanes.seconds(lanes.parts(path), lanes.kinds(path)) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize(
