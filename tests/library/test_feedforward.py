@@ -369,7 +369,10 @@ def test_each_question_stands_over_its_unit():
 def test_what_units_tell_is_a_point_for_each_case_in_the_row_of_its_group_filled_where_it_fires():
     inner, groups = normal(7, 2), list("mfnmfnm")
     names = {"m": "er", "f": "sie", "n": "es"}
-    for axes, values in zip(draw.feedforward.told(inner, groups, names, [14, 137]).axes, inner.T, strict=True):
+    shares = [[0.5, 0.0, 1.0], [0.25, 0.75, 0.0]]
+    panels = draw.feedforward.told(inner, groups, names, [14, 137], shares).axes
+    for axes, values, fires in zip(panels, inner.T, shares, strict=True):
+        assert [text.get_text() for text in axes.texts] == [f"{share:.0%}" for share in fires]
         for n, (group, points) in enumerate(zip(names, axes.collections, strict=True)):
             x, y = points.get_offsets().T
             assert np.array_equal(x, values[np.array(groups) == group])

@@ -144,7 +144,6 @@ def told(
     """
     inner, of = np.asarray(inner), np.asarray(groups)
     figure, (panels,) = pic.picture(pic.PHONE, 2.5, columns=inner.shape[1], sharex=True)
-    right = inner.max() + 0.15
     for axes, values, unit, fires in zip(panels, inner.T, units, shares, strict=True):
         axes.axvline(0, color=pic.FAINT, linewidth=1, zorder=0)
         for at, group in enumerate(names):
@@ -152,12 +151,12 @@ def told(
             y = at + np.linspace(-0.3, 0.3, len(x))
             look = {"s": 11, "edgecolor": pic.INK, "linewidth": 0.7}
             axes.scatter(x, y, c=np.where(x > 0, pic.INK, "white"), **look)
-            axes.text(right, at, f"{fires[at]:.0%}", va="center")
+            beside = {"transform": axes.get_yaxis_transform(), "va": "center"}
+            axes.text(1.03, at, f"{fires[at]:.0%}", **beside)
         axes.set_yticks(range(len(names)), names.values() if axes is panels[0] else [])
         axes.set(ylim=(len(names) - 0.5, -0.5))
         axes.tick_params(axis="y", length=0)
         axes.set_title(f"unit {unit}", loc="center")
-        axes.set_xticks([-2, 0], ["−2", "0"])
     figure.supxlabel("before the ReLU; to the right of 0 the unit fires", fontsize=11)
     return figure
 
