@@ -41,7 +41,7 @@
         make("div", { class: "controls", role: "group", "aria-label": "schedules to start from" }, this.starts),
         make("div", { class: "sliders" }, this.lists.map(({ label }) => label)),
         make("p", { class: "name" }, "Learning rate, step by step; dotted, that of the paper's base model"), this.chart,
-        make("p", { class: "name" }, `How far ${FIRST} steps of Adam can carry a number at most: the sum of their rates`), this.strip,
+        make("p", { class: "name" }, `How far ${FIRST} steps of Adam can carry a number: about the sum of their rates`), this.strip,
         this.status);
       this.update(true);
     }
@@ -65,7 +65,7 @@
       this.chart.replaceChildren(this.curve(top, peak));
       this.strip.replaceChildren(this.far());
       const end = total <= warmup ? "The training ends before the warm-up does, so the rate never falls." : `The last rate is ${small(last)}, ${(100 * last / peak).toFixed(0)} % of it.`;
-      const words = `Width ${whole(width)}: the peak is ${small(peak)}, in step ${whole(top)}. ${end} Ten steps go ${small(reach(this.how))} at most, without the warm-up ${small(reach(this.how, warmup))}.`;
+      const words = `Width ${whole(width)}: the peak is ${small(peak)}, in step ${whole(top)}. ${end} Ten steps go about ${small(reach(this.how))}, without the warm-up ${small(reach(this.how, warmup))}.`;
       if (first) this.status.textContent = words;
       else this.announce(this.status, words);
     }
