@@ -481,6 +481,8 @@ def test_a_row_that_does_not_fit_the_head_of_a_table_is_refused():
         table(("a", "b"), [(1, 2), (1,)])
     with pytest.raises(ValueError, match=r"not \[\]"):
         table(("a", "b"), [])
+    with pytest.raises(ValueError, match=r"a name for each column, not \['', 'b'\]"):
+        table(("", "b"), [(1, 2)])
 
 
 @pytest.mark.parametrize(

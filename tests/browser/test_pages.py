@@ -134,7 +134,7 @@ def test_formulas_and_code_can_be_read_by_everybody_in_the_same_colours(visit):
         assert colours[0] != page.evaluate("getComputedStyle(document.querySelector('.bd-article p')).color")
     for theme in ("dark", "light"):
         page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-        assert faint(page, 1000) == [], theme
+        assert faint(page, 900) == [], theme
     page.evaluate("""() => {
       const all = [...document.querySelectorAll('article section section')];
       const both = all.filter(e => e.querySelector('.highlight pre .key') && e.querySelector('math .key'));

@@ -125,6 +125,8 @@ def table(
         sizes = [len(row) for row in rows]
         rule = f"needs rows of {len(columns)} cells, as many as columns"
         raise ValueError(f"a table {rule}, not {sizes}")
+    if "" in columns:
+        raise ValueError(f"a table needs a name for each column, not {[*columns]}")
     body, right = [], []
     for column in zip(*rows, strict=True):
         numbers = np.array([cell for cell in column if isinstance(cell, float)])
