@@ -155,10 +155,13 @@ def drawn(axes):
 
 def test_distances_are_drawn_from_step_one_under_the_name_of_their_rate():
     curves = {"0.1": np.array([1.0, 0.5, 0.4]), "falling": np.array([1.0, 0.5, 0.2])}
-    (axes,) = draw.schedule.hover(curves).axes
-    assert {name: line.tolist() for name, line in drawn(axes).items()} == {
+    places = {"0.1": (2, 0.6), "falling": (2, 0.3)}
+    (axes,) = draw.schedule.hover(curves, places).axes
+    lines = {line.get_color(): line.get_xydata().tolist() for line in axes.lines}
+    assert {text.get_text(): lines[text.get_color()] for text in axes.texts} == {
         name: [[i + 1, y] for i, y in enumerate(curve)] for name, curve in curves.items()
     }
+    assert {text.get_text(): text.get_position() for text in axes.texts} == places
 
 
 def test_noise_is_drawn_beside_what_was_expected():
