@@ -132,9 +132,10 @@ def test_formulas_and_code_can_be_read_by_everybody_in_the_same_colours(visit):
         )
         assert len(set(colours)) == 1, role
         assert colours[0] != page.evaluate("getComputedStyle(document.querySelector('.bd-article p')).color")
+    page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
     for theme in ("dark", "light"):
         page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-        assert faint(page, 900) == [], theme
+        assert faint(page, 1000) == [], theme
     page.evaluate("""() => {
       const all = [...document.querySelectorAll('article section section')];
       const both = all.filter(e => e.querySelector('.highlight pre .key') && e.querySelector('math .key'));
