@@ -304,8 +304,9 @@ class Api(SphinxDirective):
     required_arguments = 1
 
     def run(self):
-        """A section for each module."""
-        return [self.module(m) for m in modules(self.arguments[0])]
+        """What is there in one table, and a section for each module."""
+        found = modules(self.arguments[0])
+        return [*overview(found), *map(self.module, found)]
 
     def module(self, module):
         """What a module is for, and its names."""
@@ -364,6 +365,34 @@ class Api(SphinxDirective):
         )
         line += nodes.Text(". Stable." if n.name in stable() else ".")
         return line
+
+
+def overview(found):
+    """A table with a line for each module, where there are several: its name, what it is for, its names."""
+    if len(found) < 2:
+        return
+    group = nodes.tgroup(cols=2)
+    group.extend(nodes.colspec(colwidth=width) for width in (1, 3))
+    group += nodes.thead(
+        "", table_row([nodes.Text("module")], [nodes.Text("what it is for")])
+    )
+    body = nodes.tbody()
+    for module in found:
+        link = nodes.reference(
+            "",
+            "",
+            nodes.literal("", module.name),
+            refid=f"tested_transformer.{module.name}",
+        )
+        body += table_row([link], paragraphs(module.text)[0].children)
+    yield nodes.table("", group + body)
+
+
+def table_row(*cells):
+    """A row of a table, each cell from what stands in its line."""
+    return nodes.row(
+        "", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells)
+    )
 
 
 class Short(SphinxDirective):

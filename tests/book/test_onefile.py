@@ -19,13 +19,6 @@ TEXT = onefile.source()
 TREE = ast.parse(TEXT)
 
 
-def run(text):
-    """What a file defines; it is not run as a program."""
-    names = {"__name__": "transformer"}
-    exec(compile(text, "transformer.py", "exec"), names)
-    return names
-
-
 def told(learn):
     """What a short training prints, and the parameters that it ends with."""
     with contextlib.redirect_stdout(io.StringIO()) as text:
@@ -66,12 +59,12 @@ EXPECTED = calculated(PACKAGE)
 def is_the_package(text):
     """Does a file calculate what the package does?"""
     with np.errstate(all="ignore"):
-        return same(calculated(run(text)), EXPECTED)
+        return same(calculated(onefile.defined(text)), EXPECTED)
 
 
 def test_the_file_calculates_what_the_package_does_bit_for_bit():
     assert is_the_package(TEXT)
-    assert same(told(run(TEXT)["learn"]), told(training.learn))
+    assert same(told(onefile.defined(TEXT)["learn"]), told(training.learn))
 
 
 def test_the_file_is_short_and_imports_numpy_alone():
@@ -166,7 +159,7 @@ def test_nudging_agrees_and_finds_a_wrong_factor(monkeypatch):
 def test_the_file_notices_by_nudging_what_is_nothing_at_its_start_or_in_one_layer(old, new):
     assert TEXT.count(old) == 1
     for text, seen in ((TEXT, False), (TEXT.replace(old, new), True)):
-        names = run(text)
+        names = onefile.defined(text)
         config = names["Config"](30, d_model=4, d_ff=4, n_heads=1, n_layers=2)
         assert (names["largest_error"](config, np.random.default_rng(1))[1] > 1e-3) == seen
 

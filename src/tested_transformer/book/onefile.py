@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 from itertools import pairwise
+from typing import Any
 
 from tested_transformer import params
 from tested_transformer.config import Config
@@ -39,6 +40,13 @@ their checks of the input. To read it, begin with `gradients`, near its end. MIT
 from typing import NamedTuple
 
 import numpy as np'''
+
+
+def defined(text: str) -> dict[str, Any]:
+    """What a text of the file defines, by name; it is not run as a program."""
+    names: dict[str, Any] = {"__name__": "transformer"}
+    exec(compile(text, "transformer.py", "exec"), names)
+    return names
 
 
 def source() -> str:

@@ -77,6 +77,13 @@ def across(rule: Rule, times: float) -> Rule:
     return lambda w, g, state, step: rule(w, g * [1, times], state, step)
 
 
+def noisy(rule: Rule, rng: np.random.Generator) -> Rule:
+    """The same rule, with noise in each gradient: as much along the valley as it curves there, ten times across."""
+    return lambda w, g, state, step: rule(
+        w, g + np.sqrt(CURVATURE) * rng.normal(size=2), state, step
+    )
+
+
 def pulled(rule: Rule, n_steps: int = 500, every: int = 50) -> np.ndarray:
     """How far two numbers have moved upwards after each step, if the second is pulled in every fiftieth only."""
     w, state, places = np.zeros(2), np.zeros((2, 2)), []

@@ -36,8 +36,7 @@ class Sentence(NamedTuple):
 
 def say(meaning: Meaning) -> Sentence:
     """What a sentence means, said in both languages."""
-    tags = frozenset(phenomena(meaning)), frozenset(combinations(meaning))
-    return Sentence(english.sentence(meaning), german.sentence(meaning), *tags)
+    return _with_german(english.sentence(meaning), meaning)
 
 
 def sentences(n: int, seed: int = 0) -> list[Sentence]:
@@ -82,6 +81,11 @@ def split(
     raise ValueError(f"n_train ({n_train}) sentences {rule}")
 
 
+def _with_german(said: str, meaning: Meaning) -> Sentence:
+    tags = frozenset(phenomena(meaning)), frozenset(combinations(meaning))
+    return Sentence(said, german.sentence(meaning), *tags)
+
+
 def _is_held_out(sentence: Sentence, seed: int) -> bool:
     return any(held_out(combination, seed) for combination in sentence.combinations)
 
@@ -100,4 +104,4 @@ def _all(seed: int) -> Iterator[Sentence]:
         said = english.sentence(meaning)
         if said not in seen:
             seen.add(said)
-            yield say(meaning)
+            yield _with_german(said, meaning)
