@@ -385,7 +385,8 @@ def overview(found):
             refid=f"tested_transformer.{module.name}",
         )
         body += table_row([link], paragraphs(module.text)[0].children)
-    yield nodes.table("", group + body)
+    group += body
+    yield nodes.table("", group)
 
 
 def table_row(*cells):
