@@ -58,6 +58,8 @@ def main():
     """Build; the exit status is 0 only where every page of the table of contents has been written."""
     for page in pages():
         page.unlink(missing_ok=True)
+    if (static := HTML / "_static").is_file():  # a first build that failed has left a file where the folder should be
+        static.unlink()
     quiet = os.environ | {"PYTHONWARNINGS": "ignore"}  # deprecations inside the builder; its own warnings stay errors
     command = [*BOOK, "build", *STRICT, str(ROOT)]
     status = subprocess.run(command, cwd=ROOT, env=quiet, check=False, stdout=subprocess.DEVNULL).returncode
