@@ -372,7 +372,7 @@ def overview(found):
     if len(found) < 2:
         return
     group = nodes.tgroup(cols=2)
-    group.extend(nodes.colspec(colwidth=width) for width in (1, 3))
+    group.extend((nodes.colspec(), nodes.colspec()))
     group += nodes.thead(
         "", table_row([nodes.Text("module")], [nodes.Text("what it is for")])
     )
@@ -386,7 +386,7 @@ def overview(found):
         )
         body += table_row([link], paragraphs(module.text)[0].children)
     group += body
-    yield nodes.table("", group)
+    yield nodes.table("", group, classes=["modules"])
 
 
 def table_row(*cells):

@@ -285,3 +285,12 @@ def test_headings_come_in_order(visit):
         assert levels[0] == 1
         assert levels.count(1) == 1
         assert all(after <= before + 1 for before, after in pairwise(levels)), name
+
+
+def test_the_name_of_a_module_stays_whole_in_its_table(visit):
+    for name in ("decoding", "training"):
+        table = visit(f"book/api/{name}.html").locator("table.modules")
+        lines = table.evaluate("e => [...e.querySelectorAll('td a code')].map(e => e.getClientRects().length)")
+        assert len(lines) > 3
+        assert set(lines) == {1}, name
+        assert table.evaluate("e => e.scrollWidth <= e.parentElement.clientWidth"), name
