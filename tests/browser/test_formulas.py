@@ -86,13 +86,16 @@ def test_a_page_is_light_and_its_formulas_stand_without_scripts(visit, name):
 def test_fifty_links_lead_where_they_should(browser, address):
     assert len(FIFTY) == 50
     far = {}
-    for link in FIFTY:
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-        page.goto(f"{address}/{link}", wait_until="load")
-        page.evaluate(rest.REST)
-        if abs(page.evaluate(OFF)) > 40:
-            far[link] = page.evaluate(OFF)
-        page.close()
+    for first in range(0, 50, 10):  # ten at once: they come to rest while others open
+        pages = {}
+        for link in FIFTY[first : first + 10]:
+            pages[link] = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+            pages[link].goto(f"{address}/{link}", wait_until="load")
+        for link, page in pages.items():
+            page.evaluate(rest.REST)
+            if abs(page.evaluate(OFF)) > 40:
+                far[link] = page.evaluate(OFF)
+            page.close()
     assert far == {}
 
 

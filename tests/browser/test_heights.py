@@ -62,7 +62,7 @@ def heights(page, name):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_keeps_its_height_and_is_seen_whole(visit, name):
-    page = visit(f"book/{FIGURES[name]}.html", reduced_motion="reduce")
+    page = visit(f"book/{FIGURES[name]}.html", reduced_motion="reduce", hurry=True)
     if name == "live":
         page.get_by_role("button", name="Load the model").click()
         page.wait_for_function("document.querySelector('live-figure').frames")
@@ -76,6 +76,6 @@ def test_a_figure_keeps_its_height_and_is_seen_whole(visit, name):
 
 @pytest.mark.parametrize("name", ["beam", "cost", "geometry", "heads", "positions", "sampler", "schedule", "smoothing"])
 def test_it_keeps_its_height_on_a_phone(visit, name):
-    page = visit(f"book/{FIGURES[name]}.html", width=390, height=844, reduced_motion="reduce")
+    page = visit(f"book/{FIGURES[name]}.html", width=390, height=844, reduced_motion="reduce", hurry=True)
     (low, shortest), (high, tallest) = heights(page, name)
     assert high - low <= LINE, f"{low}: {shortest}; {high}: {tallest}"

@@ -191,7 +191,9 @@ def alone(
     All others stay where they are. It ends early where a loss is above 100.
     """
     model, losses = untrained(translator), []
-    moving = [w for name, w in model.named_parameters() if word in name]
+    for name, w in model.named_parameters():
+        w.requires_grad_(word in name)  # no time for gradients that nobody follows
+    moving = [w for w in model.parameters() if w.requires_grad]
     optimizer = rule(moving)
     for batch in several:
         losses.append(backward(model, batch))
