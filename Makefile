@@ -47,7 +47,7 @@ test: setup
 	$(END)
 
 slow: setup
-	$(BIN)/python -m pytest -q -rs -m slow tests
+	$(BIN)/python -m pytest -q -rs -m slow -n 2 tests
 
 torture: setup
 	KILLS=1000 $(BIN)/python -m pytest -q -s -m slow tests/library/test_kill.py
