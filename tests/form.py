@@ -138,6 +138,14 @@ def unheld_guess(path):
             yield f"{path.name}: no sight, or no assert, in the three cells after the guess {text[:60]!r}"
 
 
+def open_claims(path):
+    """Says which open cells of the idea lane assert more than one thing: checks are for those who open their mark."""
+    kinds = lanes.kinds(path)
+    for lane, _, cell in lanes.parts(path):
+        if lane == "idea" and kinds.get(cell["id"]) == "" and lanes.claims(cell["source"]) > 1:
+            yield f"{path.name}: {lanes.claims(cell['source'])} claims stand open: {cell['source'][:60]!r}"
+
+
 # The list of letters
 
 LIST = re.compile(r"^### Letters$.*?(?=^##|\Z)", re.M | re.S)

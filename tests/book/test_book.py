@@ -76,6 +76,7 @@ STORY = [path for path in CHAPTERS if routes.route(path.stem) == "story"]
         form.early_terms,
         form.letters_without_a_meaning,
         form.house_words,
+        form.open_claims,
     ],
     ids=lambda guard: guard.__name__,
 )

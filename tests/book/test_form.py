@@ -35,6 +35,12 @@ def test_a_chapter_in_good_form_has_no_faults(write, guard):
     assert list(guard(write(*chapter(), name="heads.ipynb"))) == []
 
 
+def test_checks_that_stand_open_are_found(write):
+    both = code("y = x + 1\nassert y\nassert x"), code("assert y > 2\nprint(y)")  # y is asked for later
+    faults = list(form.open_claims(write(*chapter(sight=both))))
+    assert [fault.partition(": ")[2] for fault in faults] == ["2 claims stand open: 'y = x + 1\\nassert y\\nassert x'"]
+
+
 # The lanes
 
 

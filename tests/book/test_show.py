@@ -470,6 +470,8 @@ def test_a_table_has_numbers_to_the_right_words_to_the_left_and_marked_rows_in_b
         "| 1 | it | 0.988 | er |",
         r"| **10** |  | **1.000** | **a\|b\*** |",
     ]
+    spaced = table(("token", "then"), [(" it", " is"), (" two words", ".")], marked=[0, 1]).markdown.splitlines()
+    assert re.findall(r"[*]+[^|]+[*]+", "".join(spaced[2:])) == ["**it**", "**is**", "**two words**", "**.**"]
 
 
 def test_each_column_of_a_table_has_as_few_decimals_as_do_no_harm():

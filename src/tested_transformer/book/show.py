@@ -143,7 +143,7 @@ def table(
     text = "\n".join("  ".join(line).rstrip() for line in zip(*lines, strict=True))
     cells = [[_cell(cell) for cell in row] for row in zip(*body, strict=True)]
     for n in marked:
-        cells[n] = [cell and f"**{cell}**" for cell in cells[n]]
+        cells[n] = [re.sub(r"\S(?:.*\S)?", r"**\g<0>**", cell) for cell in cells[n]]
     head = [_escaped(name) for name in columns]
     rule = ["--:" if to_the_right else ":--" for to_the_right in right]
     markdown = "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *cells])
