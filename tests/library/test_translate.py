@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import types
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -431,7 +432,8 @@ def test_scores_that_nobody_reads_any_more_are_no_accident_even_at_the_very_end(
 def test_ctrl_c_ends_a_translation_with_one_word():
     line = [sys.executable, "-m", "tested_transformer", "translate"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(line, text=True, **pipes) as run:
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell in the background has it ignored
+    with subprocess.Popen(line, text=True, preexec_fn=heard, **pipes) as run:
         run.stdin.write("I drink tea.\n" * 64)
         run.stdin.flush()
         assert run.stdout.readline() == "Ich trinke Tee.\n", "it works, and waits for more"
