@@ -4,6 +4,7 @@ The script is made of the weights that Python reads, which int8 and a scale for 
 """
 
 import base64
+import functools
 import json
 import pathlib
 import re
@@ -21,6 +22,7 @@ NAME = "phrasebook.js"
 ENOUGH = 5000  # so many sentences have every word of the phrasebook
 
 
+@functools.cache
 def script(folder=PHRASEBOOK):
     """A classic script, which a page from the disk may load too: config, merges, words, and the tensors by name.
 

@@ -4,7 +4,6 @@ What a failed test saw is kept in build/screenshots. With the variable SCREENSHO
 light and as on a phone in the dark.
 """
 
-import functools
 import os
 import pathlib
 import re
@@ -23,12 +22,6 @@ SCREENSHOTS = ROOT / "build" / "screenshots"
 # Pauses take a tenth of their time, in their order: those of a test, and those that a figure makes before it speaks.
 HURRY = "{ const wait = setTimeout; window.setTimeout = (f, ms, ...rest) => wait(f, (ms ?? 0) / 10, ...rest); }"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-
-
-@functools.cache
-def translator():
-    """The translator's weights as the built book has them."""
-    return weights.script()
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +99,7 @@ def show(visit, tmp_path):
         for name in names:
             shutil.copy(STATIC / "figures" / name, tmp_path / "figures")
         if "model.js" in names and weighted:
-            (tmp_path / weights.NAME).write_text(translator(), encoding="utf-8")
+            (tmp_path / weights.NAME).write_text(weights.script(), encoding="utf-8")
         loads = "".join(links[pathlib.Path(name).suffix].format(f"figures/{name}") for name in names)
         path = tmp_path / "page.html"
         room = "<style>@media (min-width: 992px) { body { margin-inline: 3rem } }</style>"  # what is wide takes of it
