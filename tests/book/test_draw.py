@@ -91,7 +91,7 @@ FIGURES |= {
     "tree": lambda: draw.decode.tree(PATHS, {"greedy": [("a",), ("a", "c")], "best": [("b",), ("b", "c")]}),
     "penalties": lambda: draw.decode.penalties([1, 2, 3], {"α = 0": [1, 1, 1], "α = 1": [1, 1.17, 1.33]}),
     "ancestors": lambda: draw.cache.ancestors(np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2),
-    "work": lambda: draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows"),
+    "work": lambda: draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows", {"the end": 3}),
     "changes": lambda: draw.cache.changes("abc", {"one": np.zeros((3, 3)), "two": np.tri(3) > 0}),
 }
 DRAWS = {"greedy": [(7, 1), (7, 1), (7, 1)], "all": [(221, 0.69), (230, 0.7), (215, 0.66)]}
@@ -695,10 +695,24 @@ def test_a_token_that_changed_in_a_step_has_the_sign_for_it_and_a_new_one_has_no
         draw.cache.changes("abc", {"kept": np.zeros((2, 2))})
 
 
-def test_a_named_step_has_a_line_of_its_own():
+def test_no_edge_of_a_piece_is_as_wide_as_the_piece():
+    axes = FIGURES["lines"]().axes[0]
+    points = axes.get_window_extent().width / axes.figure.dpi * 72  # of a line of length 1
+    edged = [piece for piece in axes.patches if piece.get_edgecolor()[3] and piece.get_linewidth()]
+    assert all(piece.get_linewidth() < 0.9 * piece.get_width() * points for piece in edged)
+    assert max(piece.get_linewidth() for piece in edged) == 1
+
+
+def test_what_all_are_measured_by_has_open_stars_and_a_bold_name():
+    axes = draw.gpt.trade(DRAWS | {"real": [(240, 0.8), (242, 0.83), (241, 0.82)]}, goal="real").axes[0]
+    assert [len(marks.get_facecolor()) for marks in axes.collections] == [1, 1, 0]
+    assert {text.get_text() for text in axes.texts if text.get_weight() == "bold"} == {"real"}
+
+
+def test_a_named_step_has_a_line_between_the_curves_and_says_how_many_times_one_is_the_other():
     (axes,) = draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows", {"the end": 2}).axes
-    assert [text.get_text() for text in axes.texts] == ["the end"]
-    assert list(axes.lines[-1].get_xdata()) == [2, 2]
+    assert [text.get_text() for text in axes.texts] == ["without", "with", "the end:\n1.5 times"]
+    assert axes.collections[-1].get_segments()[0].tolist() == [[2, 2], [2, 3]]
 
 
 def points(axes):

@@ -67,21 +67,31 @@ def work(
     steps: ArrayLike,
     curves: Mapping[str, ArrayLike],
     what: str,
-    marked: Mapping[str, int] | None = None,
+    marked: Mapping[str, int],
 ) -> pic.Picture:
-    """What was calculated until each step, one curve for each way; `what` is counted.
+    """What was calculated until each step, a dearer way and a cheaper one, by their names; `what` is counted.
 
-    marked has names of steps: a dotted line stands at each.
+    marked has names of steps: there a line joins the two, with how many times the one is the other.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.0)
-    looks = zip(curves.items(), (pic.KEY, pic.QUERY), ("--", "-"), strict=True)
-    for (name, curve), colour, line in looks:
-        axes.plot(steps, curve, color=colour, linestyle=line, label=name)
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    steps, counts = np.asarray(steps), [np.asarray(c) for c in curves.values()]
+    dear, cheap = counts
+    axes.fill_between(steps, cheap, dear, color=pic.KEY, alpha=0.12, linewidth=0)
+    middle, top = int(0.7 * len(steps)), float(dear.max())
+    sides = ((-1.5, 0.02 * top, "right"), (0, 0.05 * top, "center"))
+    looks = zip(curves, counts, (pic.KEY, pic.QUERY), ("--", "-"), sides, strict=True)
+    for name, curve, colour, line, (across, up, side) in looks:
+        axes.plot(steps, curve, color=colour, linestyle=line)
+        place = steps[middle] + across, curve[middle] + up
+        axes.text(*place, name, color=colour, ha=side, va="bottom")
+    for name, step in marked.items():
+        (at,) = np.flatnonzero(steps == step)
+        axes.vlines(step, cheap[at], dear[at], color=pic.INK, linewidth=1.5)
+        said = f"{name}:\n{dear[at] / cheap[at]:.1f} times"
+        spot = step, dear[at] + 0.04 * top
+        axes.text(*spot, said, ha="right", va="bottom", linespacing=1.3)
     axes.set_xlabel("tokens written")
     axes.set_ylabel(what)
-    axes.set_ylim(0, None)
-    for name, step in (marked or {}).items():
-        axes.axvline(step, 0, 0.55, color=pic.INK, linewidth=1, linestyle=":")
-        axes.text(step, 0.57 * axes.get_ylim()[1], name, ha="center", va="bottom")
-    axes.legend()
+    axes.set_xlim(0, None)
+    axes.set_ylim(0, 1.2 * top)
     return figure

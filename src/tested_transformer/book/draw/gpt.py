@@ -102,7 +102,8 @@ def lines(rows: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
             group = p[starts[n] : (*starts, len(p))[n + 1]]
             left = cuts[n] + group.cumsum() - group
             whole = n == len(colours) - 1  # the pieces of the tail are too short to see
-            look = {"edgecolor": "none" if whole else "white", "linewidth": 1}
+            thin = 0 if whole else np.minimum(1, 100 * group)  # a piece stays to be seen
+            look = {"edgecolor": "none" if whole else "white", "linewidth": thin}
             pieces = (cuts[n], group.sum()) if whole else (left, group)
             axes.barh(y, pieces[1], 0.44, left=pieces[0], color=colour, **look)
         for old, new in zip(before or (), cuts[1:-1], strict=False):
@@ -130,17 +131,24 @@ def lines(rows: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def trade(points: Mapping[str, Sequence[tuple[float, float]]]) -> pic.Picture:
+def trade(
+    points: Mapping[str, Sequence[tuple[float, float]]], goal: str = ""
+) -> pic.Picture:
     """For each way to draw: different words across, the share of sound triples up; its name stands beside.
 
-    A way has a point for each draw; a thin line leads from their middle to the name.
+    A way has a point for each draw; a thin line leads from their middle to the name. The
+    goal, what all are measured by, has open stars in ink.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.9)
-    looks = zip(points.items(), cycle(pic.SERIES), cycle("os^DvP*"), strict=False)
+    looks = zip(points.items(), cycle(pic.SERIES), cycle("os^DvPX<"), strict=False)
     middles, low = {}, 1.0
     for (name, drawn), colour, mark in looks:
         words, sound = np.transpose(drawn)
-        axes.scatter(words, sound, s=34, color=colour, marker=mark, zorder=3)
+        if name == goal:
+            colour, open_star = pic.INK, {"facecolor": "none", "linewidth": 1.4}
+            axes.scatter(words, sound, 90, marker="*", edgecolor=colour, **open_star)
+        else:
+            axes.scatter(words, sound, s=34, color=colour, marker=mark, zorder=3)
         middles[name] = words.mean(), sound.mean(), colour
         low = min(low, sound.min())
     most, step = max(x for x, _, _ in middles.values()), (1.02 - low) / 11
@@ -148,7 +156,9 @@ def trade(points: Mapping[str, Sequence[tuple[float, float]]]) -> pic.Picture:
     for name, (x, y, colour) in sorted(middles.items(), key=lambda m: -m[1][1]):
         level = min(y, level - step)
         axes.plot([x, 1.12 * most], [y, level], color=colour, linewidth=0.7, alpha=0.6)
-        axes.text(1.14 * most, level, name, color=colour, va="center")
+        weight = "bold" if name == goal else "normal"
+        look = {"color": colour, "va": "center", "weight": weight}
+        axes.text(1.14 * most, level, name, **look)
     axes.set(xlim=(0, 1.85 * most), ylim=(low - 2.5 * step, 1.03))
     axes.set_xticks([n for n in axes.get_xticks() if 0 <= n <= 1.1 * most])
     axes.spines.bottom.set_bounds(0, 1.1 * most)
