@@ -2,4 +2,5 @@
 
 from beartype import BeartypeConf, beartype
 
-checked = beartype(conf=BeartypeConf(is_pep484_tower=True))
+STRICTNESS = BeartypeConf(is_pep484_tower=True)
+checked = beartype(conf=STRICTNESS)

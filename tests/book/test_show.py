@@ -474,6 +474,13 @@ def test_a_table_has_numbers_to_the_right_words_to_the_left_and_marked_rows_in_b
     assert re.findall(r"[*]+[^|]+[*]+", "".join(spaced[2:])) == ["**it**", "**is**", "**two words**", "**.**"]
 
 
+def test_numbers_that_come_as_text_stand_at_the_right_too():
+    given = [("1,024", "83%", "–", "2.1e-05", "v2"), ("36,858,880", "7 %", "−0.5", "1.0", "10")]
+    shown = table(("a", "b", "c", "d", "a name"), given)
+    assert shown.markdown.splitlines()[1] == "| --: | --: | --: | --: | :-- |"
+    assert shown.text.splitlines()[1] == "     1,024  83%     –  2.1e-05  v2"
+
+
 def test_each_column_of_a_table_has_as_few_decimals_as_do_no_harm():
     assert table(("a", "b"), [(0.5, 2.0), (0.25, 3.0)]).text.splitlines()[1:] == ["0.50  2", "0.25  3"]
 

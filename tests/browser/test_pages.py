@@ -9,6 +9,7 @@ import build
 import matplotlib.image
 import numpy as np
 import pytest
+import rest
 
 NAMES = [*(path.relative_to(build.HTML).as_posix() for path in build.pages()), "genindex.html"]
 each = pytest.mark.parametrize("name", NAMES)
@@ -89,11 +90,14 @@ def faint(page, least=40):
 
 @each
 def test_a_page_is_sound(visit, pictures, name):
-    """No error, no outside request (by `visit`), nothing too wide down to a zoom of 400 %, nothing hard to use."""
+    """No error, no outside request (by `visit`), not heavy, not too wide down to a zoom of 400 %, not hard to use."""
     loaded = []
     page = visit(name, loaded=loaded, reduced_motion="reduce", color_scheme="light")
     assert page.locator("html").get_attribute("data-theme") == "light", "as the reader's system has it"
     assert not [path for path in loaded if "webfonts" in path.parts], "an icon is not in the small font"
+    assert not [path for path in loaded if "mathjax" in path.parts]
+    assert sum(map(rest.packed, set(loaded))) < 400_000
+    assert page.evaluate("document.querySelectorAll('*').length") < 15_000
     pictures(page, name, "wide, light")
     page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
     for width in (1280, 320, 390):  # 320 px is what a zoom of 400 % leaves of 1280

@@ -119,6 +119,15 @@ def test_the_package_itself_is_loaded_without_its_rooms_and_a_name_with_the_room
     assert "tested_transformer.training" not in model
 
 
+def test_a_translator_is_loaded_and_translates_without_pytorchs_compiler():
+    """To load that takes longer than to load the translator and to translate."""
+    code = """import sys
+from tested_transformer.decoding.translator import Translator
+print(*Translator.load().translate(["I love AI."]), {"sympy", "torch._dynamo"} & set(sys.modules))"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "Ich liebe KI. set()\n"
+
+
 def test_a_name_that_the_package_lacks_is_a_plain_attribute_error():
     with pytest.raises(AttributeError, match=r"^module 'tested_transformer' has no attribute 'Transfomer'$"):
         _ = tested_transformer.Transfomer

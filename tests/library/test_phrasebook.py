@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from itertools import pairwise, product
 
 import pytest
+from beartype.roar import BeartypeCallHintViolation
 from helpers import unchecked
 
 from tested_transformer.phrasebook import words as lexicon
@@ -797,3 +798,8 @@ def test_too_few_sentences_to_train_on_are_refused_and_not_searched_for_ever():
     with pytest.raises(ValueError, match=r"n_train \(9\) sentences have too few words for 20 to test with"):
         split(9, 20)
     assert [len(part) for part in split(300, 5)] == [300, 5, 5]
+
+
+def test_types_are_checked_here_too():
+    with pytest.raises(BeartypeCallHintViolation, match="think"):
+        think("a speaker")

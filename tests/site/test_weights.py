@@ -12,8 +12,6 @@ from tested_transformer.decoding.translator import PHRASEBOOK
 from tested_transformer.phrasebook import corpus
 from tested_transformer.training import checkpoint
 
-SCRIPT = weights.script()
-
 
 def read(script):
     """What a page has when the script has run: every tensor, from its bytes."""
@@ -34,14 +32,14 @@ def read(script):
 
 
 def test_the_script_has_at_most_1_3_million_bytes():
-    assert len(SCRIPT.encode()) <= 1_300_000
-    assert SCRIPT.isascii()
-    assert "</script" not in SCRIPT
+    assert len(weights.script().encode()) <= 1_300_000
+    assert weights.script().isascii()
+    assert "</script" not in weights.script()
 
 
 def test_the_script_gives_every_weight_that_python_reads_in_double_precision_too():
     model, tokens = checkpoint.load(PHRASEBOOK)
-    told, tensors = read(SCRIPT)
+    told, tensors = read(weights.script())
     wanted = model.state_dict()
     assert tensors.keys() == wanted.keys()
     for name, tensor in tensors.items():
@@ -51,7 +49,7 @@ def test_the_script_gives_every_weight_that_python_reads_in_double_precision_too
 
 
 def test_the_words_are_those_of_the_sentences_that_the_model_was_trained_on():
-    told, _ = read(SCRIPT)
+    told, _ = read(weights.script())
     train, _, _ = corpus.split(6000, 5)
     assert told["words"] == weights.words(train) == weights.words(corpus.sentences(6000, seed=1))
     assert {"I", "it", "chair", "Monday"} <= set(told["words"])

@@ -110,6 +110,9 @@ def matrix(
     return Shown(text, f"$$\n{latex}\n$$")
 
 
+_NUMBER = re.compile(r"[-−+]?\d[\d,]*(\.\d+)?(e[-+]\d+)?( ?%)?$|–$")
+
+
 def table(
     columns: Sequence[str],
     rows: Sequence[Sequence[Any]],
@@ -119,7 +122,8 @@ def table(
     """Words and numbers in a table with a head; the marked rows, counted from 0, are set in bold.
 
     In each column whole numbers are written whole, and all others with as many decimals (at
-    most 4 if not given). A cell that is `Marked` is set as its Markdown says.
+    most 4 if not given). A cell that is `Marked` is set as its Markdown says. Numbers stand
+    at the right, those that come as text, too.
     """
     if not rows or {len(row) for row in rows} != {len(columns)}:
         sizes = [len(row) for row in rows]
@@ -134,7 +138,9 @@ def table(
         body.append(
             [f"{c:.{places}f}" if isinstance(c, float) else _text(c) for c in column]
         )
-        right.append(all(isinstance(cell, int | float) for cell in column))
+        right.append(
+            all(isinstance(c, int | float) or _NUMBER.match(_text(c)) for c in column)
+        )
     lines = []
     for name, column, to_the_right in zip(columns, body, right, strict=True):
         width = max(map(len, (name, *column)))

@@ -107,7 +107,12 @@ def load(
         raise ValueError(f"{folder / CONFIG} describes no model: {error}") from None
     check_shapes(model, shapes, path)
     tokens = load_tokens(folder, config)
-    return load_into(folder, model.to_empty(device=device)), tokens
+    return load_into(folder, _with_room(model, device)), tokens
+
+
+def _with_room(model: Model, device: torch.device | str) -> Model:
+    """What model.to_empty does; that loads a computer algebra first, for half a second."""
+    return model._apply(lambda t: torch.empty(t.shape, dtype=t.dtype, device=device))
 
 
 def load_into(folder: files.StrPath, model: Model) -> Model:
