@@ -91,6 +91,7 @@ FIGURES |= {
     "tree": lambda: draw.decode.tree(PATHS, {"greedy": [("a",), ("a", "c")], "best": [("b",), ("b", "c")]}),
     "penalties": lambda: draw.decode.penalties([1, 2, 3], {"α = 0": [1, 1, 1], "α = 1": [1, 1.17, 1.33]}),
     "ancestors": lambda: draw.cache.ancestors(np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2),
+    "kept": lambda: draw.cache.kept(("a", "b"), [1, 0], np.eye(2), [[1, 2], [3, 4]], [0.25, 0.75], [2.5, 3.5]),
     "work": lambda: draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows", {"the end": 3}),
     "changes": lambda: draw.cache.changes("abc", {"one": np.zeros((3, 3)), "two": np.tri(3) > 0}),
 }
@@ -707,6 +708,17 @@ def test_what_all_are_measured_by_has_open_stars_and_a_bold_name():
     axes = draw.gpt.trade(DRAWS | {"real": [(240, 0.8), (242, 0.83), (241, 0.82)]}, goal="real").axes[0]
     assert [len(marks.get_facecolor()) for marks in axes.collections] == [1, 1, 0]
     assert {text.get_text() for text in axes.texts if text.get_weight() == "bold"} == {"real"}
+
+
+def test_a_step_with_a_cache_shows_in_full_what_it_makes_and_pale_what_was_kept():
+    axes = FIGURES["kept"]().axes[0]
+    said = [text.get_text() for text in axes.texts]
+    numbers = [text for text in said if text.replace(".", "").isdigit()]
+    assert numbers == ["1", "0", "0.25", "1", "2", "0", "1", "0.75", "3", "4", "1", "0", "2.50", "3.50"]
+    strength = [patch.get_facecolor()[3] for patch in axes.patches if hasattr(patch, "get_x")]
+    pale = [number for number, alpha in zip(numbers, strength, strict=True) if alpha < 0.2]
+    assert pale == ["1", "0", "1", "2"]  # the first word's key and value
+    assert {"a, kept", "b, new", "query of b", "output of b"} <= set(said)
 
 
 def test_a_named_step_has_a_line_between_the_curves_and_says_how_many_times_one_is_the_other():

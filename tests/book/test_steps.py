@@ -52,3 +52,17 @@ def test_costs_are_those_of_the_model_called_and_a_cached_step_grows_by_one_toke
     of_memory = c.n_layers * source.size(1) * c.d_model * c.n_heads * (c.d_k + c.d_v)
     assert cached[0] == of_memory + cached[1] - grows
     assert without[0] > cached[1]
+
+
+def test_the_bill_adds_up_to_what_was_counted():
+    model, source = lively(0, vocab_size=6).eval(), torch.tensor([[3, 4, 5, 2]])
+    without, cached = steps.costs(model, source, 6)
+    *parts, whole = steps.bill(model.config, without, cached, 6).values()
+    assert [sum(column) for column in zip(*parts, strict=True)] == list(whole)
+    assert whole == (without[5], cached[5], sum(without), sum(cached))
+    rows, looks, logits, memory = parts
+    look = cached[2] - cached[1]
+    assert looks == (36 * look, 6 * look, 91 * look, 21 * look)
+    assert rows == (6 * rows[1], rows[1], 21 * rows[1], 6 * rows[1])
+    assert logits == (logits[0], logits[0], 6 * logits[0], 6 * logits[0])
+    assert memory == (memory[0], 0, 6 * memory[0], memory[0])

@@ -1,5 +1,7 @@
 """A decoder, step by step: what of it changes when a token comes, and what each step costs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from jaxtyping import Int
@@ -7,6 +9,7 @@ from torch import Tensor
 
 from tested_transformer.book.counting import multiplications
 from tested_transformer.book.thread import unmasked
+from tested_transformer.config import Config
 from tested_transformer.decoding.cache import Cache
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.transformer import Transformer
@@ -65,3 +68,25 @@ def costs(
     once = multiplications(make)
     cached = [multiplications(caches[0].step, target[:, :1]) for _ in range(n)]
     return without, [once + cached[0], *cached[1:]]
+
+
+def bill(
+    config: Config, without: Sequence[int], cached: Sequence[int], n: int
+) -> dict[str, tuple[int, int, int, int]]:
+    """What n steps are spent on: in the last, without a cache and with one, and in all of them.
+
+    It takes what `costs` gave. One key more costs what the third step with a cache takes
+    beyond the second; all else is the same for each row.
+    """
+    look, logits = cached[2] - cached[1], config.d_model * config.vocab_size
+    row = cached[1] - 2 * look - logits  # the second token looks at two keys
+    memory = cached[0] - cached[1] + look
+    squares = sum(t * t for t in range(1, n + 1))
+    rows = n * (n + 1) // 2
+    return {
+        "rows": (n * row, row, rows * row, n * row),
+        "their looks back": (n * n * look, n * look, squares * look, rows * look),
+        "logits": (logits, logits, n * logits, n * logits),
+        "keys and values of the memory": (memory, 0, n * memory, memory),
+        "all": (without[n - 1], cached[n - 1], sum(without[:n]), sum(cached[:n])),
+    }

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.colors import to_rgba
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
-from tested_transformer.book.draw.flow import tile
+from tested_transformer.book.draw.flow import arrow, blank, tile
 
 
 @pic.styled
@@ -38,6 +39,62 @@ def changes(tokens: Sequence[str], panels: Mapping[str, ArrayLike]) -> pic.Pictu
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.set_xlabel(title)
+    return figure
+
+
+@pic.styled
+def kept(
+    words: Sequence[str],
+    query: ArrayLike,
+    keys: ArrayLike,
+    values: ArrayLike,
+    weights: ArrayLike,
+    out: ArrayLike,
+) -> pic.Picture:
+    """A step with a cache: pale what is kept of the words before, full what the last word brings.
+
+    Its query, (D,), meets all keys, (T, D); their weights, (T,), mix all values into out.
+    """
+    keys, values, weights = map(np.asarray, (keys, values, weights))
+    n, d = keys.shape
+    wide, high, left, gap = 0.4, 0.32, 1.25, 0.42
+    frame_width = left + (2 * d + 1.5) * wide + 2 * gap + 0.1
+    figure, axes = blank(frame_width, (n + 2) * high + 1.95)
+    bottom = 0.62 + high
+    ground = bottom + n * high
+
+    def row(numbers: ArrayLike, x: float, y: float, colour: str, full: bool) -> None:
+        face = to_rgba(colour, 0.45 if full else 0.1)
+        width = wide * (1.5 if np.size(numbers) == 1 else 1)
+        for i, number in enumerate(np.ravel(numbers)):
+            said = f"{number:g}" if number == round(number) else f"{number:.2f}"
+            tile(axes, (x + i * width, y, width, high), face, said)
+
+    middle, last = left + d * wide + gap, left + (d + 1.5) * wide + 2 * gap
+    sides = {"keys": (left, d), "weights": (middle, 1.5), "values": (last, d)}
+    for i in range(n):
+        y, new = ground - (i + 1) * high, i == n - 1
+        row(keys[i], left, y, pic.KEY, new)
+        row(weights[i], middle, y, pic.QUERY, True)
+        row(values[i], last, y, pic.VALUE, new)
+        said = f"{words[i]}, {'new' if new else 'kept'}"
+        weight = "bold" if new else "normal"
+        look = {"ha": "right", "va": "center", "weight": weight}
+        axes.text(left - 0.12, y + high / 2, said, **look)
+    for name, (x, columns) in sides.items():
+        axes.text(x + columns * wide / 2, ground + 0.08, name, ha="center", va="bottom")
+    top = ground + 0.72
+    row(query, left, top, pic.QUERY, True)
+    look = {"ha": "center", "va": "bottom"}
+    axes.text(left + d * wide / 2, top + high + 0.08, f"query of {words[-1]}", **look)
+    arrow(axes, (left + d * wide / 2, top), (left + d * wide / 2, ground + 0.32))
+    for start, end in ((left + d * wide, middle), (middle + 1.5 * wide, last)):
+        across = (ground + bottom) / 2
+        arrow(axes, (start + 0.06, across), (end - 0.06, across))
+    row(out, last, 0.1, pic.OUT, full=True)
+    look = {"ha": "right", "va": "center"}
+    axes.text(last - 0.12, 0.1 + high / 2, f"output of {words[-1]}", **look)
+    arrow(axes, (last + d * wide / 2, bottom), (last + d * wide / 2, 0.1 + high))
     return figure
 
 
