@@ -418,7 +418,7 @@ def texts_of_a_run(monkeypatch, *arguments):
 
 
 def test_what_is_trained_on_is_not_what_is_validated_on(tmp_path, files, monkeypatch):
-    parts = [[Sentence(f"{name} en", f"{name} de", None, None)] for name in ("train", "valid", "test")]
+    parts = [[Sentence(f"{name} en", f"{name} de", frozenset(), frozenset())] for name in ("train", "valid", "test")]
     monkeypatch.setattr(corpus, "split", lambda n_train: parts if n_train == 7 else None)
     monkeypatch.setattr(multi30k, "read", lambda folder, part: [(f"{part} en", f"{part} de")])
     wanted = [[("train en", "train de")], [("valid en", "valid de")]]

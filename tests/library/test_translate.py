@@ -525,7 +525,7 @@ def test_scores_know_what_was_written_from_what_is_right():
 
 
 def test_the_pairs_that_are_held_out_are_those_of_the_test_set(monkeypatch):
-    parts = [[Sentence(f"{name} en", f"{name} de", None, None)] for name in ("train", "valid", "test")]
+    parts = [[Sentence(f"{name} en", f"{name} de", frozenset(), frozenset())] for name in ("train", "valid", "test")]
     monkeypatch.setattr(corpus, "split", lambda: parts)
     given = parser().parse_args(["evaluate", "--phrasebook"])
     with unchecked():
