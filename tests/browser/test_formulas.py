@@ -73,7 +73,7 @@ def test_the_search_takes_no_tex_for_words():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_formulas_stand_without_scripts(visit, name):
+def test_the_formulas_of_a_page_stand_without_scripts(visit, name):
     page = visit(name, java_script_enabled=False)
     assert page.evaluate(SPILT) == []
 

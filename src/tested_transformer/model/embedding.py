@@ -19,9 +19,7 @@ def create_embedding_layer(vocab_size: int, d_model: int) -> nn.Embedding:
     """
     at_least(1, vocab_size=vocab_size, d_model=d_model)
     blank = torch.empty(vocab_size, d_model)
-    if (
-        blank.is_meta
-    ):  # no numbers to draw; to try, PyTorch loads its compiler for a second
+    if blank.is_meta:  # to draw there, PyTorch loads its compiler, for a second
         return nn.Embedding(vocab_size, d_model, _weight=blank)
     layer = nn.Embedding(vocab_size, d_model)
     nn.init.normal_(layer.weight, mean=0.0, std=1 / math.sqrt(d_model))

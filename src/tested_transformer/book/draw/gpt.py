@@ -102,9 +102,8 @@ def lines(rows: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
             group = p[starts[n] : (*starts, len(p))[n + 1]]
             left = cuts[n] + group.cumsum() - group
             whole = n == len(colours) - 1  # the pieces of the tail are too short to see
-            thin = (
-                0 if whole else np.minimum(1, 100 * group)
-            )  # a piece stays to be seen
+            # thin enough that of each piece something is left to be seen
+            thin = 0 if whole else np.minimum(1, 100 * group)
             look = {"edgecolor": "none" if whole else "white", "linewidth": thin}
             pieces = (cuts[n], group.sum()) if whole else (left, group)
             axes.barh(y, pieces[1], 0.44, left=pieces[0], color=colour, **look)
