@@ -95,6 +95,7 @@ FIGURES |= {
     "work": lambda: draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows", {"the end": 3}),
     "changes": lambda: draw.cache.changes("abc", {"one": np.zeros((3, 3)), "two": np.tri(3) > 0}),
 }
+OF_K = {"top-k": ("top-k 5", "all")}
 DRAWS = {"greedy": [(7, 1), (7, 1), (7, 1)], "all": [(221, 0.69), (230, 0.7), (215, 0.66)]}
 FIGURES |= {
     "three models": lambda: draw.gpt.three(np.ones((4, 4)), np.tri(4), np.ones((4, 4)), np.tri(3), np.ones((3, 4))),
@@ -110,7 +111,8 @@ FIGURES |= {
     "likeliest": lambda: draw.gpt.likeliest(
         {"a": ([0.6, 0.3, 0.1], "xyz", 2), "b": ([0.4, 0.3, 0.3], "uvw", 3)}, 1, most=2
     ),
-    "trade": lambda: draw.gpt.trade(DRAWS | {"top-k": [(205, 0.7), (212, 0.69), (209, 0.7)]}),
+    "trade": lambda: draw.gpt.trade(DRAWS | {"top-k 5": [(205, 0.7), (212, 0.69), (209, 0.7)]}, OF_K),
+    "hit": lambda: draw.gpt.hit([0.5, 0.3, 0.2], "abc", 0.6),
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 FIGURES |= {
@@ -665,6 +667,14 @@ def test_ancestors_are_filled_where_a_hypothesis_sees():
     filled = [patch.get_facecolor()[:3] != (1.0, 1.0, 1.0) for patch in axes.patches]
     assert filled == sees.flatten().tolist()
     assert [line.get_xdata()[0] for line in axes.lines] == [1.5]
+    assert labels(axes.get_legend().get_texts()) == ["sees", "does not see"]
+
+
+def test_a_word_that_no_hypothesis_sees_is_hatched_but_an_empty_slot_is_not():
+    sees = np.array([[1, 0, 0, 0], [1, 0, 0, 0]], dtype=bool)
+    axes = draw.cache.ancestors(sees, ("x", "y"), ("a", "–", "dropped", ""), 2).axes[0]
+    assert [bool(patch.get_hatch()) for patch in axes.patches] == [False, False, True, False] * 2
+    assert "seen by none: dropped" in labels(axes.get_legend().get_texts())
 
 
 def test_on_a_logarithmic_axis_a_tenth_is_one_step_down():
@@ -705,9 +715,33 @@ def test_no_edge_of_a_piece_is_as_wide_as_the_piece():
 
 
 def test_what_all_are_measured_by_has_open_stars_and_a_bold_name():
-    axes = draw.gpt.trade(DRAWS | {"real": [(240, 0.8), (242, 0.83), (241, 0.82)]}, goal="real").axes[0]
-    assert [len(marks.get_facecolor()) for marks in axes.collections] == [1, 1, 0]
+    real = {"real": [(240, 0.8), (242, 0.83), (241, 0.82)]}
+    axes = draw.gpt.trade(DRAWS | real, {}, goal="real").axes[0]
+    assert [len(marks.get_facecolor()) for marks in axes.collections] == [1] * 4 + [0]  # two ways, points and middle
     assert {text.get_text() for text in axes.texts if text.get_weight() == "bold"} == {"real"}
+
+
+def test_ways_of_a_family_have_a_line_in_their_colour_and_those_of_none_stay_in_ink():
+    ways = DRAWS | {"top-k 5": [(100, 0.9), (104, 0.9)], "top-k 50": [(200, 0.8)]}
+    axes = draw.gpt.trade(ways, {"top-k": ("top-k 5", "top-k 50", "all")}).axes[0]
+    line = axes.lines[0]
+    assert line.get_color() == QUERY
+    assert np.allclose(line.get_xydata(), [[102, 0.9], [200, 0.8], [222, 0.41 / 0.6]], atol=0.01)
+    colours = {text.get_text(): text.get_color() for text in axes.texts}
+    assert colours == {"greedy": INK, "all": INK, "top-k 5": QUERY, "top-k 50": QUERY}
+
+
+def test_a_point_hits_the_piece_that_it_lies_on_and_an_end_belongs_to_the_next():
+    for point, hit in ((0, "a"), (0.49, "a"), (0.5, "b"), (0.79, "b"), (0.8, "c")):
+        axes = draw.gpt.hit([0.5, 0.3, 0.2], "abc", point).axes[0]
+        pieces = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+        assert np.allclose([piece.get_width() for piece in pieces], [0.5, 0.3, 0.2])
+        assert np.allclose([piece.get_x() for piece in pieces], [0, 0.5, 0.8])
+        dark = np.argmin([sum(piece.get_facecolor()) for piece in pieces])
+        assert "abc"[dark] == hit
+        assert [text.get_text()[0] for text in axes.texts if text.get_weight() == "bold"] == [hit]
+    with pytest.raises(ValueError, match=r"the point \(1.0\) must be on the line, which ends at 1"):
+        draw.gpt.hit([0.5, 0.3, 0.2], "abc", 1.0)
 
 
 def test_a_step_with_a_cache_shows_in_full_what_it_makes_and_pale_what_was_kept():

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.colors import to_rgba
+from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
@@ -57,10 +58,11 @@ def kept(
     """
     keys, values, weights = map(np.asarray, (keys, values, weights))
     n, d = keys.shape
-    wide, high, left, gap = 0.4, 0.32, 1.25, 0.42
+    wide, high, left, gap = 0.4, 0.32, 1.12, 0.42
     frame_width = left + (2 * d + 1.5) * wide + 2 * gap + 0.1
-    figure, axes = blank(frame_width, (n + 2) * high + 1.95)
-    bottom = 0.62 + high
+    foot = 0.5  # free: where the picture can be enlarged, the sign for it lies in this corner
+    figure, axes = blank(frame_width, foot + (n + 2) * high + 1.85)
+    bottom = foot + 0.52 + high
     ground = bottom + n * high
 
     def row(numbers: ArrayLike, x: float, y: float, colour: str, full: bool) -> None:
@@ -91,10 +93,10 @@ def kept(
     for start, end in ((left + d * wide, middle), (middle + 1.5 * wide, last)):
         across = (ground + bottom) / 2
         arrow(axes, (start + 0.06, across), (end - 0.06, across))
-    row(out, last, 0.1, pic.OUT, full=True)
+    row(out, last, foot, pic.OUT, full=True)
     look = {"ha": "right", "va": "center"}
-    axes.text(last - 0.12, 0.1 + high / 2, f"output of {words[-1]}", **look)
-    arrow(axes, (last + d * wide / 2, bottom), (last + d * wide / 2, 0.1 + high))
+    axes.text(last - 0.12, foot + high / 2, f"output of {words[-1]}", **look)
+    arrow(axes, (last + d * wide / 2, bottom), (last + d * wide / 2, foot + high))
     return figure
 
 
@@ -102,14 +104,38 @@ def kept(
 def ancestors(
     sees: ArrayLike, rows: Sequence[str], columns: Sequence[str], width: int
 ) -> pic.Picture:
-    """Which slots each hypothesis sees: filled where it may look; a line after a step."""
-    sees = np.asarray(sees)
-    figure, ((axes,),) = pic.picture(5.8, 0.7 + 0.5 * len(rows))
+    """Which slots each hypothesis sees: filled where it may look; a line after a step.
+
+    A word that no hypothesis sees is hatched, and said to be dropped.
+    """
+    sees, dropped = np.asarray(sees), "seen by none: dropped"
+    figure, ((axes,),) = pic.picture(5.8, 1.15 + 0.5 * len(rows))
+    lost = {j for j, word in enumerate(columns) if word not in ("", "–")}
+    lost -= set(np.flatnonzero(sees.any(axis=0)))
+    looks = {"sees": {"face": pic.WEIGHTS(0.6)}, "does not see": {"face": "white"}}
+    looks[dropped] = {"face": "white", "hatch": "////"}
     for (i, j), may in np.ndenumerate(sees):
-        place = j - 0.45, i - 0.42, 0.9, 0.84
-        tile(axes, place, pic.WEIGHTS(0.6) if may else "white")
+        look = "sees" if may else dropped if j in lost else "does not see"
+        tile(axes, (j - 0.45, i - 0.42, 0.9, 0.84), **looks[look])
     for step in range(1, sees.shape[1] // width):
         axes.axvline(step * width - 0.5, color=pic.INK, linewidth=1)
+    said = [
+        Patch(
+            label=name,
+            facecolor=look["face"],
+            edgecolor=pic.FAINT,
+            hatch=look.get("hatch"),
+        )
+        for name, look in looks.items()
+        if lost or name != dropped
+    ]
+    axes.legend(
+        handles=said,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.02),
+        ncols=3,
+        frameon=False,
+    )
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     axes.set_xticks(range(len(columns)), columns)
     axes.xaxis.tick_top()

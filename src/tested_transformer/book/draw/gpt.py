@@ -1,7 +1,6 @@
 """Pictures of a model that writes: what there is to draw from, and what comes of it."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -132,31 +131,89 @@ def lines(rows: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
+def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
+    """Probabilities laid end to end on a line of length 1, each named; the point hits one, which is dark."""
+    p = np.asarray(p, dtype=float)
+    if not 0 <= point < p.sum():
+        raise ValueError(
+            f"the point ({point}) must be on the line, which ends at {p.sum():g}"
+        )
+    ends = p.cumsum()
+    chosen = int((ends <= point).sum())
+    figure, ((axes,),) = pic.picture(pic.PHONE, 1.6)
+    for i, (name, end, share) in enumerate(zip(names, ends, p, strict=True)):
+        face = pic.WEIGHTS(0.62 if i == chosen else 0.15)
+        tile(axes, (end - share, 0, share, 1), face, edgecolor=pic.INK)
+        weight = "bold" if i == chosen else "normal"
+        axes.text(
+            end - share / 2,
+            1.12,
+            f"{name}\n{share:g}",
+            ha="center",
+            va="bottom",
+            weight=weight,
+        )
+    for end, before, after in zip(
+        [0, *ends], [-1, 0, *ends[:-1]], [*ends, 2], strict=True
+    ):
+        side = (
+            "right"
+            if after - end < 0.08
+            else "left"
+            if end - before < 0.08
+            else "center"
+        )
+        shift = {"right": 0.012, "left": -0.012, "center": 0}[side]
+        axes.text(end + shift, -0.12, f"{end:g}", ha=side, va="top")
+    arrow(axes, (point, -1.1), (point, 0.02), pic.KEY)
+    axes.text(
+        point, -1.15, f"the point {point:g}", ha="center", va="top", color=pic.KEY
+    )
+    axes.set(xlim=(-0.01, 1.03), ylim=(-1.9, 2.3))
+    axes.set_axis_off()
+    return figure
+
+
+@pic.styled
 def trade(
-    points: Mapping[str, Sequence[tuple[float, float]]], goal: str = ""
+    points: Mapping[str, Sequence[tuple[float, float]]],
+    families: Mapping[str, Sequence[str]],
+    goal: str = "",
 ) -> pic.Picture:
     """For each way to draw: different words across, the share of sound triples up; its name stands beside.
 
-    A way has a point for each draw; a thin line leads from their middle to the name. The
-    goal, what all are measured by, has open stars in ink.
+    A way has a small point for each draw and a large one in their middle. Ways of a family, in order, have a colour
+    and a line, which may run through ways of none. The goal, what all are measured by, has open stars in ink.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.9)
-    looks = zip(points.items(), cycle(pic.SERIES), cycle("os^DvPX<"), strict=False)
-    middles, low = {}, 1.0
-    for (name, drawn), colour, mark in looks:
+    middles, low, own = {}, 1.0, {}
+    for (family, names), colour, mark in zip(
+        families.items(), pic.SERIES, "os^", strict=False
+    ):
+        own |= {name: (colour, mark) for name in names if name.startswith(family)}
+    for name, drawn in points.items():
         words, sound = np.transpose(drawn)
+        colour, mark = own.get(name, (pic.INK, "D"))
         if name == goal:
-            colour, open_star = pic.INK, {"facecolor": "none", "linewidth": 1.4}
+            open_star = {"facecolor": "none", "linewidth": 1.4}
             axes.scatter(words, sound, 90, marker="*", edgecolor=colour, **open_star)
         else:
-            axes.scatter(words, sound, s=34, color=colour, marker=mark, zorder=3)
+            axes.scatter(words, sound, s=7, color=colour, alpha=0.6, linewidth=0)
+            axes.scatter(
+                words.mean(), sound.mean(), s=44, color=colour, marker=mark, zorder=3
+            )
         middles[name] = words.mean(), sound.mean(), colour
         low = min(low, sound.min())
+    for names in families.values():
+        across, up, colours = zip(*(middles[name] for name in names), strict=True)
+        colour = next(c for c in colours if c != pic.INK)
+        axes.plot(across, up, color=colour, linewidth=1.6, alpha=0.7)
     most, step = max(x for x, _, _ in middles.values()), (1.02 - low) / 11
     level = np.inf
     for name, (x, y, colour) in sorted(middles.items(), key=lambda m: -m[1][1]):
         level = min(y, level - step)
-        axes.plot([x, 1.12 * most], [y, level], color=colour, linewidth=0.7, alpha=0.6)
+        look = {"color": pic.FAINT, "linewidth": 0.7}
+        axes.plot([x, 1.12 * most], [y, level], zorder=0, **look)
         weight = "bold" if name == goal else "normal"
         look = {"color": colour, "va": "center", "weight": weight}
         axes.text(1.14 * most, level, name, **look)
