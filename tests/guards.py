@@ -1,5 +1,6 @@
 """What must hold for every chapter, as functions that name what does not. test_guards.py plants each fault."""
 
+import ast
 import inspect
 import json
 import pathlib
@@ -186,6 +187,23 @@ def too_wide(path):
     code = [cell["source"] for cell in cells(path) if cell["cell_type"] == "code"]
     lines = "\n".join([*code, *(text for _, text in shown(path))]).splitlines()
     return [f"{path.name}: {len(line)} signs, 88 fit on the page: {line}" for line in lines if len(line) > 88]
+
+
+PICTURED = re.compile(r"draw\.|(show|matrix|table|product|beside|softmax_terms)$")
+"""Calls whose value a reader is to see."""
+
+
+def shows_nothing(path):
+    """Calls whose value nobody sees, because they are not the last thing in their cell."""
+    for cell in (cell for cell in cells(path) if cell["cell_type"] == "code"):
+        tree = ast.parse(re.sub(r"^(\s*)[%!].*", r"\1pass", cell["source"], flags=re.M))
+        tried = (node for each in ast.walk(tree) if isinstance(each, ast.Try) for node in ast.walk(each))
+        excused = {tree.body[-1], *tried} if tree.body else set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node not in excused:
+                name = ast.unparse(node.value.func)
+                if PICTURED.match(name):
+                    yield f"{path.name}: {name} is not the last thing in its cell, so it shows nothing"
 
 
 OWN = {"reuse"}

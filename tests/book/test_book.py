@@ -59,6 +59,11 @@ def test_a_chapter_keeps(path, guard):
     assert guard(path) == []
 
 
+@named(CHAPTERS)
+def test_what_a_cell_is_to_show_stands_at_its_end(path):
+    assert list(guards.shows_nothing(path)) == []
+
+
 @named([path for path in CHAPTERS if path.stem not in ("errata", "index")])
 def test_a_chapter_ends_with_exercises_of_all_kinds(path):
     assert list(guards.exercises_that_lack(path)) == []

@@ -250,6 +250,16 @@ def test_code_wider_than_the_page_is_found(write):
         assert guards.too_wide(write(markdown(line))) == []
 
 
+def test_what_is_to_be_seen_and_stands_before_the_end_of_its_cell_is_found(write):
+    seen = code("import x\n%time pass\ntable(a)"), code("f(a)\ndraw.gpt.hit(p)"), code("t = table(a)\nmatrix(b)")
+    seen += (code("try:\n    table(a)\nexcept ValueError:\n    f()"),)  # refused
+    assert list(guards.shows_nothing(write(*seen))) == []
+    for line in ("matrix('A', a)", "draw.gpt.hit(p)", "show(f)"):
+        for cell in (f"{line}\nassert a", f"for a in b:\n    {line}"):
+            (found,) = guards.shows_nothing(write(code(cell)))
+            assert found.startswith(f"page.ipynb: {line.split('(')[0]} is not the last thing")
+
+
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
