@@ -110,6 +110,8 @@ def ancestors(
     """
     sees, dropped = np.asarray(sees), "seen by none: dropped"
     figure, ((axes,),) = pic.picture(5.8, 1.15 + 0.5 * len(rows))
+    figure.set_layout_engine("none")  # so that pictures before and after line up
+    axes.set_position((0.17, 0.2, 0.82, 0.66))
     lost = {j for j, word in enumerate(columns) if word not in ("", "–")}
     lost -= set(np.flatnonzero(sees.any(axis=0)))
     looks = {"sees": {"face": pic.WEIGHTS(0.6)}, "does not see": {"face": "white"}}
@@ -132,7 +134,8 @@ def ancestors(
     axes.legend(
         handles=said,
         loc="upper center",
-        bbox_to_anchor=(0.5, -0.02),
+        bbox_to_anchor=(0.5, 0.19),
+        bbox_transform=figure.transFigure,
         ncols=3,
         frameon=False,
     )
