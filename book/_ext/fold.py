@@ -50,8 +50,7 @@ def counted(number, what):
 def label(kind, cell):
     """What the mark of a folded cell says."""
     if kind == "source":
-        found = lanes.shown(cell)
-        said = f"source: {', '.join(found)} ({counted(sum(found.values()), 'line')})"
+        said = listed(lanes.shown(cell))
     elif kind == "sum":
         said = f"every term of {summed(cell)}"
     elif kind == "checked":
@@ -61,6 +60,11 @@ def label(kind, cell):
     if lanes.failed(cell):
         return f"✗ failed: {said}"
     return f"✓ checked: {said}" if kind == "checked" else said
+
+
+def listed(found):
+    """What the mark of sources says: their names, and how many lines they are together."""
+    return f"source: {', '.join(found)} ({counted(sum(found.values()), 'line')})"
 
 
 def summed(cell):
@@ -121,6 +125,7 @@ def fold_cells(doctree, path):
         place, parent = node.parent.index(node), node.parent
         mark = fold(kind, label(kind, cell), node, failed=failed)
         mark["claims"] = lanes.claims(cell["source"])
+        mark["found"] = lanes.shown(cell) if kind == "source" else {}
         parent[place] = mark
 
 
@@ -154,15 +159,22 @@ def join_marks(doctree):
 
 
 def together(run):
-    """Marks in a row, with one for all claims that follow each other, unless one has failed."""
+    """Marks in a row, with one for all claims that follow each other, and one for sources, unless one has failed."""
     out = []
     for mark in run:
-        if out and all(
-            "checked" in n["classes"] and not n["failed"] for n in (out[-1], mark)
+        kind = set(mark["classes"]) & {"checked", "source"}
+        if (
+            out
+            and kind & set(out[-1]["classes"])
+            and not (out[-1]["failed"] or mark["failed"])
         ):
             out[-1] += mark.children
             out[-1]["claims"] += mark["claims"]
-            out[-1]["label"] = f"✓ checked: {counted(out[-1]['claims'], 'claim')}"
+            out[-1]["found"] |= mark["found"]
+            claims, found = out[-1]["claims"], out[-1]["found"]
+            out[-1]["label"] = (
+                listed(found) if found else f"✓ checked: {counted(claims, 'claim')}"
+            )
         else:
             out.append(mark)
     return out

@@ -90,7 +90,9 @@ PATHS = {("a",): 0.6, ("b",): 0.4, ("a", "c"): 0.3, ("a", "d"): 0.3, ("b", "c"):
 FIGURES |= {
     "tree": lambda: draw.decode.tree(PATHS, {"greedy": [("a",), ("a", "c")], "best": [("b",), ("b", "c")]}),
     "penalties": lambda: draw.decode.penalties([1, 2, 3], {"α = 0": [1, 1, 1], "α = 1": [1, 1.17, 1.33]}),
-    "ancestors": lambda: draw.cache.ancestors(np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2),
+    "ancestors": lambda: draw.cache.ancestors(
+        np.eye(2, 4) > 0, ("a b", "b a"), ("a", "b", "b", "a"), 2, np.ones((4, 3)), np.ones((4, 3))
+    ),
     "kept": lambda: draw.cache.kept(("a", "b"), [1, 0], np.eye(2), [[1, 2], [3, 4]], [0.25, 0.75], [2.5, 3.5]),
     "work": lambda: draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows", {"the end": 3}),
     "changes": lambda: draw.cache.changes("abc", {"one": np.zeros((3, 3)), "two": np.tri(3) > 0}),
@@ -661,10 +663,13 @@ def test_a_tree_has_a_line_to_every_beginning_in_the_colour_of_its_name():
     assert heights[("a", "0.600")] == (heights[("c", "0.300")] + heights[("d", "0.300")]) / 2
 
 
+KEPT = np.arange(4.0).reshape(4, 1), np.arange(8.0).reshape(4, 2)  # keys, values
+
+
 def test_ancestors_are_filled_where_a_hypothesis_sees():
     sees = np.array([[True, False, True, False], [False, True, False, True]])
-    axes = draw.cache.ancestors(sees, ("x", "y"), tuple("abcd"), 2).axes[0]
-    filled = [patch.get_facecolor()[:3] != (1.0, 1.0, 1.0) for patch in axes.patches]
+    axes = draw.cache.ancestors(sees, ("x", "y"), tuple("abcd"), 2, *KEPT).axes[0]
+    filled = [patch.get_facecolor()[:3] != (1.0, 1.0, 1.0) for patch in axes.patches[8:]]
     assert filled == sees.flatten().tolist()
     assert [line.get_xdata()[0] for line in axes.lines] == [1.5]
     assert labels(axes.get_legend().get_texts()) == ["sees", "does not see"]
@@ -672,9 +677,24 @@ def test_ancestors_are_filled_where_a_hypothesis_sees():
 
 def test_a_word_that_no_hypothesis_sees_is_hatched_but_an_empty_slot_is_not():
     sees = np.array([[0, 0, 1, 0], [0, 0, 1, 0]], dtype=bool)
-    axes = draw.cache.ancestors(sees, ("x", "y"), ("dropped", "–", "a", ""), 2).axes[0]
-    assert [bool(patch.get_hatch()) for patch in axes.patches] == [True, False, False, False] * 2
+    axes = draw.cache.ancestors(sees, ("x", "y"), ("dropped", "–", "a", ""), 2, *KEPT).axes[0]
+    assert [bool(patch.get_hatch()) for patch in axes.patches[8:]] == [True, False, False, False] * 2
     assert "seen by none: dropped" in labels(axes.get_legend().get_texts())
+
+
+def test_a_slot_has_its_key_and_its_value_above_the_hypotheses_and_an_empty_one_has_none():
+    sees = np.eye(2, 4) > 0
+    axes = draw.cache.ancestors(sees, ("x", "y"), ("a", "–", "b", ""), 2, *KEPT).axes[0]
+    assert labels(axes.texts) == ["0", "2", "0 1", "4 5"]
+    keys, values = axes.patches[:4], axes.patches[4:8]
+    assert {p.get_y() for p in keys} != {p.get_y() for p in values}
+    for column in zip(keys, values, axes.patches[8:12], axes.patches[12:16], strict=True):
+        assert len({p.get_x() for p in column}) == 1
+        assert [p.get_y() for p in column] == sorted(p.get_y() for p in column)  # the axis points down
+    assert labels(axes.get_yticklabels()) == ["key", "value", "x", "y"]
+    for words, keys in (("abc", KEPT[0]), ("abcd", KEPT[0][:3])):
+        with pytest.raises(ValueError, match="must be for 4 slots"):
+            draw.cache.ancestors(sees, ("x", "y"), tuple(words), 2, keys, KEPT[1])
 
 
 def test_on_a_logarithmic_axis_a_tenth_is_one_step_down():
@@ -714,6 +734,12 @@ def test_no_edge_of_a_piece_is_as_wide_as_the_piece():
     assert max(piece.get_linewidth() for piece in edged) == 1
 
 
+def test_the_line_behind_the_k_likeliest_has_its_name():
+    for axes in draw.gpt.likeliest({"a": ([0.6, 0.3, 0.1], "xyz", 2), "b": ([0.4, 0.3, 0.3], "uvw", 3)}, 2).axes:
+        assert labels(axes.texts) == ["k = 2"]
+        assert axes.lines[0].get_ydata()[0] == 1.5 > axes.texts[0].get_position()[1]  # above it: the axis points down
+
+
 def test_what_all_are_measured_by_has_open_stars_and_a_bold_name():
     real = {"real": [(240, 0.8), (242, 0.83), (241, 0.82)]}
     axes = draw.gpt.trade(DRAWS | real, {}, goal="real").axes[0]
@@ -729,6 +755,21 @@ def test_ways_of_a_family_have_a_line_in_their_colour_and_those_of_none_stay_in_
     assert np.allclose(line.get_xydata(), [[102, 0.9], [200, 0.8], [222, 0.41 / 0.6]], atol=0.01)
     colours = {text.get_text(): text.get_color() for text in axes.texts}
     assert colours == {"greedy": INK, "all": INK, "top-k 5": QUERY, "top-k 50": QUERY}
+
+
+def test_names_of_the_first_family_and_of_none_stand_at_the_right_and_the_others_at_the_left_with_a_line_to_each():
+    ways = DRAWS | {"top-k 5": [(100, 0.9)], "top-p 0.5": [(90, 0.8)], "top-p 0.4": [(90, 0.8)]}
+    ways["real"] = [(240, 0.8), (242, 0.83), (241, 0.82)]
+    families = {"top-k": ("top-k 5", "all"), "top-p": ("top-p 0.4", "top-p 0.5", "all")}
+    axes = draw.gpt.trade(ways, families, goal="real").axes[0]
+    place = {text.get_text(): (text.get_ha(), *text.get_position()) for text in axes.texts}
+    assert {name for name, (side, _, _) in place.items() if side == "right"} == {"top-p 0.4", "top-p 0.5"}
+    assert all((x < 90) if side == "right" else (x > 242) for side, x, _ in place.values())
+    assert abs(place["top-p 0.4"][2] - place["top-p 0.5"][2]) > 0.02  # not on each other
+    leaders = [line.get_xydata() for line in axes.lines if len(line.get_xydata()) == 2][-len(place) :]
+    starts = {tuple(start.round(3)) for start, _ in leaders}
+    assert {(242, 0.83), (100, 0.9), (90, 0.8), (7, 1)} < starts
+    assert {end[1] for _, end in leaders} == {y for _, _, y in place.values()}
 
 
 def test_a_point_hits_the_piece_that_it_lies_on_and_an_end_belongs_to_the_next():

@@ -74,6 +74,13 @@ PAGES = {
     ],
     "nothing": [BADGE + "Words."],
     "together": ["# A page\n\nSix claims.", CLAIM, CLAIMS, SET_UP, CLAIM, code("assert 1 == 2", ERROR), CLAIM],
+    "sources": [
+        "# A page\n\n## Going deeper\n\n### Some source\n\nShort and long, a claim, then short.",
+        code("show(short)", shown(SHORT, "text/markdown")),
+        code("show(long)", shown(LONG, "text/markdown")),
+        CLAIM,
+        code("show(short)", shown(SHORT, "text/markdown")),
+    ],
     "guess": [
         BADGE + "**Before you look:** which is larger?",
         code("matrix(a)", shown("a sight")),
@@ -227,6 +234,12 @@ def test_places_in_a_deeper_section_lie_in_its_fold_and_not_in_its_summary(pages
         assert found.find_parent("details"), place
         assert not found.find_parent("summary"), place
     assert pages["deep"].select_one("summary a.headerlink")["href"] == "#first-of-all"
+
+
+def test_source_after_source_has_one_mark(pages):
+    assert marks(pages["sources"]) == ["source: short, long (14 lines)", "✓ checked: 1 claim", "source: short (1 line)"]
+    first = pages["sources"].select_one("details.source")
+    assert [f"def {name}" in first.text for name in ("short", "long")] == [True, True]
 
 
 def test_in_the_deeper_lane_all_source_folds(pages):

@@ -102,16 +102,39 @@ def kept(
 
 @pic.styled
 def ancestors(
-    sees: ArrayLike, rows: Sequence[str], columns: Sequence[str], width: int
+    sees: ArrayLike,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    width: int,
+    keys: ArrayLike,
+    values: ArrayLike,
 ) -> pic.Picture:
-    """Which slots each hypothesis sees: filled where it may look; a line after a step.
+    """What stands in each slot, and which slots each hypothesis sees: filled where it may look; a line after a step.
 
-    A word that no hypothesis sees is hatched, and said to be dropped.
+    A slot has its word, and a key and a value of (N, D), unless it is empty: no word, or "–". A word that no
+    hypothesis sees is hatched, and said to be dropped.
     """
     sees, dropped = np.asarray(sees), "seen by none: dropped"
-    figure, ((axes,),) = pic.picture(5.8, 1.15 + 0.5 * len(rows))
+    held, n = {"key": (keys, pic.KEY), "value": (values, pic.VALUE)}, sees.shape[1]
+    for name, (numbers, _) in held.items():
+        if len(columns) != n or np.ndim(numbers) != 2 or len(numbers) != n:
+            rule = f"must be for {n} slots, as what is seen of them"
+            raise ValueError(
+                f"{len(columns)} words, {name}s {np.shape(numbers)} {rule}"
+            )
+    figure, ((axes,),) = pic.picture(5.8, 1.95 + 0.5 * len(rows))
     figure.set_layout_engine("none")  # so that pictures before and after line up
-    axes.set_position((0.17, 0.2, 0.82, 0.66))
+    axes.set_position((0.17, 0.15, 0.82, 0.75))
+    low, high = 0.6, -0.42  # slots lie above the hypotheses, whose first stands at 0
+    levels = {name: high - 0.25 - low * (len(held) - i) for i, name in enumerate(held)}
+    for name, (numbers, colour) in held.items():
+        for j, row in enumerate(np.asarray(numbers)):
+            place, there = (
+                (j - 0.45, levels[name], 0.9, low),
+                columns[j] not in ("", "–"),
+            )
+            said = " ".join(f"{number:g}" for number in row) if there else ""
+            tile(axes, place, to_rgba(colour, 0.25) if there else "white", said)
     lost = {j for j, word in enumerate(columns) if word not in ("", "–")}
     lost -= set(np.flatnonzero(sees.any(axis=0)))
     looks = {"sees": {"face": pic.WEIGHTS(0.6)}, "does not see": {"face": "white"}}
@@ -134,15 +157,17 @@ def ancestors(
     axes.legend(
         handles=said,
         loc="upper center",
-        bbox_to_anchor=(0.5, 0.19),
+        bbox_to_anchor=(0.5, 0.14),
         bbox_transform=figure.transFigure,
         ncols=3,
         frameon=False,
     )
-    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
-    axes.set_xticks(range(len(columns)), columns)
+    top = min(levels.values()) - 0.08
+    axes.set(xlim=(-0.5, n - 0.5), ylim=(len(rows) - 0.5, top))
+    axes.set_xticks(range(n), columns)
     axes.xaxis.tick_top()
-    axes.set_yticks(range(len(rows)), rows)
+    middles = [level + low / 2 for level in levels.values()]
+    axes.set_yticks([*middles, *range(len(rows))], [*levels, *rows])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     return figure

@@ -55,8 +55,8 @@ def likeliest(
 ) -> pic.Picture:
     """For each text its likeliest next words, `most` of them, on a scale of its own.
 
-    A text has (probabilities, words, how many fill the nucleus). A dashed line marks where
-    the k likeliest end, bars outside the nucleus are faint, and the title counts it.
+    A text has (probabilities, words, how many fill the nucleus). A dashed line with its name
+    marks where the k likeliest end, bars outside the nucleus are faint, and the title counts it.
     """
     figure, (row,) = pic.picture(7.2, 4.8, columns=len(panels))
     for axes, (title, (p, words, nucleus)) in zip(row, panels.items(), strict=True):
@@ -66,6 +66,9 @@ def likeliest(
         axes.barh(places[:inside], p[:inside], **look)
         axes.barh(places[inside:], p[inside:], alpha=0.3, **look)
         axes.axhline(k - 0.5, color=pic.KEY, linestyle="--", linewidth=1.5)
+        look = {"color": pic.KEY, "ha": "right", "va": "bottom"}
+        end = 1, k - 0.55
+        axes.text(*end, f"k = {k}", transform=axes.get_yaxis_transform(), **look)
         axes.set_yticks(places, words)
         axes.invert_yaxis()
         axes.tick_params(left=False)
@@ -183,7 +186,8 @@ def trade(
     """For each way to draw: different words across, the share of sound triples up; its name stands beside.
 
     A way has a small point for each draw and a large one in their middle. Ways of a family, in order, have a colour
-    and a line, which may run through ways of none. The goal, what all are measured by, has open stars in ink.
+    and a line, which may run through ways of none. Names of the first family and of none stand at the right, the
+    others at the left. The goal, what all are measured by, has open stars in ink.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.9)
     middles, low, own = {}, 1.0, {}
@@ -194,29 +198,34 @@ def trade(
     for name, drawn in points.items():
         words, sound = np.transpose(drawn)
         colour, mark = own.get(name, (pic.INK, "D"))
+        middles[name] = words.mean(), sound.mean(), colour
         if name == goal:
             open_star = {"facecolor": "none", "linewidth": 1.4}
             axes.scatter(words, sound, 90, marker="*", edgecolor=colour, **open_star)
+            top = sound.argmax()  # its name stands beside the highest star
+            middles[name] = words[top], sound[top], colour
         else:
             axes.scatter(words, sound, s=7, color=colour, alpha=0.6, linewidth=0)
-            axes.scatter(
-                words.mean(), sound.mean(), s=44, color=colour, marker=mark, zorder=3
-            )
-        middles[name] = words.mean(), sound.mean(), colour
+            middle = {"s": 44, "color": colour, "marker": mark, "zorder": 3}
+            axes.scatter(words.mean(), sound.mean(), **middle)
         low = min(low, sound.min())
     for names in families.values():
         across, up, colours = zip(*(middles[name] for name in names), strict=True)
         colour = next(c for c in colours if c != pic.INK)
         axes.plot(across, up, color=colour, linewidth=1.6, alpha=0.7)
     most, step = max(x for x, _, _ in middles.values()), (1.02 - low) / 11
-    level = np.inf
-    for name, (x, y, colour) in sorted(middles.items(), key=lambda m: -m[1][1]):
-        level = min(y, level - step)
-        look = {"color": pic.FAINT, "linewidth": 0.7}
-        axes.plot([x, 1.12 * most], [y, level], zorder=0, **look)
-        weight = "bold" if name == goal else "normal"
-        look = {"color": colour, "va": "center", "weight": weight}
-        axes.text(1.14 * most, level, name, **look)
+    at_left = {n for n, (colour, _) in own.items() if colour != pic.SERIES[0]}
+    for names, side in ((at_left, "right"), (middles.keys() - at_left, "left")):
+        level = np.inf
+        for name in sorted(names, key=lambda name: -middles[name][1]):
+            x, y, colour = middles[name]
+            level = min(y, level - step)
+            beside = x - 0.13 * most if side == "right" else 1.12 * most
+            axes.plot([x, beside], [y, level], color=pic.FAINT, linewidth=0.7, zorder=0)
+            apart = 0.02 * most * (1 if side == "left" else -1)
+            look = {"color": colour, "va": "center", "ha": side}
+            look["weight"] = "bold" if name == goal else "normal"
+            axes.text(beside + apart, level, name, **look)
     axes.set(xlim=(0, 1.85 * most), ylim=(low - 2.5 * step, 1.03))
     axes.set_xticks([n for n in axes.get_xticks() if 0 <= n <= 1.1 * most])
     axes.spines.bottom.set_bounds(0, 1.1 * most)
