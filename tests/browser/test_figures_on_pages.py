@@ -133,3 +133,22 @@ def test_the_data_of_a_figure_is_small(name):
     text = (HTML / PAGES[name]).read_text(encoding="utf-8")
     data = re.findall(r'<script type="application/json">(.*?)</script>', text, re.S)
     assert 0 < max(map(len, data)) < 150_000
+
+
+def test_the_points_that_are_drawn_stand_where_they_hit_the_line(visit):
+    page = visit(PAGES["sampler"])
+    page.get_by_role("button", name="Draw ten").click()
+    boxes = [page.locator(f"sampler-figure .{part}").bounding_box() for part in ("pieces", "points")]
+    assert boxes[0]["x"] == boxes[1]["x"]
+    assert boxes[0]["width"] == boxes[1]["width"]
+    assert page.locator("sampler-figure .points span").count() == 10
+
+
+def test_a_word_of_the_film_that_is_right_stands_on_the_line_of_its_neighbours(visit):
+    lines = visit(PAGES["film"]).locator("film-figure .written").all()
+    places = "spans => spans.map(e => [e.className, e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])"
+    for line in lines:
+        words = line.locator(":scope > span").evaluate_all(places)
+        tops, bottoms = {round(top) for _, top, _ in words}, {round(bottom) for *_, bottom in words}
+        assert len(tops) == len(bottoms), "each line of text has one top and one bottom"
+    assert len({name for name, *_ in words}) == 2

@@ -65,6 +65,10 @@ SETTLED = """async () => {
 UNMARKED = """() => [...document.querySelectorAll('article :is(p, li, dd, td) a')].map(a => [a, getComputedStyle(a)])
     .filter(([a, s]) => a.checkVisibility({visibilityProperty: true}) && s.display === 'inline'
         && s.textDecorationLine !== 'underline').map(([a]) => a.outerHTML)"""
+# Code that must be scrolled to be read, on a page that is wide; what is longer than a line may be is cut elsewhere.
+CUT_OFF = """() => [...document.querySelectorAll('.cell .highlight pre')].filter(e => e.clientWidth
+    && e.scrollWidth > e.clientWidth && Math.max(...e.textContent.split('\\n').map(l => l.length)) <= 88)
+    .map(e => e.textContent.slice(0, 60))"""
 FIGURES = ".fallback >> xpath=.."
 # On paper these are their tables.
 PRINTED = {f"{name}-figure" for name in ("walk", "sentence", "film", "masks", "encoding", "sampler", "live")}
@@ -100,6 +104,7 @@ def test_a_page_is_sound(visit, pictures, name):
     assert page.evaluate("document.querySelectorAll('*').length") < 15_000
     pictures(page, name, "wide, light")
     page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
+    assert page.evaluate(CUT_OFF) == [], "a line of code does not fit"
     for width in (1280, 320, 390):  # 320 px is what a zoom of 400 % leaves of 1280
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate(SIDEWAYS) <= 0, f"scrolls sideways at {width} px"

@@ -140,6 +140,17 @@ def test_table_bars_and_line_show_every_setting(page, n):
         assert max(x for two in short[:10] for x in two) <= end + 1e-9
 
 
+def test_it_says_when_the_bars_have_another_scale(page):
+    choose(page, 2)  # the flattest
+    k, said = page.get_by_role("slider").nth(1), page.locator(".kept")
+    ends, before = page.locator(".scale span").last, page.locator(".scale span").last.text_content()
+    k.fill(k.get_attribute("max"))
+    assert float(ends.text_content()) < float(before)
+    assert said.text_content() == f"All 60 words are kept. The bars' scale now ends at {ends.text_content()}."
+    page.get_by_role("slider").first.fill("9")
+    assert "scale" not in said.text_content(), "it is the same as before"
+
+
 def test_ten_points_stay_when_the_line_changes_and_are_new_at_each_press(page):
     button = page.get_by_role("button", name="Draw ten")
     choose(page, 2)
@@ -148,7 +159,7 @@ def test_ten_points_stay_when_the_line_changes_and_are_new_at_each_press(page):
     places = []
     for _ in range(2):
         button.click()
-        marks = page.locator(".marks span").evaluate_all("ms => ms.map(m => parseFloat(m.style.left) / 100)")
+        marks = page.locator(".points span").evaluate_all("ms => ms.map(m => parseFloat(m.style.left) / 100)")
         places.append(marks)
         for t, k in ((1, "all"), (2, "5"), (1, "all")):
             slide(page, temperature=t, k=k)
@@ -156,7 +167,7 @@ def test_ten_points_stay_when_the_line_changes_and_are_new_at_each_press(page):
             assert drawn(page) == [words[int((now.cumsum() <= x).sum())] for x in marks]
             rest = page.locator(".hits > .rest").all_text_contents()
             assert rest == [word for word in drawn(page) if words.index(word) >= 10]
-            assert page.locator(".marks .rest").count() == len(rest)
+            assert page.locator(".points .rest").count() == len(rest)
     assert places[0] != places[1]
 
 

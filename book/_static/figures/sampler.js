@@ -57,7 +57,7 @@
       const p = slider(["top-p: a share of ", letter("p")], { min: 0.05, max: 1, step: 0.05, value: 1 }, (x) => (x === 1 ? "all" : x.toFixed(2)), change("p"));
 
       this.line = make("div", { class: "pieces", "aria-hidden": "true" });
-      this.marks = make("div", { class: "marks", "aria-hidden": "true" });
+      this.points = make("div", { class: "points", "aria-hidden": "true" });
       this.scale = make("th", { scope: "col", class: "scale" });
       this.rows = make("tbody");
       const head = make("tr", {}, make("th", { scope: "col" }, "next word"), this.scale,
@@ -71,7 +71,7 @@
         make("fieldset", {}, make("legend", {}, "written so far"), make("div", { class: "beginnings" }, beginnings)),
         make("div", { class: "sliders" }, temperature.label, k.label, p.label),
         make("table", { class: "next", "aria-label": `The ${SHOWN} likeliest next words and all others` }, make("thead", {}, head), this.rows), this.kept,
-        make("p", { class: "name" }, "The line that is drawn from"), this.line, this.marks,
+        make("p", { class: "name" }, "The line that is drawn from"), this.line, this.points,
         make("div", { class: "draws" }, button, this.hits), this.heard);
       this.show(true);
       choosing(this.line, "[data-n]", (piece) => this.point(piece.dataset.n));
@@ -89,6 +89,9 @@
       rows.push([`${z.length - SHOWN} others`, sum(before.slice(SHOWN)), sum(now.slice(SHOWN))]);
       const longest = Math.max(...rows.slice(0, SHOWN).flatMap(([, ...shares]) => shares));
       const whole = SCALES.find((end) => longest <= end + 1e-9) ?? 1;
+      const rescaled = !first && whole !== this.whole; // else a bar may get longer while its share gets smaller, unsaid
+      this.whole = whole;
+      this.scale.classList.toggle("rescaled", rescaled);
       this.scale.replaceChildren(make("span", {}, "0"), make("span", {}, String(whole)));
       this.rows.replaceChildren(...rows.map(([word, was, is], n) => make("tr", { "data-n": n, class: [n === SHOWN && "rest", is === 0 && "cut"].filter(Boolean).join(" ") || null },
         make("th", { scope: "row", lang: "en" }, word),
@@ -97,13 +100,13 @@
         make("td", {}, said(was)), make("td", {}, said(is)))));
       const share = sum(before.slice(0, kept)), words = `${kept} of ${z.length} words`;
       const line = kept === z.length ? `All ${z.length} words are kept.` : `Kept: ${words}, which had ${said(share)} before.`;
-      this.kept.textContent = line;
+      this.kept.textContent = rescaled ? `${line} The bars' scale now ends at ${whole}.` : line;
 
       this.line.replaceChildren(...rows.map(([word, , is], n) =>
         make("span", { "data-n": n, class: n === SHOWN ? "rest" : null, style: `flex: ${is} 0 0` },
           is > 0 ? make("span", {}, n === SHOWN ? "others" : word) : [])));
       const found = this.drawn.map((point) => hit(now, point));
-      this.marks.replaceChildren(...this.drawn.map((point, n) =>
+      this.points.replaceChildren(...this.drawn.map((point, n) =>
         make("span", { class: found[n] < SHOWN ? null : "rest", style: `left: ${percent(point)}` })));
       const told = found.map((n) => this.word(n));
       this.hits.replaceChildren(...(told.length

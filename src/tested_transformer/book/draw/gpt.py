@@ -156,18 +156,14 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
             va="bottom",
             weight=weight,
         )
-    for end, before, after in zip(
-        [0, *ends], [-1, 0, *ends[:-1]], [*ends, 2], strict=True
-    ):
-        side = (
-            "right"
-            if after - end < 0.08
-            else "left"
-            if end - before < 0.08
-            else "center"
-        )
-        shift = {"right": 0.012, "left": -0.012, "center": 0}[side]
-        axes.text(end + shift, -0.12, f"{end:g}", ha=side, va="top")
+    marks, near = np.array([0, *ends]), 0.08
+    gaps = np.diff(marks, prepend=-1) < near, np.diff(marks, append=2) < near
+    for end, before, behind in zip(marks, *gaps, strict=True):
+        aside = int(behind) - int(
+            before
+        )  # where two are near, their numbers step apart
+        look = {"ha": ("center", "right", "left")[aside], "va": "top"}
+        axes.text(end + 0.012 * aside, -0.12, f"{end:g}", **look)
     arrow(axes, (point, -1.1), (point, 0.02), pic.KEY)
     axes.text(
         point, -1.15, f"the point {point:g}", ha="center", va="top", color=pic.KEY
