@@ -65,8 +65,8 @@ SETTLED = """async () => {
 UNMARKED = """() => [...document.querySelectorAll('article :is(p, li, dd, td) a')].map(a => [a, getComputedStyle(a)])
     .filter(([a, s]) => a.checkVisibility({visibilityProperty: true}) && s.display === 'inline'
         && s.textDecorationLine !== 'underline').map(([a]) => a.outerHTML)"""
-# Code that must be scrolled to be read, on a page that is wide; what is longer than a line may be is cut elsewhere.
-CUT_OFF = """() => [...document.querySelectorAll('.cell .highlight pre')].filter(e => e.clientWidth
+# Code that must be scrolled to be read in a column as wide as a page has at 1280; longer lines than 88 signs must be.
+CUT_OFF = """() => [...document.querySelectorAll('.cell .highlight pre')].filter(e => e.clientWidth > 600
     && e.scrollWidth > e.clientWidth && Math.max(...e.textContent.split('\\n').map(l => l.length)) <= 88)
     .map(e => e.textContent.slice(0, 60))"""
 FIGURES = ".fallback >> xpath=.."
