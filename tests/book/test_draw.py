@@ -95,6 +95,7 @@ FIGURES |= {
     ),
     "kept": lambda: draw.cache.kept(("a", "b"), [1, 0], np.eye(2), [[1, 2], [3, 4]], [0.25, 0.75], [2.5, 3.5]),
     "work": lambda: draw.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows", {"the end": 3}),
+    "bill": lambda: draw.cache.bill({"a": (2, 1), "b": (3, 0.5), "c": (0.1, 0.1)}, ("dear", "cheap"), "steps"),
     "changes": lambda: draw.cache.changes("abc", {"one": np.zeros((3, 3)), "two": np.tri(3) > 0}),
 }
 OF_K = {"top-k": ("top-k 5", "all")}
@@ -697,6 +698,17 @@ def test_a_slot_has_its_key_and_its_value_above_the_hypotheses_and_an_empty_one_
             draw.cache.ancestors(sees, ("x", "y"), tuple(words), 2, keys, KEPT[1])
 
 
+def test_a_bill_has_its_parts_end_to_end_and_the_sum_behind_them():
+    axes = FIGURES["bill"]().axes[0]
+    pieces = {(p.get_y(), round(p.get_x(), 9)): round(p.get_width(), 9) for p in axes.patches}
+    (dear, cheap) = sorted({y for y, _ in pieces})
+    assert pieces == {(dear, 0): 2, (dear, 2): 3, (dear, 5): 0.1, (cheap, 0): 1, (cheap, 1): 0.5, (cheap, 1.5): 0.1}
+    assert labels(axes.texts) == ["5.1", "1.6"]
+    assert labels(axes.get_yticklabels()) == ["dear", "cheap"]
+    assert axes.yaxis_inverted()  # the first stands on top
+    assert labels(axes.figure.legends[0].get_texts()) == ["a", "b", "c"]
+
+
 def test_on_a_logarithmic_axis_a_tenth_is_one_step_down():
     (plain,), (axes,) = (FIGURES[name]().axes for name in ("losses and a floor", "losses on a logarithmic axis"))
     assert (plain.get_yscale(), axes.get_yscale()) == ("linear", "log")
@@ -758,18 +770,20 @@ def test_ways_of_a_family_have_a_line_in_their_colour_and_those_of_none_stay_in_
 
 
 def test_names_of_the_first_family_and_of_none_stand_at_the_right_and_the_others_at_the_left_with_a_line_to_each():
-    ways = DRAWS | {"top-k 5": [(100, 0.9)], "top-p 0.5": [(90, 0.8)], "top-p 0.4": [(90, 0.8)]}
+    ways = DRAWS | {"top-k 5": [(150, 0.9)], "top-p 0.5": [(90, 0.8)], "top-p 0.4": [(90, 0.8)]}
     ways["real"] = [(240, 0.8), (242, 0.83), (241, 0.82)]
     families = {"top-k": ("top-k 5", "all"), "top-p": ("top-p 0.4", "top-p 0.5", "all")}
     axes = draw.gpt.trade(ways, families, goal="real").axes[0]
     place = {text.get_text(): (text.get_ha(), *text.get_position()) for text in axes.texts}
     assert {name for name, (side, _, _) in place.items() if side == "right"} == {"top-p 0.4", "top-p 0.5"}
+    alone = place.pop("greedy")
+    assert (alone[0], 7 < alone[1] < 90) == ("left", True), "beside its mark, since the column is far"
     assert all((x < 90) if side == "right" else (x > 242) for side, x, _ in place.values())
     assert abs(place["top-p 0.4"][2] - place["top-p 0.5"][2]) > 0.02  # not on each other
-    leaders = [line.get_xydata() for line in axes.lines if len(line.get_xydata()) == 2][-len(place) :]
+    leaders = [line.get_xydata() for line in axes.lines if len(line.get_xydata()) == 2][-len(place) - 1 :]
     starts = {tuple(start.round(3)) for start, _ in leaders}
-    assert {(242, 0.83), (100, 0.9), (90, 0.8), (7, 1)} < starts
-    assert {end[1] for _, end in leaders} == {y for _, _, y in place.values()}
+    assert {(242, 0.83), (150, 0.9), (90, 0.8), (7, 1)} < starts
+    assert {end[1] for _, end in leaders} == {y for _, _, y in (*place.values(), alone)}
 
 
 def test_a_point_hits_the_piece_that_it_lies_on_and_an_end_belongs_to_the_next():

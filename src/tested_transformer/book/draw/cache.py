@@ -206,3 +206,25 @@ def work(
     axes.set_xlim(0, None)
     axes.set_ylim(0, 1.2 * top)
     return figure
+
+
+@pic.styled
+def bill(
+    parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str
+) -> pic.Picture:
+    """What each way is spent on: a bar for each, a piece for each part, and the sum at its end; `what` is counted."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 1.5 + 0.45 * len(ways))
+    rows, ends = np.arange(len(ways)), np.zeros(len(ways))
+    for (part, counts), colour in zip(parts.items(), pic.SERIES, strict=False):
+        look = {"color": colour, "edgecolor": "white", "label": part}
+        axes.barh(rows, counts, 0.62, left=ends, **look)
+        ends = ends + np.asarray(counts)
+    for row, end in zip(rows, ends, strict=True):
+        axes.text(end + 0.015 * ends.max(), row, f"{end:.1f}", va="center")
+    axes.set_yticks(rows, ways)
+    axes.tick_params(axis="y", length=0)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.12 * ends.max())
+    axes.set_xlabel(what)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure

@@ -216,7 +216,9 @@ def trade(
         for name in sorted(names, key=lambda name: -middles[name][1]):
             x, y, colour = middles[name]
             level = min(y, level - step)
-            beside = x - 0.13 * most if side == "right" else 1.12 * most
+            beside = x - 0.13 * most if side == "right" else x + 0.13 * most
+            if side == "left" and x > most / 2:  # in a column
+                beside = 1.12 * most
             axes.plot([x, beside], [y, level], color=pic.FAINT, linewidth=0.7, zorder=0)
             apart = 0.02 * most * (1 if side == "left" else -1)
             look = {"color": colour, "va": "center", "ha": side}
