@@ -163,7 +163,8 @@ def main(arguments):
     if found != 3:
         run("making .venv", sys.executable, "-m", "venv", "--clear", "--without-pip", VENV)
         run("making pip", PYTHON, "-m", "ensurepip", "--default-pip")
-    pip = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
+    # Python compiles what it imports, when it does. To compile all that is installed would take as long as to install.
+    pip = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile"]
     run("installing requirements.txt", *(pip + ["-r", "requirements.txt"]))
     run("installing the package", *(pip + ["--no-build-isolation", "--no-deps", "--editable", "."]))
     run("trying what was installed", PYTHON, "-I", "-c", "import matplotlib, tested_transformer, torch")

@@ -116,6 +116,7 @@ FIGURES |= {
     ),
     "trade": lambda: draw.gpt.trade(DRAWS | {"top-k 5": [(205, 0.7), (212, 0.69), (209, 0.7)]}, OF_K),
     "hit": lambda: draw.gpt.hit([0.5, 0.3, 0.2], "abc", 0.6),
+    "doubts": lambda: draw.gpt.doubts([0.5, 30, 80], [0.1, 33, 80], [1000, 100, 100], low=0.001),
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 FIGURES |= {
@@ -744,6 +745,19 @@ def test_no_edge_of_a_piece_is_as_wide_as_the_piece():
     edged = [piece for piece in axes.patches if piece.get_edgecolor()[3] and piece.get_linewidth()]
     assert all(piece.get_linewidth() < 0.9 * piece.get_width() * points for piece in edged)
     assert max(piece.get_linewidth() for piece in edged) == 1
+
+
+def test_doubts_that_are_right_lie_on_the_diagonal_and_those_given_too_little_are_marked():
+    axes = FIGURES["doubts"]().axes[0]
+    right, low = (marks.get_offsets() for marks in axes.collections)
+    assert np.allclose(right, [[0.3, 0.33], [0.8, 0.8]])
+    assert np.allclose(low, [[0.0005, 0.0001]])
+    assert labels(axes.texts) == ["as often as given", "came 0.20 times as often"]
+    (diagonal,) = axes.lines
+    assert np.array_equal(diagonal.get_xdata(), diagonal.get_ydata())
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    assert axes.get_xlim() == axes.get_ylim() == tuple(diagonal.get_xdata())
+    assert diagonal.get_xdata()[0] < 0.0001
 
 
 def test_the_line_behind_the_k_likeliest_has_its_name():

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
@@ -229,6 +230,36 @@ def trade(
     axes.spines.bottom.set_bounds(0, 1.1 * most)
     axes.set_xlabel("different words in a hundred texts", loc="left")
     axes.set_ylabel("share of known word triples")
+    return figure
+
+
+@pic.styled
+def doubts(
+    given: ArrayLike, came: ArrayLike, cases: ArrayLike, low: float
+) -> pic.Picture:
+    """How often what a model gave a probability came: a point for each group of cases, both axes logarithmic.
+
+    given and came are counts, so many as should have come and as came among the cases, (N,) each. Whoever is right
+    about all doubts has all points on the dashed diagonal; groups that are given less than `low` are marked.
+    """
+    given, came = np.asarray(given) / cases, np.asarray(came) / cases
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
+    ends = 0.5 * min(given.min(), came.min()), 1.4
+    axes.plot(ends, ends, color=pic.FAINT, linestyle="--", linewidth=1.2)
+    axes.text(0.02, 0.035, "as often as given", color=pic.INK, ha="right")
+    for below, colour, mark in ((False, pic.QUERY, "o"), (True, pic.KEY, "s")):
+        here = (given < low) == below
+        axes.scatter(given[here], came[here], 40, color=colour, marker=mark, zorder=3)
+        for x, y in zip(given[here], came[here], strict=True):
+            if below:
+                look = {"color": colour, "va": "center"}
+                axes.text(1.6 * x, y, f"came {y / x:.2f} times as often", **look)
+    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda x, _: np.format_float_positional(x, trim="-"))
+        axis.set_minor_locator(NullLocator())
+    axes.set_xlabel("probability given, on average")
+    axes.set_ylabel("share that came")
     return figure
 
 
