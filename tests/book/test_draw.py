@@ -756,6 +756,8 @@ def test_doubts_that_are_right_lie_on_the_diagonal_and_those_given_too_little_ar
     (diagonal,) = axes.lines
     assert np.array_equal(diagonal.get_xdata(), diagonal.get_ydata())
     assert axes.get_xscale() == axes.get_yscale() == "log"
+    said = axes.xaxis.get_major_formatter()
+    assert [said(x, 0) for x in 10.0 ** np.arange(-6, 1)][1:] == ["0.00001", "0.0001", "0.001", "0.01", "0.1", "1"]
     assert axes.get_xlim() == axes.get_ylim() == tuple(diagonal.get_xdata())
     assert diagonal.get_xdata()[0] < 0.0001
 
