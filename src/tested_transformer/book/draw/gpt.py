@@ -256,7 +256,9 @@ def doubts(
                 axes.text(1.6 * x, y, f"came {y / x:.2f} times as often", **look)
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda x, _: np.format_float_positional(x, 9, trim="-"))
+        axis.set_major_formatter(
+            lambda x, _: np.format_float_positional(x, 9, trim="-")
+        )
         axis.set_minor_locator(NullLocator())
     axes.set_xlabel("probability given, on average")
     axes.set_ylabel("share that came")
