@@ -820,10 +820,15 @@ def test_a_step_with_a_cache_shows_in_full_what_it_makes_and_pale_what_was_kept(
     said = [text.get_text() for text in axes.texts]
     numbers = [text for text in said if text.replace(".", "").isdigit()]
     assert numbers == ["1", "0", "0.25", "1", "2", "0", "1", "0.75", "3", "4", "1", "0", "2.50", "3.50"]
-    strength = [patch.get_facecolor()[3] for patch in axes.patches if hasattr(patch, "get_x")]
+    tiles = [patch for patch in axes.patches if hasattr(patch, "get_x") and patch.get_fill()]
+    strength = [tile.get_facecolor()[3] for tile in tiles]
     pale = [number for number, alpha in zip(numbers, strength, strict=True) if alpha < 0.2]
     assert pale == ["1", "0", "1", "2"]  # the first word's key and value
     assert {"a, kept", "b, new", "query of b", "output of b"} <= set(said)
+    around = [patch for patch in axes.patches if hasattr(patch, "get_x") and not patch.get_fill()]
+    assert len({round(frame.get_height(), 9) for frame in around}) == 1  # keys, weights and values are whole
+    assert np.isclose(around[0].get_height(), 2 * tiles[0].get_height())
+    assert len(around) == 3
 
 
 def test_a_named_step_has_a_line_between_the_curves_and_says_how_many_times_one_is_the_other():

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import fnmatch
+import functools
 import importlib.metadata
 import importlib.resources
 import io
@@ -532,9 +533,8 @@ def asked(*extras):
 def imported(*paths):
     """The top names of what files import, at the top or inside a function, if it is not in Python or ours."""
     ours = {path.stem for folder in ("tests", "tools", "book/_ext") for path in (ROOT / folder).rglob("*.py")}
-    nodes = (node for path in paths for node in ast.walk(ast.parse(code_of(path))))
+    nodes = [node for path in paths for node in ast.walk(ast.parse(code_of(path)))]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    nodes = (node for path in paths for node in ast.walk(ast.parse(code_of(path))))
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - ours - {"tested_transformer"}
 
@@ -546,9 +546,13 @@ def code_of(path):
     return re.sub(r"^(\s*)%.*", r"\1pass", code, flags=re.M)
 
 
+# It reads the list of files of all that is installed, which takes seconds.
+where_names_come_from = functools.cache(importlib.metadata.packages_distributions)
+
+
 def lacking(names, distributions):
     """Which of these names no distribution has."""
-    where = importlib.metadata.packages_distributions()
+    where = where_names_come_from()
     return {name for name in names if not {canonicalize_name(d) for d in where.get(name, [])} & distributions}
 
 
@@ -569,8 +573,9 @@ def test_a_job_that_installs_the_package_by_its_extras_has_what_the_tests_import
     tests = [p for p in (ROOT / "tests").rglob("*.py") if "browser" not in p.parts]
     helpers = [*(ROOT / "tools").glob("*.py"), *(ROOT / "book" / "_ext").glob("*.py"), ROOT / "conftest.py"]
     helpers = [p for p in helpers if p.stem not in ("mutants", "pdf", "rest")]  # what they need, make brings
+    names = imported(*tests, *helpers)
     for extras in extras_installed(path):
-        assert lacking(imported(*tests, *helpers), brought(*asked(*extras))) == set()
+        assert lacking(names, brought(*asked(*extras))) == set()
 
 
 def test_only_the_tests_of_the_site_need_the_builder_of_the_pages():

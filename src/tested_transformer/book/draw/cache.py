@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
@@ -84,6 +84,8 @@ def kept(
         look = {"ha": "right", "va": "center", "weight": weight}
         axes.text(left - 0.12, y + high / 2, said, **look)
     for name, (x, columns) in sides.items():
+        whole = {"fill": False, "edgecolor": pic.INK, "linewidth": 1.6, "zorder": 3}
+        axes.add_patch(Rectangle((x, bottom), columns * wide, n * high, **whole))
         axes.text(x + columns * wide / 2, ground + 0.08, name, ha="center", va="bottom")
     top = ground + 0.72
     row(query, left, top, pic.QUERY, True)
