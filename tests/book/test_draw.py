@@ -708,6 +708,8 @@ def test_a_bill_has_its_parts_end_to_end_and_the_sum_behind_them():
     assert labels(axes.get_yticklabels()) == ["dear", "cheap"]
     assert axes.yaxis_inverted()  # the first stands on top
     assert labels(axes.figure.legends[0].get_texts()) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="7 parts, colours for 6"):
+        draw.cache.bill(dict.fromkeys("abcdefg", (1, 1)), ("dear", "cheap"), "steps")
 
 
 def test_on_a_logarithmic_axis_a_tenth_is_one_step_down():
@@ -760,6 +762,9 @@ def test_doubts_that_are_right_lie_on_the_diagonal_and_those_given_too_little_ar
     assert [said(x, 0) for x in 10.0 ** np.arange(-6, 1)][1:] == ["0.00001", "0.0001", "0.001", "0.01", "0.1", "1"]
     assert axes.get_xlim() == axes.get_ylim() == tuple(diagonal.get_xdata())
     assert diagonal.get_xdata()[0] < 0.0001
+    for came in ([1, 0], [1]):
+        with pytest.raises(ValueError, match="more than 0 times"):
+            draw.gpt.doubts([1, 1], came, [9, 9], low=0.001)
 
 
 def test_the_line_behind_the_k_likeliest_has_its_name():

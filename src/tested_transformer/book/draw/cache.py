@@ -131,9 +131,9 @@ def ancestors(
     levels = {name: high - 0.25 - low * (len(held) - i) for i, name in enumerate(held)}
     for name, (numbers, colour) in held.items():
         for j, row in enumerate(np.asarray(numbers)):
-            place, there = (
-                (j - 0.45, levels[name], 0.9, low),
+            there, place = (
                 columns[j] not in ("", "–"),
+                (j - 0.45, levels[name], 0.9, low),
             )
             said = " ".join(f"{number:g}" for number in row) if there else ""
             tile(axes, place, to_rgba(colour, 0.25) if there else "white", said)
@@ -215,6 +215,8 @@ def bill(
     parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str
 ) -> pic.Picture:
     """What each way is spent on: a bar for each, a piece for each part, and the sum at its end; `what` is counted."""
+    if len(parts) > len(pic.SERIES):
+        raise ValueError(f"{len(parts)} parts, colours for {len(pic.SERIES)}")
     figure, ((axes,),) = pic.picture(pic.PHONE, 1.5 + 0.45 * len(ways))
     rows, ends = np.arange(len(ways)), np.zeros(len(ways))
     for (part, counts), colour in zip(parts.items(), pic.SERIES, strict=False):

@@ -159,10 +159,8 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
         )
     marks, near = np.array([0, *ends]), 0.08
     gaps = np.diff(marks, prepend=-1) < near, np.diff(marks, append=2) < near
-    for end, before, behind in zip(marks, *gaps, strict=True):
-        aside = int(behind) - int(
-            before
-        )  # where two are near, their numbers step apart
+    for end, back, on in zip(marks, *map(np.int64, gaps), strict=True):
+        aside = on - back  # where two are near, their numbers step apart
         look = {"ha": ("center", "right", "left")[aside], "va": "top"}
         axes.text(end + 0.012 * aside, -0.12, f"{end:g}", **look)
     arrow(axes, (point, -1.1), (point, 0.02), pic.KEY)
@@ -217,9 +215,10 @@ def trade(
         for name in sorted(names, key=lambda name: -middles[name][1]):
             x, y, colour = middles[name]
             level = min(y, level - step)
-            beside = x - 0.13 * most if side == "right" else x + 0.13 * most
-            if side == "left" and x > most / 2:  # in a column
-                beside = 1.12 * most
+            column = (
+                1.12 * most if x > most / 2 else x + 0.13 * most
+            )  # unless it is far
+            beside = x - 0.13 * most if side == "right" else column
             axes.plot([x, beside], [y, level], color=pic.FAINT, linewidth=0.7, zorder=0)
             apart = 0.02 * most * (1 if side == "left" else -1)
             look = {"color": colour, "va": "center", "ha": side}
@@ -242,18 +241,20 @@ def doubts(
     given and came are counts, so many as should have come and as came among the cases, (N,) each. Whoever is right
     about all doubts has all points on the dashed diagonal; groups that are given less than `low` are marked.
     """
+    if not (np.shape(given) == np.shape(came) == np.shape(cases)) or np.min(came) <= 0:
+        rule = "one of each for every group, and what came more than 0 times"
+        raise ValueError(f"given {given}, came {came}, cases {cases}: {rule}")
     given, came = np.asarray(given) / cases, np.asarray(came) / cases
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     ends = 0.5 * min(given.min(), came.min()), 1.4
     axes.plot(ends, ends, color=pic.FAINT, linestyle="--", linewidth=1.2)
     axes.text(0.02, 0.035, "as often as given", color=pic.INK, ha="right")
-    for below, colour, mark in ((False, pic.QUERY, "o"), (True, pic.KEY, "s")):
-        here = (given < low) == below
+    small = given < low
+    for here, colour, mark in ((~small, pic.QUERY, "o"), (small, pic.KEY, "s")):
         axes.scatter(given[here], came[here], 40, color=colour, marker=mark, zorder=3)
-        for x, y in zip(given[here], came[here], strict=True):
-            if below:
-                look = {"color": colour, "va": "center"}
-                axes.text(1.6 * x, y, f"came {y / x:.2f} times as often", **look)
+    for x, y in zip(given[small], came[small], strict=True):
+        said = f"came {y / x:.2f} times as often"
+        axes.text(1.6 * x, y, said, color=pic.KEY, va="center")
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(
