@@ -749,6 +749,18 @@ def test_no_edge_of_a_piece_is_as_wide_as_the_piece():
     assert max(piece.get_linewidth() for piece in edged) == 1
 
 
+def test_where_two_ends_are_near_their_numbers_step_apart():
+    axes = draw.gpt.hit([0.5, 0.3, 0.15, 0.05], "abcd", 0.6).axes[0]
+    sides = {text.get_text(): (text.get_ha(), round(text.get_position()[0], 3)) for text in axes.texts[4:9]}
+    assert sides == {
+        "0": ("center", 0),
+        "0.5": ("center", 0.5),
+        "0.8": ("center", 0.8),
+        "0.95": ("right", 0.962),
+        "1": ("left", 0.988),
+    }
+
+
 def test_doubts_that_are_right_lie_on_the_diagonal_and_those_given_too_little_are_marked():
     axes = FIGURES["doubts"]().axes[0]
     right, low = (marks.get_offsets() for marks in axes.collections)
