@@ -230,5 +230,6 @@ def bill(
     axes.invert_yaxis()
     axes.set_xlim(0, 1.12 * ends.max())
     axes.set_xlabel(what)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    # On top: where the picture can be enlarged, the sign for it lies in the corner below.
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return figure
