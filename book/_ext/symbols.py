@@ -7,30 +7,51 @@ from docutils import nodes
 ROLE = {"q": "query", "k": "key", "v": "value", "o": "out"}
 
 # Where these letters mean something else (V the vocabulary, v Adam's second moment), they stay black.
-FORMULAS = {"positions", "attention", "masks", "heads", "decoder", "looking", "errata"}
-CODE = {"attention", "masks", "heads", "decoder"}
+FORMULAS = {
+    "attention",
+    "masks",
+    "heads",
+    "decoder",
+    "order",
+    "backward",
+    "errata",
+    "glossary",
+    "notation",
+}
+CODE = FORMULAS | {"cache", "encoder", "feedforward", "addnorm", "onefile", "scale"}
 
 SYMBOL = re.compile(
     r"(?<![A-Za-z\\])(?:[QK]|V(?!\\rvert))(?![A-Za-z])"  # Q, W^K, but not |V|
     r"|(?<![A-Za-z\\_])[qkv](?= ?_)"  # q_i, but not d_k, and k alone is an offset
-    r"|\\text\{out\}"
+    r"|(?<!\\text\{in\} \+ )\\text\{out\}"
 )
 NAME = re.compile(
-    r'<span class="n">((?:[wW]_)?[qkvQKV]|query|key|value|queries|keys|values|out)</span>(?!<span class="o">=)'
+    r'<span class="n">((?:[wW]_)?[qkvQKV]|query|key|value|queries|keys|values|out)</span>'
+    r'(?!<span class="o">=|<span class="p">\(\))'  # neither the name of an argument nor the method of a dictionary
 )
+TARGET = re.compile(
+    r'(?<![A-Za-z\\])p ?_|<span class="n">p</span>'
+)  # beside p, a small q is the target
 
 
 def colour_formula(latex):
     """The formula, its symbols marked with the names of their roles."""
-    return SYMBOL.sub(lambda m: rf"\class{{{role(m[0])}}}{{{m[0]}}}", latex)
+    target = TARGET.search(latex)
+    return SYMBOL.sub(
+        lambda m: (
+            m[0] if target and m[0] == "q" else rf"\class{{{role(m[0])}}}{{{m[0]}}}"
+        ),
+        latex,
+    )
 
 
 def colour_code(html):
     """A block of code, its names marked. Small k and v are keys and values only beside a query."""
-    names = set(NAME.findall(html))
+    names = set(NAME.findall(html)) - ({"q"} if TARGET.search(html) else set())
+    beside = names & {"q", "query", "queries"} or {"keys", "values"} <= names
 
     def mark(m):
-        known = m[1][-1].isupper() or "_" in m[1] or names & {"q", "query", "queries"}
+        known = m[1] in names and (m[1][-1].isupper() or "_" in m[1] or beside)
         return m[0].replace('"n"', f'"n {role(m[1])}"') if known else m[0]
 
     return NAME.sub(mark, html)

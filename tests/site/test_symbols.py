@@ -4,7 +4,7 @@ import re
 
 import pytest
 import symbols
-from guards import BOOK
+from guards import BOOK, cells
 
 from tested_transformer.book.draw.picture import KEY, OUT, QUERY, VALUE
 
@@ -24,7 +24,8 @@ def test_symbols_of_attention_get_their_roles(latex, coloured):
 
 
 @pytest.mark.parametrize(
-    "latex", [r"\lvert V\rvert", r"\sqrt{d_k}", r"d_v", r"p + k", r"\operatorname{Var}", r"\hat v"]
+    "latex",
+    [r"\lvert V\rvert", r"\sqrt{d_k}", r"d_v", r"p + k", r"\operatorname{Var}", r"\hat v", r"\text{in} + \text{out}"],
 )
 def test_other_meanings_of_the_letters_stay_black(latex):
     assert symbols.colour_formula(latex) == latex
@@ -41,6 +42,32 @@ def test_names_in_code_get_the_same_roles():
 
 def test_a_small_k_without_a_query_is_no_key():
     assert symbols.colour_code(span("k", "v")) == span("k", "v")
+
+
+def test_cached_keys_and_values_need_no_query():
+    assert symbols.colour_code(span("keys", "values")).count('"n key"') == 1
+    assert symbols.colour_code(span("values")) == span("values")
+
+
+def test_the_method_of_a_dictionary_is_no_value():
+    method = '<span class="n">values</span><span class="p">())</span>'
+    assert symbols.colour_code(span("q") + method).endswith(method)
+
+
+def test_a_q_beside_a_p_is_the_target_and_no_query():
+    assert symbols.colour_formula("p_j - q_j") == "p_j - q_j"
+    assert symbols.colour_code(span("p", "q")) == span("p", "q")
+
+
+def holds(path, kind, sign):
+    return any(sign in cell["source"] for cell in cells(path) if cell["cell_type"] == kind)
+
+
+@pytest.mark.parametrize(("pages", "kind", "sign"), [("FORMULAS", "markdown", "W^Q"), ("CODE", "code", "W_Q")])
+def test_each_page_with_the_matrix_of_the_queries_has_its_colours(pages, kind, sign):
+    with_it = {path.stem for path in BOOK.glob("*.ipynb") if holds(path, kind, sign)}
+    assert with_it <= getattr(symbols, pages)
+    assert with_it  # the sign is one that pages have
 
 
 def test_the_name_of_an_argument_is_not_coloured():
