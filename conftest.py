@@ -1,5 +1,7 @@
 """Three holes of nbval, closed: cells that were never run, cells that ask to be excused, pictures that changed.
 
+Kernels of more than a few chapters are forked from one process, which has loaded the libraries (tools/kernels.py).
+
 And one thread for each process that calculates: several of them wait for one another far longer than they calculate, as
 soon as two processes share the processor. What a cell prints does not depend on it (`make matrix`).
 """
@@ -9,9 +11,12 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before NumPy or PyTorch is loaded; kernels and workers inherit it
 
+import kernels  # noqa: E402
+from nbval import kernel  # noqa: E402
 from nbval import plugin as nbval  # noqa: E402
 from pictures import picture_difference, pictures  # noqa: E402
 
+A_FEW, FORKING = 3, []
 _compare_text, _run = nbval.IPyNbCell.compare_outputs, nbval.IPyNbCell.runtest
 
 
@@ -31,6 +36,25 @@ def runtest(cell):
     _run(cell)
     if cell.cell.execution_count is None:
         cell.raise_cell_error("This cell was never run, so there is nothing to compare: run `make fix`")
+
+
+def pytest_collection_finish(session):
+    """Many chapters are worth a process that forks their kernels. It starts with the first of them."""
+    chapters = {item.parent for item in session.items if isinstance(item, nbval.IPyNbCell)}
+    if kernels.FORKS and len(chapters) > A_FEW:
+        kernel.NbvalKernelspecManager.get_kernel_spec = forked
+
+
+def forked(manager, name):
+    """Asked for the command that starts a kernel, this one."""
+    if not FORKING:
+        FORKING.append(kernels.Kernels())
+    return manager.kernel_spec_class(argv=FORKING[0].command(), display_name=name, language="python")
+
+
+def pytest_unconfigure():
+    while FORKING:
+        FORKING.pop().close()
 
 
 nbval.IPyNbCell.compare_outputs = compare_outputs

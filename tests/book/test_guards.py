@@ -298,7 +298,7 @@ def verdicts(how, cells, write):
     """What nbval says of each cell, by name, and all that pytest prints."""
     page = write(*(cell for cell, _ in cells.values()))
     page.write_text(page.read_text().replace('"execution_count": 99', '"execution_count": null'))
-    for needed in (ROOT / "conftest.py", ROOT / "tools" / "pictures.py"):
+    for needed in (ROOT / "conftest.py", ROOT / "tools" / "pictures.py", ROOT / "tools" / "kernels.py"):
         shutil.copy(needed, page.parent)
     # jsonschema, which nbval brings along, imports this slow module where it can and does without it where it cannot.
     (page.parent / "rfc3987_syntax.py").write_text("raise ImportError")
