@@ -5,6 +5,7 @@ have headings of the third level. Exercises and a summary follow. Jupyter shows 
 """
 
 import ast
+import functools
 import json
 import re
 from typing import NamedTuple
@@ -52,11 +53,13 @@ def parts(path):
                 yield Part(lane, section, cell | {"source": piece})
 
 
+@functools.cache
 def parsed(source):
-    """The code of a cell as a tree; lines that only Jupyter understands are passed over."""
+    """The code of a cell as a tree, made once; lines that only Jupyter understands are passed over."""
     return ast.parse(re.sub(r"^(\s*)[%!].*", r"\1pass", source, flags=re.M))
 
 
+@functools.cache
 def claims(source):
     """How many assertions stand in the code of a cell."""
     return sum(isinstance(node, ast.Assert) for node in ast.walk(parsed(source)))

@@ -55,11 +55,20 @@ def glossary(doctree):
     return sorted(found, key=lambda t: -len(t.name))
 
 
+def listed(app):
+    """The terms of the book's glossary, read once."""
+    if not hasattr(app, "terms"):
+        app.terms = glossary(app.env.get_doctree(GLOSSARY))
+    return app.terms
+
+
 def occurrence(term, text):
     """Where a text uses the term, or None."""
     name = re.escape(term.name)
     if term.name[:1].islower():
         name = f"[{term.name[0]}{term.name[0].upper()}]{re.escape(term.name[1:])}"
+    if term.name[1:] not in text:  # sooner told than where it is, and mostly it is not
+        return None
     return re.search(rf"(?<![\w-]){name}(?![\w-])", text)
 
 
@@ -72,9 +81,7 @@ def link_terms(app, doctree, page):
     ):
         return
     leads_to = app.builder.get_relative_uri(page, GLOSSARY)
-    waiting = [
-        t for t in glossary(app.env.get_doctree(GLOSSARY)) if page not in t.pages
-    ]
+    waiting = [t for t in listed(app) if page not in t.pages]
     for paragraph in doctree.findall(nodes.paragraph):
         if not isinstance(paragraph.parent, nodes.section | nodes.list_item):
             continue
@@ -113,10 +120,7 @@ def linked(text, waiting, leads_to):
 def explain_terms(app, page, template, context, doctree):
     """Give each link the meaning of its word, which the page shows while the link is pointed at."""
     if '"term reference internal"' in context.get("body", ""):
-        meanings = {
-            t.place: html.escape(t.meaning)
-            for t in glossary(app.env.get_doctree(GLOSSARY))
-        }
+        meanings = {t.place: html.escape(t.meaning) for t in listed(app)}
         link = re.compile(r'<a class="term reference internal" href="[^"#]*#([^"]+)"')
         context["body"] = link.sub(
             lambda m: f'{m[0]} data-meaning="{meanings[m[1]]}"', context["body"]
