@@ -45,9 +45,7 @@ def main():
     environment = os.environ | {"CHROMIUM": found, "PYTHONPATH": paths}
     pytest = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal"]
     quick = ["-p", "no:nbval", "-o", "addopts=--strict-markers"]  # nbval takes seconds to load, for each process
-    status = subprocess.run([*pytest, *quick, "tests/browser"], cwd=ROOT, env=environment, check=False).returncode
-    subprocess.run([sys.executable, ROOT / "tools" / "rest.py"], env=environment, check=False)
-    return status
+    return subprocess.run([*pytest, *quick, "tests/browser"], cwd=ROOT, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":
