@@ -30,6 +30,21 @@ def test_two_of_a_four_have_one_answer_the_others_the_other_and_both_pairs_the_s
     assert len({frozenset(map(tuple, found)) for found in fours}) == len(cells) / 4, "each scene is in one four"
 
 
+def test_no_points_for_single_cells_get_more_than_the_best():
+    cells, answers = scenes()
+    best = puzzle.best_points(cells, answers)
+    assert best == pytest.approx(16 / 24)
+    found, draws = [], np.random.default_rng(0)
+    for _ in range(3000):  # by cell and by what is in it, corners too; the border that is best for these
+        points = np.take_along_axis(
+            draws.normal(size=(9, 7)) * [[1], [9], [1], [9], [99], [9], [1], [9], [1]], cells.T, 1
+        )
+        in_order = answers[np.argsort(points.sum(axis=0))]
+        found.append((np.cumsum(in_order == 0) + np.cumsum(in_order[::-1] == 1)[::-1] - (in_order == 1)).max() / 288)
+    assert max(found) <= best + 1e-9
+    assert max(found) > 0.6
+
+
 def test_a_start_is_the_same_for_a_seed():
     first, again, other = (puzzle.create(CONFIG, 4, seed).embedding.weight for seed in (0, 0, 1))
     assert torch.equal(first, again)

@@ -68,20 +68,23 @@ def pictures(
 ) -> pic.Picture:
     """Images (B, H, W) in lines with names, each with a title, its patches apart, and the way of its arrow.
 
-    Between two of a line stands a plus.
+    The last of each line is the sum of the others, half as full of colour.
     """
-    columns = len(titles) // len(rows)
-    figure, axes = pic.picture(pic.PHONE, 2.2 * len(rows), len(rows), columns)
-    images = np.asarray(images)
-    for one, image, title, way in zip(axes.flat, images, titles, ways, strict=True):
-        _image(one, image, size)
-        _point(one, image.shape, size, way)
-        one.set_title(title, loc="center")
-    for line, name in zip(axes, rows, strict=True):
+    images = np.asarray(images).reshape(len(rows), -1, *np.shape(images)[1:])
+    columns = images.shape[1] + 1
+    figure, axes = pic.picture(pic.PHONE, 1.75 * len(rows), len(rows), columns)
+    told = iter(zip(titles, ways, strict=True))
+    for line, of_line, name in zip(axes, images, rows, strict=True):
+        for n, (one, image) in enumerate(zip(line[:-1], of_line, strict=True)):
+            title, way = next(told)
+            _image(one, image, size)
+            _point(one, image.shape, size, way)
+            one.set_title(title, loc="center")
+            _sign(one, "+" if n else "")
+        _image(line[-1], of_line.sum(axis=0) / 2, size)
+        line[-1].set_title("sum", loc="center")
+        _sign(line[-1], "=")
         line[0].set_ylabel(name, weight="bold")
-        for one in line[1:]:
-            look = {"ha": "right", "va": "center", "fontsize": 18}
-            one.text(-0.06, 0.5, "+", transform=one.transAxes, **look)
     return figure
 
 
@@ -132,6 +135,12 @@ def _point(axes: Axes, shape: tuple[int, ...], size: int, way: int) -> None:
     across, down = ((size / 2 + 1.2) * step for step in AHEAD[way])
     tail, head = (x - 0.6 * across, y - 0.6 * down), (x + across, y + down)
     arrow(axes, tail, head, pic.KEY, 18, 3, zorder=4)
+
+
+def _sign(axes: Axes, sign: str) -> None:
+    """A sign between an image and the one on its left."""
+    look = {"ha": "right", "va": "center", "fontsize": 18}
+    axes.text(-0.02, 0.5, sign, transform=axes.transAxes, **look)
 
 
 def _cut(image: np.ndarray, size: int) -> list[np.ndarray]:
