@@ -159,10 +159,10 @@ def join_marks(doctree):
 
 
 def together(run):
-    """Marks in a row, with one for all claims that follow each other, and one for sources, unless one has failed."""
+    """Marks in a row, with one for all of a kind that follow each other, unless one has failed."""
     out = []
     for mark in run:
-        kind = set(mark["classes"]) & {"checked", "source"}
+        kind = set(mark["classes"]) & {"checked", "source", "set-up"}
         if (
             out
             and kind & set(out[-1]["classes"])
@@ -172,9 +172,10 @@ def together(run):
             out[-1]["claims"] += mark["claims"]
             out[-1]["found"] |= mark["found"]
             claims, found = out[-1]["claims"], out[-1]["found"]
-            out[-1]["label"] = (
-                listed(found) if found else f"✓ checked: {counted(claims, 'claim')}"
-            )
+            if found:
+                out[-1]["label"] = listed(found)
+            elif "checked" in kind:
+                out[-1]["label"] = f"✓ checked: {counted(claims, 'claim')}"
         else:
             out.append(mark)
     return out

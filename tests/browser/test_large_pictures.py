@@ -50,6 +50,18 @@ def test_it_closes_and_the_focus_is_back(phone, way):
     assert link.evaluate("e => e === document.activeElement")
 
 
+@pytest.mark.parametrize("name", ["translation", "patches"])
+def test_the_sign_that_a_picture_opens_covers_nothing_of_it(phone, name):
+    below = """e => {
+      const {height} = getComputedStyle(e, '::after'), foot = x => x.getBoundingClientRect().bottom;
+      return [parseFloat(height), foot(e) - foot(e.querySelector('img'))];
+    }"""
+    links = phone(f"book/{name}.html").locator(SMALL).all()
+    assert links
+    for height, room in (link.evaluate(below) for link in links):
+        assert 10 < height <= room
+
+
 def test_a_picture_that_is_shown_whole_does_not_open(phone):
     page = phone()
     assert page.locator(SMALL).count() > 0

@@ -73,7 +73,10 @@ PAGES = {
         code("matrix(a)", ERROR, shown("1")),
     ],
     "nothing": [BADGE + "Words."],
-    "together": ["# A page\n\nSix claims.", CLAIM, CLAIMS, SET_UP, CLAIM, code("assert 1 == 2", ERROR), CLAIM],
+    "together": [
+        "# A page\n\nSix claims.",
+        *(CLAIM, CLAIMS, SET_UP, dict(SET_UP), CLAIM, code("assert 1 == 2", ERROR), CLAIM),
+    ],
     "sources": [
         "# A page\n\n## Going deeper\n\n### Some source\n\nShort and long, a claim, then short.",
         code("show(short)", shown(SHORT, "text/markdown")),
@@ -146,11 +149,11 @@ def test_marks_that_follow_one_another_stand_on_one_line(pages):
     ]
 
 
-def test_claims_that_follow_one_another_are_one_mark_unless_one_failed(pages):
+def test_claims_and_set_up_that_follow_one_another_are_one_mark_unless_one_failed(pages):
     box = pages["together"].select_one(".claimed")
     said = ["✓ checked: 3 claims", "set-up", "✓ checked: 1 claim", "✗ failed: 1 claim", "✓ checked: 1 claim"]
     assert marks(box) == said
-    assert [len(fold.select(".cell")) for fold in box.select("details")] == [2, 1, 1, 1, 1]
+    assert [len(fold.select(".cell")) for fold in box.select("details")] == [2, 2, 1, 1, 1]
 
 
 def test_a_mark_after_anything_but_a_paragraph_stands_on_a_line_of_its_own(pages):
