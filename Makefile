@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CHAPTERS ?=
 ROWS ?=
+SLOW ?=
 FOLDERS ?=
 # Around the commands of a target, whose clock starts when all is set up:
 BEGIN = $(eval BEGAN_$@ := $(shell date +%s))
@@ -13,6 +14,7 @@ help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
 	@echo "make setup   only set up .venv, which the others do first where it is not ready"
+	@echo "             with the slow ones: make test SLOW=yes"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
 	@echo "make torture kill a run 1000 times, while it writes and at other moments (twenty minutes)"
 	@echo "make zip     pack the built book, to be read without a network"
@@ -43,7 +45,7 @@ test: setup
 	$(BEGIN)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python -m pytest -q --nbval --nbval-current-env -m "not slow" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q --nbval --nbval-current-env $(if $(SLOW),-rs,-m "not slow") -n 2 --dist loadfile
 	$(END)
 
 slow: setup

@@ -310,7 +310,7 @@ def test_make_says_how_long_it_took_without_the_set_up(target, tmp_path):
 
 
 @posix
-@pytest.mark.parametrize("failing", ["", "slow"])
+@pytest.mark.parametrize("failing", ["", "test", "book"])
 def test_ci_tells_how_long_each_step_took_and_ends_with_the_first_that_fails(failing, tmp_path):
     copied(tmp_path)
     script(tmp_path / "bin" / "make", f'echo "making $1"; [ "$1" != "{failing}" ]')
@@ -319,10 +319,12 @@ def test_ci_tells_how_long_each_step_took_and_ends_with_the_first_that_fails(fai
     done = subprocess.run(
         [tmp_path / ".ci" / "run"], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
     )
-    steps = ["make setup", "make test", "make slow", "make book", "find_browser", "make browser"]
+    steps = ["make setup", "make test SLOW=yes", "end book", "make browser"]
     if failing:
-        steps = [*steps[:2], "make slow, failed"]
+        steps = steps[: {"test": 2, "book": 3}[failing]]
+        steps[-1] += ", failed"
     told = [line.strip().partition(" s  ") for line in done.stdout.splitlines()[-len(steps) :]]
     assert [step for _, _, step in told] == steps
     assert all(seconds.isdigit() for seconds, _, _ in told)
     assert done.returncode == (1 if failing else 0)
+    assert ("making book" in done.stdout) == (failing != "test")
