@@ -213,19 +213,20 @@ def test_noise_is_added_to_every_pixel_by_the_generator():
 # Figures
 
 
-def test_pictures_are_drawn_with_their_titles_and_their_patches_apart():
+def test_pictures_are_drawn_with_their_titles_and_their_patches_apart_and_their_sum_behind_them():
     images = np.arange(2 * 36.0).reshape(2, 6, 6)
     figure = draw.patches.pictures(images, ["one", "two"], 2, [1, 2], ["both"])
-    assert [axes.get_title(loc="center") for axes in figure.axes] == ["one", "two"]
-    assert [axes.get_ylabel() for axes in figure.axes] == ["both", ""]
-    assert [[text.get_text() for text in axes.texts] for axes in figure.axes] == [[], ["+"]]
-    for axes, image in zip(figure.axes, images, strict=True):
+    assert [axes.get_title(loc="center") for axes in figure.axes] == ["one", "two", "sum"]
+    assert [axes.get_ylabel() for axes in figure.axes] == ["both", "", ""]
+    assert ["".join(text.get_text() for text in axes.texts) for axes in figure.axes] == ["", "+", "="]
+    for axes, image in zip(figure.axes, [*images, images.mean(axis=0)], strict=True):
         cells = patches(torch.tensor(image)[None, None], 2)[0].reshape(9, 2, 2)
         shown = axes.get_images()
         assert all(np.array_equal(a.get_array(), b) for a, b in zip(shown, cells, strict=True))
         assert [a.get_extent() for a in shown[:4]] == [[1, 3, 3, 1], [4, 6, 3, 1], [7, 9, 3, 1], [1, 3, 6, 4]]
         assert [frame.get_xy() for frame in axes.patches[:4]] == [(1, 1), (4, 1), (7, 1), (1, 4)]
-    for axes, ahead in zip(figure.axes, ((1, 0), (0, 1)), strict=True):
+    assert not any(isinstance(patch, FancyArrowPatch) for patch in figure.axes[2].patches)
+    for axes, ahead in zip(figure.axes[:2], ((1, 0), (0, 1)), strict=True):
         (way,) = (patch for patch in axes.patches if isinstance(patch, FancyArrowPatch))
         tail, head = way._posA_posB
         assert np.array_equal(np.sign(np.round(np.subtract(head, tail), 9)), ahead)  # y goes down in a picture

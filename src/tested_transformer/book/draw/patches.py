@@ -80,7 +80,8 @@ def pictures(
             _image(one, image, size)
             _point(one, image.shape, size, way)
             one.set_title(title, loc="center")
-            _sign(one, "+" if n else "")
+            if n:
+                _sign(one, "+")
         _image(line[-1], of_line.sum(axis=0) / 2, size)
         line[-1].set_title("sum", loc="center")
         _sign(line[-1], "=")
