@@ -16,7 +16,7 @@ help:
 	@echo "make setup   only set up .venv, which the others do first where it is not ready"
 	@echo "             with the slow ones: make test SLOW=yes"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
-	@echo "make torture kill a run 1000 times, while it writes and at other moments (twenty minutes)"
+	@echo "make torture kill a run 1000 times, while it writes and at other moments (eight minutes)"
 	@echo "make zip     pack the built book, to be read without a network"
 	@echo "make pdf     print the built book into one PDF, with Chromium or Chrome"
 	@echo "make browser test the interactive figures of the built book in Chromium or Chrome, if there is one"
