@@ -13,8 +13,8 @@ END = @s=$$(($$(date +%s) - $(BEGAN_$@))); echo "make $@ took $$((s / 60)) min $
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
+	@echo "             with the slow tests: make test SLOW=yes"
 	@echo "make setup   only set up .venv, which the others do first where it is not ready"
-	@echo "             with the slow ones: make test SLOW=yes"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
 	@echo "make torture kill a run 1000 times, while it writes and at other moments (eight minutes)"
 	@echo "make zip     pack the built book, to be read without a network"

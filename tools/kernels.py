@@ -45,9 +45,8 @@ class Kernels:
 
 def serve(address):
     """Load what chapters load, and fork a kernel for each that asks, until standard input is closed."""
-    os.environ["MPLBACKEND"] = (
-        "module://matplotlib_inline.backend_inline"  # as in a kernel, before Matplotlib is loaded
-    )
+    # Matplotlib asks once, when it is loaded; in a kernel it would find this.
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     import ipykernel.kernelapp  # noqa: F401
     import matplotlib.pyplot  # noqa: F401
     import torch._dynamo  # noqa: F401

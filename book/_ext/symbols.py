@@ -29,9 +29,8 @@ NAME = re.compile(
     r'<span class="n">((?:[wW]_)?[qkvQKV]|query|key|value|queries|keys|values|out)</span>'
     r'(?!<span class="o">=|<span class="p">\(\))'  # neither the name of an argument nor the method of a dictionary
 )
-TARGET = re.compile(
-    r'(?<![A-Za-z\\])p ?_|<span class="n">p</span>'
-)  # beside p, a small q is the target
+# Beside p, a small q is the target and no query.
+TARGET = re.compile(r'(?<![A-Za-z\\])p ?_|<span class="n">p</span>')
 
 
 def colour_formula(latex):

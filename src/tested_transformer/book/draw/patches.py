@@ -68,7 +68,7 @@ def pictures(
 ) -> pic.Picture:
     """Images (B, H, W) in lines with names, each with a title, its patches apart, and the way of its arrow.
 
-    The last of each line is the sum of the others, half as full of colour.
+    The last of each line is the sum of the others, no fuller of colour than one of them.
     """
     images = np.asarray(images).reshape(len(rows), -1, *np.shape(images)[1:])
     columns = images.shape[1] + 1
@@ -82,7 +82,7 @@ def pictures(
             one.set_title(title, loc="center")
             if n:
                 _sign(one, "+")
-        _image(line[-1], of_line.sum(axis=0) / 2, size)
+        _image(line[-1], of_line.mean(axis=0), size)
         line[-1].set_title("sum", loc="center")
         _sign(line[-1], "=")
         line[0].set_ylabel(name, weight="bold")
