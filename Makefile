@@ -9,6 +9,10 @@ FOLDERS ?=
 BEGIN = $(eval BEGAN_$@ := $(shell date +%s))
 END = @s=$$(($$(date +%s) - $(BEGAN_$@))); echo "make $@ took $$((s / 60)) min $$((s % 60)) s, set-up apart"
 
+# Images of containers often forbid Python to keep what it compiled. Then each process compiles all libraries anew:
+# half a minute for each that runs tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup book test slow torture browser pdf zip bench mutants fix lab matrix links clean
 help:
 	@echo "make book    build the book; prints where index.html is"

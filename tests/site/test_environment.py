@@ -289,6 +289,14 @@ def test_make_asks_the_python_of_a_venv_that_is_ready_and_no_other(made):
     assert make(folder, "setup", "PYTHON=echo").stdout == "tools/environment.py\n"
 
 
+@posix
+def test_make_lets_python_keep_what_it_compiled(tmp_path):
+    copied(tmp_path)
+    said = make(tmp_path, "--eval=shown: ; @env", "shown", PYTHONDONTWRITEBYTECODE="1").stdout
+    assert "PATH=" in said
+    assert "PYTHONDONTWRITEBYTECODE=" not in said
+
+
 def script(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
