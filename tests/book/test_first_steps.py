@@ -79,7 +79,7 @@ def test_batches_are_as_large_as_in_the_training_of_the_model(several):
 
 def test_a_typical_gradient_is_a_root_mean_square(translator, several):
     model = first_steps.untrained(translator)
-    typical = first_steps.typical_gradients(model, several)
+    typical, _ = first_steps.typical_gradients(model, several)
     squares = 0
     for batch in several:
         first_steps.backward(model, batch)
@@ -93,7 +93,7 @@ def test_a_typical_gradient_is_a_root_mean_square(translator, several):
 def test_the_two_uses_of_the_table_make_up_its_gradient(translator, several):
     model = first_steps.untrained(translator)
     ids = first_steps.ids_of(translator, [" the", "Q"])
-    (the, never) = first_steps.row_gradients(model, several[:1], ids)
+    the, never = first_steps.typical_gradients(model, several[:1])[1][ids]
     first_steps.backward(model, several[0])
     whole = model.embedding.weight.grad[ids].norm(dim=1).numpy()
     assert never[0] == 0
@@ -140,8 +140,8 @@ def test_what_learns_alone_learns_as_in_the_whole_and_the_rest_stays(translator,
 def test_a_sweep_has_the_last_losses_of_each_part_at_each_rate(translator, several):
     rows = np.arange(translator.model.config.vocab_size) < 10
     parts = first_steps.parts(rows)
-    assert list(parts) == ["the whole model", "10 rows", "the other rows", "the norms"]
-    some = {name: parts[name] for name in ("10 rows", "the norms")}
+    assert list(parts) == ["the whole model", "10 rows", "the other rows"]
+    some = {"10 rows": parts["10 rows"], "the norms": {"word": "norm."}}
     found = first_steps.sweep(translator, batches := [*several] * 4, torch.optim.SGD, (0.5,), some)
     rule = partial(torch.optim.SGD, lr=0.5)
     by_rows = first_steps.alone(translator, batches, rule, "embedding", rows)

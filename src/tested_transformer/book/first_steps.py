@@ -41,29 +41,22 @@ def untrained(translator: Translator) -> Transformer:
         return Transformer(translator.model.config).double()
 
 
-def backward(model: Transformer, batch: Batch) -> float:
-    """The loss for each token of a batch; its gradients are left in the model."""
-    model.zero_grad()
+def loss_of(model: Transformer, batch: Batch) -> Tensor:
+    """The loss for each token of a batch."""
     source, target = batch
     logits = model(source, target[:, :-1]).flatten(0, 1)
     pad = model.config.pad_id
-    loss = nn.functional.cross_entropy(
+    return nn.functional.cross_entropy(
         logits, target[:, 1:].flatten(), ignore_index=pad
     )
+
+
+def backward(model: Transformer, batch: Batch) -> float:
+    """The loss for each token of a batch; its gradients are left in the model."""
+    model.zero_grad()
+    loss = loss_of(model, batch)
     loss.backward()
     return loss.item()
-
-
-def typical_gradients(
-    model: Transformer, several: Sequence[Batch]
-) -> dict[str, np.ndarray]:
-    """For each array of a model the typical size of its numbers' gradients: the root of the mean of their squares."""
-    squares = {name: torch.zeros_like(w) for name, w in model.named_parameters()}
-    for batch in several:
-        backward(model, batch)
-        for name, w in model.named_parameters():
-            squares[name] += w.grad**2 / len(several)
-    return {name: square.sqrt().numpy() for name, square in squares.items()}
 
 
 KINDS = {
@@ -107,14 +100,16 @@ def how_often(several: Sequence[Batch], vocab_size: int) -> np.ndarray:
     return found
 
 
-def row_gradients(
-    model: Transformer, several: Sequence[Batch], ids: Sequence[int]
-) -> np.ndarray:
-    """How long the gradients of some rows of the shared table typically are: (rows, uses).
+def typical_gradients(
+    model: Transformer, several: Sequence[Batch]
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """How large gradients typically are: the root of the mean of their squares, over several batches.
 
-    The first use is the lookup, on both sides, the second the output.
+    First for each number of each array, then for the length of each row of the shared
+    table, (V, uses). The first use is the lookup, on both sides, the second the output.
     """
-    squares, scale, taken = 0.0, model.config.d_model**0.5, []
+    squares = {name: torch.zeros_like(w) for name, w in model.named_parameters()}
+    by_use, scale, taken = 0.0, model.config.d_model**0.5, []
 
     def keep(_: nn.Module, read: tuple[Tensor], rows: Tensor) -> None:
         rows.retain_grad()
@@ -125,15 +120,18 @@ def row_gradients(
         for batch in several:
             taken.clear()
             backward(model, batch)
+            for name, w in model.named_parameters():
+                squares[name] += w.grad**2 / len(several)
             whole = model.embedding.weight.grad
             own = torch.zeros_like(whole)
             for read, rows in taken:
                 own.index_add_(0, read, scale * rows.grad.flatten(0, 1))
-            uses = torch.stack([own[ids], (whole - own)[ids]], dim=1)
-            squares = squares + (uses**2).sum(-1) / len(several)
+            uses = torch.stack([own, whole - own], dim=1)
+            by_use = by_use + (uses**2).sum(-1) / len(several)
     finally:
         hook.remove()
-    return squares.sqrt().numpy()
+    numbers = {name: square.sqrt().numpy() for name, square in squares.items()}
+    return numbers, by_use.sqrt().numpy()
 
 
 class Learned(NamedTuple):
@@ -195,22 +193,24 @@ def alone(
         w.requires_grad_(word in name)  # no time for gradients that nobody follows
     moving = [w for w in model.parameters() if w.requires_grad]
     optimizer = rule(moving)
-    for batch in several:
+    *first, last = several
+    for batch in first:
         losses.append(backward(model, batch))
         if losses[-1] > 100:
-            break
+            return losses
         if rows is not None:
             for w in moving:
                 w.grad[torch.from_numpy(~rows)] = 0
         optimizer.step()
-    return losses
+    with torch.no_grad():  # after the last loss nothing moves any more
+        return [*losses, loss_of(model, last).item()]
 
 
 def parts(rows: np.ndarray) -> dict[str, dict[str, Any]]:
-    """What may learn alone, as `alone` wants it: everything, these rows of the table, its others, and the norms."""
+    """What may learn alone, as `alone` wants it: everything, these rows of the table, and its others."""
     some = {f"{rows.sum()} rows": rows, "the other rows": ~rows}
     split = {name: {"word": "embedding", "rows": part} for name, part in some.items()}
-    return {"the whole model": {}} | split | {"the norms": {"word": "norm."}}
+    return {"the whole model": {}} | split
 
 
 def sweep(
