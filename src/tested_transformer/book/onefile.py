@@ -28,13 +28,11 @@ WIDTH = 120
 HEAD = '''\
 """A Transformer, encoder and decoder, with all of its gradients, in NumPy alone.
 
-    python transformer.py
-
-nudges every number of a small model, lets another one learn to write words backwards, and asks for 200 random words.
-"Paper" is "Attention Is All You Need". Shapes: B sentences, S source and T target tokens, Tq queries, Tk keys,
-D numbers for each token, Dk and Dv of them in a query and a value, H heads, F hidden units, V ids, I in, O out,
-W any width, … any axes. Made of the functions of https://tested-transformer.github.io/tested-transformer/, without
-their checks of the input. To read it, begin with `gradients`, near its end. MIT licence.
+`python transformer.py` nudges every number of a small model, lets another learn to write words backwards, and asks
+for 200 random words. "Paper" is "Attention Is All You Need". Shapes: B sentences, S source and T target tokens,
+Tq queries, Tk keys, D numbers for each token, Dk and Dv of them in a query and a value, H heads, F hidden units,
+V ids, I in, O out, W any width, … any axes. To read it, begin with `loss_of`, near its end. Its functions are those of
+https://tested-transformer.github.io/tested-transformer/, without their checks of the input. MIT licence.
 """
 
 from typing import NamedTuple

@@ -1,9 +1,10 @@
 """Learning without a library for gradients: one step, writing, and words backwards."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from tested_transformer.byhand.adam import create_state, update
 from tested_transformer.byhand.gradient import numerical_gradient
@@ -23,6 +24,21 @@ SMALL = Config(len(SYMBOLS), d_model=8, d_ff=8, n_heads=2, n_layers=2)
 SIZES = Config(len(SYMBOLS), d_model=32, d_ff=64, n_heads=2, n_layers=2)
 
 
+def loss_of(
+    source: Int[np.ndarray, "B S"],
+    target: Int[np.ndarray, "B T"],
+    params: Params,
+    config: Config,
+    smoothing: float = 0.0,
+) -> tuple[float, Float[np.ndarray, "B T V"], dict[str, Any]]:
+    """The mean loss of all tokens of target but the first, and what the way back needs.
+
+    The model reads target without its last token and is asked for the next ones.
+    """
+    logits, saved = transformer(source, target[:, :-1], params, config)
+    return smoothed_loss(logits, target[:, 1:], config.pad_id, smoothing), logits, saved
+
+
 def gradients(
     source: Int[np.ndarray, "B S"],
     target: Int[np.ndarray, "B T"],
@@ -30,14 +46,9 @@ def gradients(
     config: Config,
     smoothing: float = 0.0,
 ) -> tuple[float, Params]:
-    """The mean loss of all tokens of target but the first, and its gradients.
-
-    The model reads target without its last token and is asked for the next ones.
-    """
-    read, asked = target[:, :-1], target[:, 1:]
-    logits, saved = transformer(source, read, params, config)
-    loss = smoothed_loss(logits, asked, config.pad_id, smoothing)
-    d_logits = smoothed_loss_backward(logits, asked, config.pad_id, smoothing)
+    """The loss of `loss_of`, and its gradients."""
+    loss, logits, saved = loss_of(source, target, params, config, smoothing)
+    d_logits = smoothed_loss_backward(logits, target[:, 1:], config.pad_id, smoothing)
     return loss, transformer_backward(d_logits, saved)
 
 
@@ -86,13 +97,15 @@ def largest_error(config: Config, rng: np.random.Generator) -> tuple[int, float]
 
     They are moved from their start, where a factor of 1 or a bias of 0 may be missing.
     """
-    params = create_params(config, rng, gain=1.0)
-    params = {name: w + 0.3 * rng.normal(size=w.shape) for name, w in params.items()}
+    params = {
+        name: w + 0.3 * rng.normal(size=w.shape)
+        for name, w in create_params(config, rng, gain=1.0).items()
+    }
     batch = backwards(random_words(4, rng))
     d_params, largest = gradients(*batch, params, config, 0.1)[1], 0.0
     for name, w in params.items():
         nudged = numerical_gradient(
-            lambda w, name=name: gradients(*batch, params | {name: w}, config, 0.1)[0],
+            lambda w, name=name: loss_of(*batch, params | {name: w}, config, 0.1)[0],
             w,
         )
         largest = max(largest, float(abs(nudged - d_params[name]).max()))
