@@ -1,6 +1,7 @@
 """The pages about the package: every public name is on them, as Python knows it, and names that stay do stay."""
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -18,7 +19,7 @@ from tested_transformer.__main__ import parser
 from tested_transformer.config import TINY
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (BOOK / "api").glob("*.md")}
-NAMES = api.every_name()
+every_name = functools.cache(api.every_name)  # takes seconds; not while tests are collected
 
 
 def read(source):
@@ -56,14 +57,14 @@ def test_the_first_page_leads_to_all_others():
 
 def test_every_public_function_and_class_is_there_and_nothing_else():
     wanted = set(filter(api.listed, (name.split(".", 1)[1] for name in public(tested_transformer))))
-    assert {name for name, n in NAMES.items() if n.kind in ("function", "class")} == wanted
+    assert {name for name, n in every_name().items() if n.kind in ("function", "class")} == wanted
 
 
 def test_every_public_method_is_there():
-    for name in (name for name, n in NAMES.items() if n.kind == "class"):
+    for name in (name for name, n in every_name().items() if n.kind == "class"):
         methods = {m for m, v in vars(found(name)).items() if m[0] != "_" and inspect.isfunction(unwrapped(v))}
         methods -= set(getattr(found(name), "_fields", ()))
-        listed = {m.rpartition(".")[2] for m, x in NAMES.items() if x.kind == "method" and m.startswith(f"{name}.")}
+        listed = {m.rpartition(".")[2] for m, x in every_name().items() if x.kind == "method" and m.startswith(f"{name}.")}
         assert listed == methods, name
 
 
@@ -89,7 +90,7 @@ def test_a_name_has_a_docstring_and_the_parameters_that_python_knows(part):
 
 
 def test_the_link_to_the_source_leads_to_the_definition():
-    for n in NAMES.values():
+    for n in every_name().values():
         first, last = n.lines
         lines = (ROOT / n.path).read_text(encoding="utf-8").splitlines()[first - 1 : last]
         start = {"class": "class ", "data": r"(\w+, )*"}.get(n.kind, "def ") + n.name.rpartition(".")[2]
@@ -301,8 +302,8 @@ def broken(promised, has):
 def test_a_stable_name_is_still_there_and_takes_what_it_took():
     for name, promised in api.stable().items():
         if re.search(r"^[^ ]+\.[^ ]+$", name):
-            assert name in NAMES
-            assert broken(promised, NAMES[name].parameters) == [], name
+            assert name in every_name()
+            assert broken(promised, every_name()[name].parameters) == [], name
 
 
 @pytest.mark.parametrize(
@@ -365,7 +366,7 @@ def test_names_that_people_import_are_stable():
         decoding.translator.Translator.load decoding.translator.Translator.translate
     """
     assert set(kept.split()) <= api.stable().keys()
-    backward = {name for name in NAMES if name.startswith("byhand.") and name.endswith("_backward")}
+    backward = {name for name in every_name() if name.startswith("byhand.") and name.endswith("_backward")}
     assert backward <= api.stable().keys()
 
 

@@ -322,14 +322,14 @@ def test_make_says_how_long_it_took_without_the_set_up(target, tmp_path):
 def test_ci_tells_how_long_each_step_took_and_ends_with_the_first_that_fails(failing, tmp_path):
     copied(tmp_path)
     script(tmp_path / "bin" / "make", f'echo "making $1"; [ "$1" != "{failing}" ]')
-    script(tmp_path / ".venv" / "bin" / "python", "exit 0")  # which says that there is a browser
+    script(tmp_path / "bin" / "python3", "exit 0")  # which says that there is a browser
     path = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
     done = subprocess.run(
         [tmp_path / ".ci" / "run"], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
     )
-    steps = ["make setup", "make test SLOW=yes", "end book", "make browser"]
+    steps = ["make setup", "end find_browser", "make test SLOW=yes", "end make book", "make browser"]
     if failing:
-        steps = steps[: {"test": 2, "book": 3}[failing]]
+        steps = steps[: {"test": 3, "book": 4}[failing]]
         steps[-1] += ", failed"
     told = [line.strip().partition(" s  ") for line in done.stdout.splitlines()[-len(steps) :]]
     assert [step for _, _, step in told] == steps
