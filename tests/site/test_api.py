@@ -64,7 +64,8 @@ def test_every_public_method_is_there():
     for name in (name for name, n in every_name().items() if n.kind == "class"):
         methods = {m for m, v in vars(found(name)).items() if m[0] != "_" and inspect.isfunction(unwrapped(v))}
         methods -= set(getattr(found(name), "_fields", ()))
-        listed = {m.rpartition(".")[2] for m, x in every_name().items() if x.kind == "method" and m.startswith(f"{name}.")}
+        its = [m for m, x in every_name().items() if x.kind == "method" and m.startswith(f"{name}.")]
+        listed = {m.rpartition(".")[2] for m in its}
         assert listed == methods, name
 
 
