@@ -50,8 +50,9 @@ def pytest_runtest_makereport(item, call):
 def pictures():
     """Takes a picture of a whole page, where pictures are wanted."""
 
-    def taken(page, name, how):
+    def taken(page, name, how, width=1280):
         if os.environ.get("SCREENSHOTS"):
+            page.set_viewport_size({"width": width, "height": 900})
             path = SCREENSHOTS / f"{name.removesuffix('.html').replace('/', '-')}, {how}.jpg"
             page.screenshot(path=path, full_page=True, type="jpeg", quality=60)
 

@@ -10,17 +10,23 @@ import matplotlib.image
 import numpy as np
 import pytest
 import rest
+import routes
 
 NAMES = [*(path.relative_to(build.HTML).as_posix() for path in build.pages()), "genindex.html"]
 each = pytest.mark.parametrize("name", NAMES)
 HEADS = "book/heads.html"
+STORY = {f"book/{name}.html" for name in routes.pages() if routes.route(name) == "story"}
+# Pages that differ from the others when their width does: those with a figure, and one of each kind of frame.
+WITH_FIGURE = {name for name in NAMES if re.search(r"<\w+-figure>", (build.HTML / name).read_text(encoding="utf-8"))}
+AT_BOTH_WIDTHS = WITH_FIGURE | {"book/index.html", HEADS, "book/glossary.html", "book/api/model.html", "genindex.html"}
 
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 AXE = """rules => axe.run({preload: false, resultTypes: ['violations'], rules}).then(
     ({violations}) => violations.map(v => [v.impact, v.id, v.nodes.length, v.nodes[0].target.join(' ')]))"""
 # The texts that are seen, in fields too, each with the contrast to what is behind it, as WCAG 2.2 defines it. Axe
-# compares colours too: in a second for each theme and width, and without the texts of drawings.
-TEXTS = """() => {
+# compares colours too: in a second for each theme and width, and without the texts of drawings. What formulas and code
+# consist of is thousands of elements that are alike on all pages: one page is tried with `all` of them.
+TEXTS = """all => {
   const pen = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true}), known = new Map();
   const read = colour => {
     pen.clearRect(0, 0, 1, 1);
@@ -30,19 +36,18 @@ TEXTS = """() => {
   };
   const rgba = colour => known.get(colour) ?? known.set(colour, read(colour)).get(colour);
   const over = (below, top) => below.map((x, n) => top[3] * top[n] + (1 - top[3]) * x);
-  const ground = e => {
-    const layers = [];
-    for (; e && layers.at(-1)?.[3] !== 1; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
-    return layers.reduceRight(over, [1, 1, 1]);
-  };
+  const grounds = new Map([[null, [1, 1, 1]]]);
+  const ground = e => grounds.get(e) ?? grounds.set(e,
+      over(ground(e.parentElement), rgba(getComputedStyle(e).backgroundColor))).get(e);
   const opacities = new Map([[null, 1]]);
   const opacity = e => opacities.get(e) ?? opacities.set(e,
       getComputedStyle(e).opacity * opacity(e.parentElement)).get(e);
   const luminance = parts => parts.map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
       .reduce((sum, x, n) => sum + x * [0.2126, 0.7152, 0.0722][n], 0);
   const FIELD = 'input:not([type=range], [type=checkbox], [type=radio])';
-  return [...document.body.querySelectorAll('*')].filter(e =>
-      (e.matches(FIELD) || [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
+  const WHOLE = all ? ':not(*)' : 'math, .highlight pre';
+  return [...document.body.querySelectorAll(all ? '*' : '*:not(math *, .highlight pre *)')].filter(e =>
+      (e.matches(FIELD) || e.matches(WHOLE) || [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
       && !e.closest('script') && !e.matches(':disabled')
       && e.checkVisibility({opacityProperty: true, visibilityProperty: true})
       && (e.ownerSVGElement || e.getBoundingClientRect().width > 1)).map(e => {
@@ -69,13 +74,28 @@ UNMARKED = """() => [...document.querySelectorAll('article :is(p, li, dd, td) a'
 CUT_OFF = """() => [...document.querySelectorAll('.cell .highlight pre')].filter(e => e.clientWidth > 600
     && e.scrollWidth > e.clientWidth && Math.max(...e.textContent.split('\\n').map(l => l.length)) <= 88)
     .map(e => e.textContent.slice(0, 60))"""
-FIGURES = ".fallback >> xpath=.."
+# Of each figure its name, and what is seen of it: itself, what stands for it elsewhere, what can be worked.
+FIGURES = """() => {
+  const seen = e => e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 0
+      && e.getBoundingClientRect().height > 0;
+  return [...document.querySelectorAll('.fallback')].map(({parentElement: figure}) => [figure.localName,
+      ...['.live', '.fallback', ':is(button, [role=switch], input[type=range])']
+          .map(part => [...figure.querySelectorAll(part)].some(seen))]);
+}"""
 # On paper these are their tables.
 PRINTED = {f"{name}-figure" for name in ("walk", "sentence", "film", "masks", "encoding", "sampler", "live")}
-MOVES = "f => [...f.querySelectorAll('*')].some(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
-# Formulas and code are thousands of elements that are alike on all pages: one page is tried with them.
+MOVES = "() => [...document.querySelectorAll('*')].some(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
+# Axe would take long for all the elements of formulas and code.
 PLAIN = """() => { for (const e of document.querySelectorAll('math, .highlight pre'))
     e.replaceChildren(document.createTextNode(e.textContent.slice(0, e.tagName === 'PRE' ? undefined : 1))); }"""
+# The least side and the size of the letters of what can be hit in the machine at the head of a chapter.
+MACHINE = """() => [document.querySelector('.machine').getBoundingClientRect().height,
+    [...document.querySelectorAll('.machine a')].map(a => [a.getBoundingClientRect(), getComputedStyle(a)])
+        .map(([{width, height}, {fontSize}]) => [Math.min(width, height), parseFloat(fontSize)])]"""
+SPILT = """() => [...document.querySelectorAll('article math')].filter(m => {
+  const {width, height} = m.getBoundingClientRect();
+  return m.checkVisibility() && !(width > 3 && height > 5 && height < 1500);
+}).map(m => m.dataset.tex)"""
 
 
 def axe(page, colours=False):
@@ -85,18 +105,32 @@ def axe(page, colours=False):
     return page.evaluate(AXE, {rule: {"enabled": colours} for rule in ("color-contrast", "link-in-text-block")})
 
 
-def faint(page, least=40):
+def faint(page, least=40, whole=False):
     """The texts that differ too little from what is behind them; there must be more than so many texts."""
-    texts = page.evaluate(TEXTS)
+    texts = page.evaluate(TEXTS, whole)
     assert len(texts) > least
     return [text for text in texts if text[2] < 4.5]
 
 
+def assert_machine_is_small(page, width):
+    """It leaves room for the chapter, and every part of it can be hit and read."""
+    height, boxes = page.evaluate(MACHINE)
+    assert 0 < height <= (70 if width == 1280 else 110), f"{width} px"
+    assert len(boxes) == 16
+    assert all(size >= 24 and letters >= 10 for size, letters in boxes), f"{width} px"
+
+
 @each
 def test_a_page_is_sound(visit, pictures, name):
-    """No error, no outside request (by `visit`), not heavy, not too wide down to a zoom of 400 %, not hard to use."""
+    """No error, no outside request (by `visit`), not heavy, not too wide down to a zoom of 400 %, not hard to use.
+
+    To lay out a long page anew takes a third of a second, and axe takes one: each width is there once. All that a page
+    says is seen at 1280 px in both themes; at 390 px the colours are tried in the dark. What is there on phones only,
+    or on wide pages only, belongs to figures and to the frame, so pages `AT_BOTH_WIDTHS` are tried in all ways.
+    """
     loaded = []
     page = visit(name, loaded=loaded, reduced_motion="reduce", color_scheme="light")
+    assert page.evaluate(rest.SHIFT) < 0.05, "what is seen moves while it loads"
     assert page.locator("html").get_attribute("data-theme") == "light", "as the reader's system has it"
     assert not [path for path in loaded if "webfonts" in path.parts], "an icon is not in the small font"
     assert not [path for path in loaded if "mathjax" in path.parts]
@@ -104,31 +138,43 @@ def test_a_page_is_sound(visit, pictures, name):
     assert page.evaluate("document.querySelectorAll('*').length") < 15_000
     pictures(page, name, "wide, light")
     page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
-    assert page.evaluate(CUT_OFF) == [], "a line of code does not fit"
-    for width in (1280, 320, 390):  # 320 px is what a zoom of 400 % leaves of 1280
-        page.set_viewport_size({"width": width, "height": 900})
+
+    def assert_fits(width):
         assert page.evaluate(SIDEWAYS) <= 0, f"scrolls sideways at {width} px"
-        for figure in page.locator(FIGURES).all():
-            assert figure.locator(".live").is_visible()
-            assert not figure.locator(".fallback").is_visible()
-    assert not page.locator("html").evaluate(MOVES), "less motion was asked for"
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    pictures(page, name, "phone, dark, folds open")
-    page.evaluate(PLAIN)
-    assert page.evaluate(UNMARKED) == [], "links are told by more than their colour"
-    for width, themes in ((390, ("light", "dark")), (1280, ("dark", "light"))):
-        page.set_viewport_size({"width": width, "height": 900})
+        for figure, live, fallback, _ in page.evaluate(FIGURES):
+            assert (live, fallback) == (True, False), f"{figure}, {width} px"
+        if name in STORY and width != 320:
+            assert_machine_is_small(page, width)
+
+    def assert_can_be_read(width, *themes):
         for theme in themes:
             page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
             assert faint(page) == [], f"{width} px, {theme}"
+
+    assert page.evaluate(CUT_OFF) == [], "a line of code does not fit"
+    assert page.evaluate(SPILT) == [], "a formula has no size"
+    assert_fits(1280)
+    assert_can_be_read(1280, "light", "dark")
+    page.set_viewport_size({"width": 320, "height": 900})  # what a zoom of 400 % leaves of 1280
+    assert_fits(320)
+    pictures(page, name, "phone, dark, folds open", width=390)
+    page.evaluate(PLAIN)  # formulas and code that fit at 320 px fit at 390
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert_fits(390)
+    assert not page.evaluate(MOVES), "less motion was asked for"
+    assert page.evaluate(UNMARKED) == [], "links are told by more than their colour"
+    assert_can_be_read(390, *(["light"] if name in AT_BOTH_WIDTHS else []), "dark")
+    page.evaluate(SETTLED)
+    assert axe(page) == [], "390 px"
+    if name in AT_BOTH_WIDTHS:
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.evaluate("document.documentElement.dataset.theme = 'light'")
         page.evaluate(SETTLED)
-        assert axe(page) == [], f"{width} px, {theme}"
+        assert axe(page) == [], "1280 px"
     page.emulate_media(media="print")
-    for figure in page.locator(FIGURES).all():
-        on_paper = [figure.locator(part).is_visible() for part in (".live", ".fallback")]
-        with_fallback = figure.evaluate("f => f.localName") in PRINTED
-        assert on_paper == ([False, True] if with_fallback else [True, False])
-        assert not any(e.is_visible() for e in figure.locator("button, [role=switch], input[type=range]").all())
+    for figure, live, fallback, can_be_worked in page.evaluate(FIGURES):
+        assert (live, fallback) == ((False, True) if figure in PRINTED else (True, False)), f"{figure} on paper"
+        assert not can_be_worked, f"{figure} on paper"
 
 
 def test_formulas_and_code_can_be_read_by_everybody_in_the_same_colours(visit):
@@ -144,7 +190,7 @@ def test_formulas_and_code_can_be_read_by_everybody_in_the_same_colours(visit):
     page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
     for theme in ("dark", "light"):
         page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-        assert faint(page, 1000) == [], theme
+        assert faint(page, 1000, whole=True) == [], theme
     page.evaluate("""() => {
       const all = [...document.querySelectorAll('article section section')];
       const four = (what) => all.filter(e => e.querySelector(what)).slice(0, 4);
@@ -159,7 +205,7 @@ def test_formulas_and_code_can_be_read_by_everybody_in_the_same_colours(visit):
     assert page.locator(".highlight pre .key").count() > 1
     for theme in ("dark", "light"):
         page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-        assert faint(page) == axe(page, colours=True) == []
+        assert faint(page, whole=True) == axe(page, colours=True) == []
     page.evaluate("document.querySelector('.badge-line').style.color = '#777'")
     ((_, element, ratio),) = faint(page)
     ((_, rule, number, _),) = axe(page, colours=True)

@@ -443,9 +443,8 @@ def test_what_cannot_be_asked_is_told_and_what_was_there_stays(asking):
     assert page.locator(".result b").all_inner_texts() == ["Hello", "house"]
     ask(page, "<img src=x onerror=alert(1)>")
     told(page, "img")
-    for button in page.locator(".box").all():
-        button.click()
-        assert page.locator(".live img").count() == 0
+    script = "all => all.map(box => { box.click(); return document.querySelectorAll('.live img').length; })"
+    assert page.locator(".box").evaluate_all(script) == [0] * 41
 
 
 def test_an_answer_that_nobody_waits_for_is_dropped(asking):
@@ -498,9 +497,9 @@ def test_on_a_phone_ones_own_sentence_does_not_widen_the_page(asking, width):
     assert page.evaluate(wider) <= 0
     ask(page, "I need the picture because the machine and the newspaper are beautiful.")
     told(page, "It writes")
-    for button in page.locator(".box").all():
-        button.click()
-        assert page.evaluate(wider) <= 0
+    wide = page.locator(".box").evaluate_all(f"all => all.map(box => {{ box.click(); return {wider}; }})")
+    assert len(wide) == 41
+    assert max(wide) <= 0
     for target in page.locator(".reader :is(input, button)").all():
         assert target.bounding_box()["height"] >= 43.5
 
@@ -579,9 +578,11 @@ def test_words_stay_words(show):
     tokens = list(TOKENS)
     tokens[5], tokens[8] = "<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>"
     page = show(walk({"<b>one</b>": walked(0), "<b>other</b>": walked(1)}, tokens))
-    for button in page.locator(".box").all():
-        button.click()
-        assert page.locator(".live :is(img, script), .live b b").count() == 0
+    script = """all => all.map(box => {
+      box.click();
+      return document.querySelectorAll('.live :is(img, script), .live b b').length;
+    })"""
+    assert page.locator(".box").evaluate_all(script) == [0] * 25
     assert tables(page)["answers"]["rows"][2].startswith(tokens[8])
     follow(page, "Target", tokens[8])
     assert tokens[8] in said(page)
