@@ -1,12 +1,14 @@
 """What the page's translator must answer: the package's own, in double precision, and how near is near enough.
 
-A sentence is a line; `asked` has those that are tried, and `equal` says what is different, if anything is.
+A sentence is a line; `asked` has those that are tried, and `equal` says what is different, if anything is. What is
+asked of the package for each of many sentences is asked without the check of shapes, which takes longer than that.
 """
 
 from functools import cache
 
 import numpy as np
 import torch
+from helpers import unchecked
 
 from tested_transformer.book import thread, walk
 from tested_transformer.decoding.attention_weights import attention_weights
@@ -31,6 +33,7 @@ ODD = (
 TOO_LONG = "word " * 3000
 
 
+@unchecked()
 def asked(n):
     """That many different sentences: what is odd, and of the rest every second one with a pair of words held out."""
     _, valid, test = corpus.split(2000, n)
@@ -74,6 +77,7 @@ def hiding(part, look):
     return forward
 
 
+@unchecked()
 def answer(text, off=(), hidden=(), begun=()):
     """What the package answers to a text: ids, log-probabilities of all next tokens, and all weights."""
     asked = translator()
@@ -96,6 +100,7 @@ def answer(text, off=(), hidden=(), begun=()):
     return {"ids": written, "next": log_p} | {kind: w[:, 0].numpy() for kind, w in weights.items()}
 
 
+@unchecked()
 def many(texts, at_once=50):
     """For each text the ids of its translation and their log-probability, as the package finds them in batches."""
     asked, found = translator(), []
@@ -144,6 +149,7 @@ def half(x, places):
     return abs(steps % 1 - 0.5) < TIED or abs(abs(x) - 1e-10) < 1e-15
 
 
+@unchecked()
 def beams(text, width, alpha):
     """The hypotheses of the package: ids, score and log-probability."""
     asked = translator()

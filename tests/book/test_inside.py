@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from helpers import unchecked
 
 from tested_transformer.book import inside, thread
 from tested_transformer.book.thread import THREAD
@@ -79,7 +80,8 @@ def test_without_a_way_to_its_noun_each_it_is_er(translator):
 
 def test_four_cuts_of_one_head_leave_other_pronouns_and_the_model_as_it_was(translator):
     before = {name: p.clone() for name, p in translator.model.named_parameters()}
-    found = inside.ways_to_cut(translator, 1, 2)
+    with unchecked():  # more than a thousand runs, all alike
+        found = inside.ways_to_cut(translator, 1, 2)
     assert found == {
         "the link from “it” to its noun": (111, "er", 132),
         "the same, in all heads": (93, "sie", 139),
@@ -98,7 +100,8 @@ def test_hiding_nothing_changes_nothing_and_hiding_hides_this_pair_or_place_alon
 
 
 def test_of_all_links_the_one_of_it_is_what_hiding_it_in_this_head_is(translator):
-    weights, added = inside.each_link(translator, THREAD[2])
+    with unchecked():  # 800 runs
+        weights, added = inside.each_link(translator, THREAD[2])
     assert weights.shape == added.shape == (2, 4, 10, 10)
     assert np.allclose(weights, translator.look(THREAD[2].english, "")[2]["encoder"])
     assert np.unravel_index(added.argmax(), added.shape) == (1, 2, 5, 3)

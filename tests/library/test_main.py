@@ -309,19 +309,26 @@ def test_a_run_that_another_one_finished_meanwhile_stays_as_it_is(tmp_path, bega
         assert (later / path.name).read_bytes() == path.read_bytes()
 
 
+def forked(line):
+    """Run the command in a process of its own, forked from this one, which has loaded all libraries; its number."""
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(main(line))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(99)
+    return child
+
+
+def waited(child):
+    """How a process that was forked has ended."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 def at_once(lines):
     """Run the commands at the same time, and return how they ended."""
-    children = []
-    for line in lines:
-        child = os.fork()
-        if not child:
-            try:
-                os._exit(main(line))
-            except BaseException:
-                traceback.print_exc()
-                os._exit(99)
-        children.append(child)
-    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    return [waited(child) for child in [forked(line) for line in lines]]
 
 
 WRONG_RUNS = [
@@ -534,19 +541,14 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, files, capsys):
     assert "Not a directory" in refused(capsys, tmp_path / "file" / "run", *files, "--steps", 1)
 
 
-def command(*arguments, launcher=(sys.executable,)):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    line = [*launcher, "-m", "tested_transformer", "train", *map(str, arguments)]
-    return subprocess.Popen(line, env=environment, stderr=subprocess.DEVNULL)
-
-
 @pytest.mark.slow
 def test_two_processes_learn_what_one_learns(tmp_path, files):
     torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
-    one = command(tmp_path / "one", *files, *SIZES, "--steps", "40", "--dropout", "0")
-    assert one.wait(300) == 0
-    two = command(tmp_path / "two", *files, *SIZES, "--steps", "40", "--dropout", "0", launcher=torchrun)
-    assert two.wait(300) == 0
+    told = [*files, *SIZES, "--steps", "40", "--dropout", "0"]
+    assert main(["train", str(tmp_path / "one"), *told]) == 0
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    line = [*torchrun, "-m", "tested_transformer", "train", str(tmp_path / "two"), *told]
+    subprocess.run(line, env=environment, stderr=subprocess.DEVNULL, timeout=300, check=True)
     first, second = (checkpoint.read_tensors(tmp_path / name / "last.safetensors")[0] for name in ("one", "two"))
     for name, tensor in first.items():
         torch.testing.assert_close(second[name], tensor, rtol=1e-4, atol=1e-6)
@@ -554,15 +556,17 @@ def test_two_processes_learn_what_one_learns(tmp_path, files):
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes can be forked here")
 @pytest.mark.slow
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, files):
     folder = tmp_path / "run"
-    run = command(folder, *files, *SIZES, "--steps", "100000", "--save-every", "100000")
-    while run.poll() is None and not (folder / "metrics.jsonl").exists():
+    run = forked(["train", str(folder), *files, *SIZES, "--steps", "100000", "--save-every", "100000"])
+    until = time.monotonic() + 60
+    while not (folder / "metrics.jsonl").exists() and time.monotonic() < until:
         time.sleep(0.01)
     time.sleep(1)
-    run.send_signal(signal.SIGINT)
-    assert run.wait(60) == 0
+    os.kill(run, signal.SIGINT)
+    assert waited(run) == 0
     told = (folder / "log.txt").read_text()
     assert "stopped after step" in told
     assert "--resume" in told

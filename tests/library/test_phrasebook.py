@@ -17,7 +17,7 @@ from tested_transformer.phrasebook.corpus import held_out, sentences, split
 from tested_transformer.phrasebook.english import sentence as in_english
 from tested_transformer.phrasebook.german import sentence as in_german
 from tested_transformer.phrasebook.sentences import think
-from tested_transformer.phrasebook.tags import ROLES, name
+from tested_transformer.phrasebook.tags import ROLES, combinations, name
 from tested_transformer.phrasebook.words import Clause, Phrase
 
 WORDS = re.compile(r"\w+")
@@ -577,14 +577,18 @@ def test_the_checker_notices_bad_english(text):
         check_english(text)
 
 
-def test_each_english_sentence_has_one_german_translation():
+def learned(meaning):
+    """What is learned from a sentence: its German, and its pairs of words."""
+    return in_german(meaning), frozenset(combinations(meaning))
+
+
+def test_each_english_sentence_has_one_german_translation_and_the_same_pairs():
     found = defaultdict(set)
-    with unchecked():
-        for speaker in (Speaker(0), Speaker(1)):
-            for _ in range(4000):
-                meaning = think(speaker)
-                found[in_english(meaning)].add(in_german(meaning))
-    assert [german for german in found.values() if len(german) > 1] == []
+    for speaker in (Speaker(0), Speaker(1)):
+        for _ in range(4000):
+            meaning = think(speaker)
+            found[in_english(meaning)].add(learned(meaning))
+    assert [two for two in found.values() if len(two) > 1] == []
 
 
 @pytest.mark.slow
@@ -600,13 +604,13 @@ def test_an_object_stands_first_only_where_it_cannot_be_taken_for_the_subject(so
         assert re.search(r" (ich|du|er|wir)\b", german), german
 
 
-def test_there_are_more_than_a_hundred_thousand_sentences_and_each_has_one_translation():
-    with unchecked():
-        speaker, found = Speaker(0), {}
-        while len(found) <= 100_000:
-            meaning = think(speaker)
-            german = in_german(meaning)
-            assert found.setdefault(in_english(meaning), german) == german
+def test_there_are_more_than_a_hundred_thousand_sentences_and_each_has_one_translation_and_the_same_pairs():
+    """Most come once, and need no translation here: two meanings are compared where their English is the same."""
+    speaker, found = Speaker(0), {}
+    while len(found) <= 100_000:
+        meaning = think(speaker)
+        first = found.setdefault(in_english(meaning), meaning)
+        assert first == meaning or learned(first) == learned(meaning)
 
 
 def test_it_stands_for_the_only_thing_or_animal_that_was_named(some):
