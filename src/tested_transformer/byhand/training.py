@@ -30,7 +30,7 @@ def loss_of(
     params: Params,
     config: Config,
     smoothing: float = 0.0,
-) -> tuple[float, Float[np.ndarray, "B T V"], dict[str, Any]]:
+) -> tuple[float, Float[np.ndarray, "B T-1 V"], dict[str, Any]]:
     """The mean loss of all tokens of target but the first, and what the way back needs.
 
     The model reads target without its last token and is asked for the next ones.
