@@ -386,7 +386,9 @@ def overview(found):
         )
         body += table_row([link], paragraphs(module.text)[0].children)
     group += body
-    yield nodes.table("", group, classes=["modules"])
+    longest = max(len(module.name) for module in found)
+    style = f"100%; --letters: {longest}"  # what a theme writes after "width:"
+    yield nodes.table("", group, classes=["modules"], width=style)
 
 
 def table_row(*cells):

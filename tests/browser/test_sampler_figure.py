@@ -35,7 +35,7 @@ def page(show):
 
 
 def choose(page, n):
-    page.get_by_role("radio").nth(n).check(force=True)
+    page.get_by_role("radio").nth(n).check()
 
 
 def slide(page, **to):

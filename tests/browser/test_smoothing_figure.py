@@ -28,7 +28,7 @@ def smoothed(kind, epsilon):
 
 
 def choose(page, kind, epsilon, place):
-    page.get_by_label(kind, exact=True).check(force=True)
+    page.get_by_label(kind, exact=True).check()
     for slider, value in zip(page.locator("input[type=range]").all(), (round(100 * epsilon), place), strict=True):
         slider.fill(str(value))
 
@@ -94,7 +94,7 @@ def test_the_dot_lies_on_the_curve_and_the_curve_reaches_its_end(page):
 def test_where_a_share_is_zero_there_is_no_line_to_end_at(page):
     assert page.locator(".stop").count() == 0
     assert page.get_by_text("never ends", exact=True).count() == 1
-    page.get_by_label("several answers").check(force=True)
+    page.get_by_label("several answers").check()
     assert page.locator(".stop").count() == 1
 
 
