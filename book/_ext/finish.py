@@ -76,6 +76,12 @@ EARLY = [
     ),
 ]
 
+# The theme measures which boxes can be scrolled, those in shut folds too, which have no layout until somebody asks: a
+# quarter of the time that a chapter takes to come to rest. book.js measures what is seen.
+MEASURING = re.compile(
+    r',"complete"===document\.readyState\?(\w+)\(\):window\.addEventListener\("load",\1\)'
+)
+
 # Pictures load when they come near, and their places are kept free.
 PICTURE = re.compile(r'<img ([^>]*style="width: (\d+)px; height: (\d+)px;")')
 
@@ -124,6 +130,9 @@ def touch_up(app, error):
         html = PICTURE.sub(r'<img loading="lazy" width="\2" height="\3" \1', html)
         if html != before:
             page.write_text(html, encoding="utf-8")
+    script = pathlib.Path(app.outdir, "_static", "scripts", "pydata-sphinx-theme.js")
+    text = script.read_text(encoding="utf-8")
+    script.write_text(MEASURING.sub("", text), encoding="utf-8")
 
 
 def setup(app):

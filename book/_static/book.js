@@ -1,7 +1,9 @@
 // What a page needs at reading time: boxes that scroll sideways can be reached and scrolled with the keyboard.
-// All are measured before one is changed: a change between two measurements would lay the page out anew each time.
+// All are measured before one is changed: a change between two measurements would lay the page out anew each time. What
+// lies in a shut fold has no layout until somebody asks; when it opens, the text gets longer, and all are measured again.
 const reach = () => {
-  const boxes = [...document.querySelectorAll(".bd-article :is(div.math, pre, .pst-scrollable-table-container)")];
+  const all = [...document.querySelectorAll(".bd-article :is(div.math, pre, .pst-scrollable-table-container)")];
+  const boxes = all.filter((box) => box.checkVisibility());
   const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth + 1);
   boxes.forEach((box, n) => (scrolls[n] ? box.setAttribute("tabindex", 0) : box.removeAttribute("tabindex")));
 };
