@@ -1,5 +1,6 @@
 """In tests, and only there, every call of the package is checked against the shapes in its signature."""
 
+import gc
 import pkgutil
 from importlib.util import find_spec
 
@@ -28,3 +29,11 @@ settings.register_profile("mutants", settings.get_profile("book"), phases=[Phase
 
 # Tests work on tiny models. On a busy machine two threads, which wait for each other, are many times slower than one.
 torch.set_num_threads(1)
+
+# What is loaded while tests are collected stays until the end: nobody has to look whether it is garbage.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()

@@ -8,6 +8,7 @@ sets or changes is gone with its kernel, and what it does not import has no name
     python tools/kernels.py ask ADDRESS -f CONNECTION_FILE    ask for one; stands for it until it ends
 """
 
+import gc
 import json
 import os
 import select
@@ -51,6 +52,7 @@ def serve(address):
     import matplotlib.pyplot  # noqa: F401
     import torch._dynamo  # noqa: F401
 
+    gc.freeze()  # what is loaded stays: no kernel looks through it for garbage
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
