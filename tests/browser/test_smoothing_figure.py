@@ -115,11 +115,11 @@ def test_it_is_used_by_keyboard_alone(page):
 
 @pytest.mark.parametrize("width", [320, 390, 1280])
 def test_nothing_jumps_and_nothing_scrolls_sideways(show, width):
-    page = show(figure(), width=width, height=900, has_touch=width < 1000)
+    page = show(figure(), width=width, height=900, has_touch=width < 1000, hurry=True)
     live, heights = page.locator(".live"), []
     for kind, epsilon, place in [*CASES, ("one answer", 0.5, 12), ("one answer", 0.0, 12)]:
         choose(page, kind, epsilon, place)
-        page.wait_for_timeout(650)  # until it is said
+        page.evaluate("new Promise(done => setTimeout(done, 650))")  # until it is said
         heights.append(live.bounding_box()["height"])
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
