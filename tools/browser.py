@@ -43,9 +43,8 @@ def main():
         return 0
     paths = os.pathsep.join(filter(None, [str(DRIVER), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"CHROMIUM": found, "PYTHONPATH": paths}
-    workers = str(
-        (os.cpu_count() or 1) + 1
-    )  # each waits now and then: for a page to come to rest, or a movement to end
+    # One more than cores: each waits now and then, for a page to come to rest or a movement to end.
+    workers = str((os.cpu_count() or 1) + 1)
     pytest = [sys.executable, "-m", "pytest", "-q", "-n", workers, "--dist", "worksteal"]
     quick = ["-p", "no:nbval", "-o", "addopts=--strict-markers"]  # nbval takes seconds to load, for each process
     return subprocess.run([*pytest, *quick, "tests/browser"], cwd=ROOT, env=environment, check=False).returncode

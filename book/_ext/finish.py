@@ -76,8 +76,8 @@ EARLY = [
     ),
 ]
 
-# The theme measures which boxes can be scrolled, those in shut folds too, which have no layout until somebody asks: a
-# quarter of the time that a chapter takes to come to rest. book.js measures what is seen.
+# The theme measures which boxes can be scrolled, those in shut folds too, so that a browser lays out every fold before
+# a page is there. book.js measures what is seen.
 MEASURING = re.compile(
     r',"complete"===document\.readyState\?(\w+)\(\):window\.addEventListener\("load",\1\)'
 )

@@ -178,7 +178,7 @@ def test_without_scripts_the_switch_opens_everything_too(visit):
 
 
 def test_what_lies_in_a_shut_fold_is_measured_when_it_opens(visit):
-    """Its layout would cost a page a quarter of the time to come to rest."""
+    """Or a browser would lay out every fold before the page is there."""
     page = visit(PAGE, width=390, reduced_motion="reduce")
     folded = page.locator("details:is(.mark, .deeper):not([open]) :is(pre, div.math)")
     assert folded.count() > 40
