@@ -16,8 +16,8 @@ from tested_transformer.checks import (
 class SpecialIds(NamedTuple):
     """Ids that are no words: padding, begin and end of a sentence, an unknown word.
 
-    The numbers given here are those of our tokenisers. A model may have others: they
-    stand in its `Config`.
+    The numbers given here are those of our tokenisers. A model may have others, in its
+    `Config`; GPT-2 has one id for all four.
     """
 
     pad: int = 0
@@ -93,8 +93,17 @@ class Config:
             whole(**{name: value})
             rule = f"must be at least 0 and below vocab_size ({self.vocab_size})"
             _require(0 <= value < self.vocab_size, f"{name} ({value}) {rule}")
-        rule = f"{', '.join(names)} {tuple(ids)} must differ from each other"
-        _require(len(set(ids)) == len(ids), rule)
+
+    def check_padding(self) -> None:
+        """Refuse a pad_id that is also a bos_id, eos_id or unk_id.
+
+        A model that hides padding by its id would hide that token, too.
+        """
+        for name in ("bos_id", "eos_id", "unk_id"):
+            rule = f"must differ from {name}: this model hides all tokens with that id"
+            _require(
+                getattr(self, name) != self.pad_id, f"pad_id ({self.pad_id}) {rule}"
+            )
 
     def replace(self, **changes: Any) -> "Config":
         """A copy with these fields changed.

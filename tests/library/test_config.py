@@ -10,8 +10,12 @@ from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tested_transformer.byhand.transformer import create_params
 from tested_transformer.checks import at_least, instance
 from tested_transformer.config import BASE, BIG, TINY, Config
+from tested_transformer.model.bert import Bert
+from tested_transformer.model.gpt import GPT_2, Gpt
+from tested_transformer.model.transformer import Transformer
 from tested_transformer.training.options import Options
 
 
@@ -131,7 +135,6 @@ REFUSED = [
     ({"unk_id": 10}, ValueError, r"unk_id \(10\) must be at least 0 and below vocab_size \(10\)"),
     ({"vocab_size": 3}, ValueError, r"unk_id \(3\) must be at least 0 and below vocab_size \(3\)"),
     ({"eos_id": 1.5}, TypeError, r"eos_id \(1.5\) must be a whole number"),
-    ({"eos_id": 1}, ValueError, r"\(0, 1, 1, 3\) must differ from each other"),
 ]
 
 
@@ -142,6 +145,20 @@ def test_what_does_not_fit_is_refused_by_name_and_value(wrong, error, words):
             Config(**{"vocab_size": 10} | wrong)
         with pytest.raises(error, match=words):
             Config(vocab_size=10).replace(**wrong)
+
+
+def test_one_id_may_have_several_roles_but_where_padding_is_hidden_it_is_nothing_else():
+    one = Config(10, 8, 8, 1, 1, pad_id=9, bos_id=9, eos_id=9, unk_id=9)
+    assert set(one.special_ids) == {9}
+    assert set(GPT_2.special_ids) == {50_256}
+    Gpt(one)
+    for make in (Transformer, Bert):
+        make(one.replace(pad_id=0))
+    for name in ("bos_id", "eos_id", "unk_id"):
+        shared = Config(10, 8, 8, 1, 1).replace(**{name: 0})
+        for make in (Transformer, Bert, lambda config: create_params(config, np.random.default_rng(0))):
+            with pytest.raises(ValueError, match=rf"pad_id \(0\) must differ from {name}: this model hides"):
+                make(shared)
 
 
 def test_a_setting_that_does_not_exist_is_refused():

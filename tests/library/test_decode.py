@@ -1,6 +1,7 @@
 """Greedy, beam and exhaustive search: against each other, against plain searches without a cache, and by hand."""
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -217,6 +218,12 @@ def test_a_beam_is_the_paper_s_unless_told_otherwise():
 def test_a_batch_gives_what_its_sentences_give_alone(search):
     for seed in (1, 4):
         model, source = lively(seed), sources(8, 7, seed)
+        turned = torch.stack([row.roll(int((row == PAD).sum())) for row in source])  # padding in front
+        if search == "greedy":
+            assert torch.equal(greedy(model, turned, LONGEST), greedy(model, source, LONGEST))
+        else:
+            for found, expected in zip(*(beam(model, s, 3, 0.6, LONGEST) for s in (turned, source)), strict=True):
+                assert_same_hypotheses(found, expected)
         for row in range(8):
             alone = source[row : row + 1, : max(1, int((source[row] != PAD).sum()))]  # without its padding, too
             if search == "greedy":
@@ -495,5 +502,24 @@ def test_logits_that_are_no_numbers_do_not_pass_for_an_empty_answer():
     model = lively()
     with torch.no_grad():
         model.embedding.out.fill_(math.nan)
-    with pytest.raises(FloatingPointError, match="the logits of the model hold NaN"):
-        beam(model, sources(), 2, 0.6, 4)
+    for search in (lambda: beam(model, sources(), 2, 0.6, 4), lambda: greedy(model, sources(), 4)):
+        with pytest.raises(FloatingPointError, match="the logits of the model hold NaN or infinity"):
+            search()
+
+
+@pytest.mark.parametrize("name", ["greedy", "beam"])
+def test_a_logit_of_minus_infinity_is_never_written_and_an_infinite_one_is_refused(name):
+    def written(model):
+        if name == "greedy":
+            return set(greedy(model, sources(), LONGEST).flatten().tolist())
+        return {i for found in beam(model, sources(), 3, 0.6, LONGEST) for h in found for i in h.ids}
+
+    model = lively()
+    kind, logits = type(model.embedding), type(model.embedding).logits
+    forbidden = max(written(model) - {PAD, EOS})
+    with mock.patch.object(kind, "logits", lambda self, x: logits(self, x).index_fill(-1, which, value)):
+        which, value = torch.tensor([forbidden]), -math.inf
+        assert forbidden not in written(model)
+        which, value = torch.tensor([forbidden]), math.inf
+        with pytest.raises(FloatingPointError, match="the logits of the model hold NaN or infinity"):
+            written(model)

@@ -7,6 +7,7 @@ import transformers
 from helpers import randomised
 
 from tested_transformer.config import Config
+from tested_transformer.decoding.sampling import sample
 from tested_transformer.exchange import from_huggingface
 from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Pretraining
 from tested_transformer.model.gpt import GPT_2, Gpt
@@ -55,7 +56,7 @@ def test_bert_is_theirs_with_padding_and_segments(dtype, within):
     found = ours(ids, segments)
     near(found[ids != 0], out.last_hidden_state[ids != 0], within)
     near(ours.pool(found), out.pooler_output, within)
-    near(ours.embed(ids, segments), out.hidden_states[0], within)
+    near(ours.embed(ids, segments)[ids != 0], out.hidden_states[0][ids != 0], within)
 
 
 def test_without_segments_all_tokens_are_of_the_first_text():
@@ -89,6 +90,25 @@ def test_roberta_is_theirs_and_its_positions_begin_behind_the_padding():
     assert not torch.allclose(wrong(ids)[0], out.last_hidden_state[0], atol=0.1)
 
 
+@pytest.mark.parametrize("name", ["RobertaModel", "BertModel"])
+def test_padding_in_front_is_theirs_where_positions_count_words(name):
+    roberta = name == "RobertaModel"
+    pad_id, first = (1, 2) if roberta else (0, 0)
+    settings = {"type_vocab_size": 1, "pad_token_id": pad_id, "layer_norm_eps": 1e-5}
+    other = theirs(name, **SIZES | settings)
+    config = SMALL.replace(pad_id=pad_id, bos_id=3, unk_id=4, norm_eps=1e-5)
+    ours = copied(other, Bert(config, n_segments=1, first_position=first))
+    ids = ragged_pairs(pad_id)[0].flip(1)
+    ids[1, 7] = pad_id  # and a hole
+    real = ids != pad_id
+    # RoBERTa's counts words by itself; BERT's has to be told
+    told = {} if roberta else {"position_ids": (real.cumsum(1) - 1).clamp(min=0)}
+    out = other(ids, attention_mask=real, **told)
+    near(ours(ids)[real], out.last_hidden_state[real])
+    first_word = out.last_hidden_state[range(3), real.int().argmax(1)]
+    near(ours.pool(ours(ids), ids), torch.tanh(ours.pooler(first_word)))
+
+
 def test_the_word_head_of_roberta_is_theirs():
     config = SMALL.replace(pad_id=1, bos_id=0, eos_id=2, unk_id=3, norm_eps=1e-5)
     settings = SIZES | {"type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}
@@ -108,6 +128,20 @@ def test_gpt_2_is_theirs_with_the_exact_gelu():
     approximate = theirs("GPT2LMHeadModel", **sizes, activation_function="gelu_new")
     off = (ours(ids) - approximate(ids).logits).abs().max()
     assert 1e-6 < off < 1e-1, "the tanh formula of the published code is close, and not the same"
+
+
+def test_gpt_2_writes_what_theirs_writes_and_ends_where_it_ends():
+    sizes = {"vocab_size": 40, "n_embd": 32, "n_inner": 64, "n_head": 4, "n_layer": 2, "n_positions": 20}
+    settings = sizes | {"bos_token_id": 39, "eos_token_id": 39, "initializer_range": 0.5, "activation_function": "gelu"}
+    torch.manual_seed(0)
+    other = transformers.GPT2LMHeadModel(transformers.GPT2Config(**settings)).eval()
+    one = dict.fromkeys(("pad_id", "bos_id", "eos_id", "unk_id"), 39)
+    ours = copied(other, Gpt(SMALL.replace(norm_first=True, norm_eps=1e-5, **one)))
+    prompts = torch.tensor(np.random.default_rng(0).integers(0, 39, size=(60, 3)))
+    found = sample(ours, prompts, 16, top_k=1)
+    assert torch.equal(found, other.generate(prompts, max_length=16, do_sample=False, pad_token_id=39))
+    written = set(found[:, 3:].flatten().tolist())
+    assert {0, 1, 39} <= written, "words with the ids that ours have for padding and begin, and the end"
 
 
 def test_gpt_2_without_its_head_and_with_the_masks_of_old_files_has_the_same_weights():

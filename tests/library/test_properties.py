@@ -9,6 +9,7 @@ from helpers import BOS, PAD, assert_near, gradients, normal, randomised, senten
 from torch import nn
 from torch.nn import functional as F
 
+from tested_transformer.byhand.transformer import transformer
 from tested_transformer.config import TINY, Config
 from tested_transformer.model.transformer import Transformer
 
@@ -61,7 +62,7 @@ def test_a_later_target_token_changes_nothing_before_it(norm_first):
 def test_logits_have_a_gradient_from_every_token_up_to_their_own_and_from_none_after(norm_first):
     model = create(norm_first)
     x = torch.tensor(normal(1, 4, 8), requires_grad=True)
-    with mock.patch.object(model.positions, "forward", lambda embedded: x if embedded.size(1) == 4 else embedded):
+    with mock.patch.object(model.positions, "forward", lambda rows, offset: x if rows.size(1) == 4 else rows):
         logits = model(SOURCE, TARGET)
     for t in range(4):
         (gradient,) = torch.autograd.grad(logits[0, t].square().sum(), x, retain_graph=True)
@@ -95,6 +96,30 @@ def test_padding_of_the_source_changes_no_logit(norm_first):
 def test_padding_of_the_target_changes_no_logit_of_the_words(norm_first):
     model = create(norm_first)
     assert near(model(SOURCE, F.pad(TARGET, (0, 3), value=PAD))[:, :4], model(SOURCE, TARGET))
+
+
+def padded(row, *gaps):
+    """The row with so many padding tokens before each of its places."""
+    out = row.new_full((1, row.size(1) + sum(gaps)), PAD)
+    places = torch.arange(row.size(1)) + torch.tensor([*gaps, *[0] * row.size(1)][: row.size(1)]).cumsum(0)
+    out[0, places] = row[0]
+    return out
+
+
+@each_order
+@pytest.mark.parametrize("gaps", [(2,), (0, 1), (0, 0, 3), (1, 2, 0, 1)], ids=["left", "hole", "wide", "anywhere"])
+def test_wherever_padding_stands_words_have_the_positions_that_they_have_without_it(norm_first, gaps):
+    model = create(norm_first)
+    logits = model(SOURCE, TARGET)[0]
+    source, target = padded(SOURCE, *gaps), padded(TARGET, *gaps)
+    assert near(model(source, TARGET)[0], logits)
+    assert near(model(SOURCE, target)[0][target[0] != PAD], logits)
+    if not norm_first:
+        params = {name: tensor.detach().numpy() for name, tensor in model.named_parameters()}
+        by_hand, _ = transformer(source.numpy(), target.numpy(), params, CONFIG)
+        assert near(torch.tensor(by_hand)[target != PAD], logits)
+    memory = model.encode(source)[0][source[0] != PAD]
+    assert near(memory, model.encode(SOURCE)[0])
 
 
 @each_order

@@ -160,8 +160,9 @@ def test_top_k_of_one_is_greedy_whatever_the_seed():
         logits[[0, 1]] = -torch.inf
         ids = torch.cat([ids, logits.argmax()[None, None]], 1)
     for seed in range(3):
-        assert torch.equal(sample(model, PROMPT[:1], 10, top_k=1, generator=seeded(seed)), ids)
-        assert torch.equal(sample(model, PROMPT[:1], 10, temperature=1e-4, generator=seeded(seed)), ids)
+        how = {"suppress_tokens": (0, 1), "generator": seeded(seed)}
+        assert torch.equal(sample(model, PROMPT[:1], 10, top_k=1, **how), ids)
+        assert torch.equal(sample(model, PROMPT[:1], 10, temperature=1e-4, **how), ids)
 
 
 def test_a_temperature_that_is_not_given_is_1():
@@ -181,7 +182,7 @@ def test_a_seed_fixes_the_text_and_another_changes_it():
 
 def test_a_text_begins_with_its_prompt_and_has_only_padding_behind_its_end():
     prompts = torch.tensor([[1, 7], [1, 8]]).repeat(200, 1)
-    texts = sample(gpt(), prompts, 10, temperature=2.0, generator=seeded())
+    texts = sample(gpt(), prompts, 10, temperature=2.0, generator=seeded(), suppress_tokens=[0, 1])
     assert torch.equal(texts[:, :2], prompts)
     ends = texts == 2
     assert 0 < ends.any(1).sum() < 400, "some end, and some reach the limit"
@@ -194,12 +195,29 @@ def test_a_text_begins_with_its_prompt_and_has_only_padding_behind_its_end():
 
 def test_behind_its_end_a_text_has_the_padding_of_its_model():
     model = randomised(Gpt(CONFIG.replace(pad_id=9))).eval()
-    texts = sample(model, PROMPT.repeat(100, 1), 10, temperature=2.0, generator=seeded())
+    texts = sample(model, PROMPT.repeat(100, 1), 10, temperature=2.0, generator=seeded(), suppress_tokens=[9])
     ends = texts == 2
     behind = ends.cumsum(1) - ends.long() > 0
     assert behind.any()
     assert texts[behind].eq(9).all()
     assert not texts[~behind].eq(9).any()
+
+
+def test_all_ids_are_written_but_those_that_are_suppressed():
+    prompts, model = PROMPT.repeat(300, 1), gpt()
+    texts = sample(model, prompts, 10, temperature=9.0, generator=seeded())[:, 1:]
+    assert set(texts.unique().tolist()) == set(range(20))
+    texts = sample(model, prompts, 10, temperature=9.0, generator=seeded(), suppress_tokens=[4, 7])[:, 1:]
+    assert set(texts.unique().tolist()) == set(range(20)) - {4, 7}
+
+
+def test_one_id_for_padding_begin_and_end_begins_and_ends_a_text():
+    model = randomised(Gpt(CONFIG.replace(pad_id=9, bos_id=9, eos_id=9, unk_id=9))).eval()
+    texts = sample(model, torch.tensor([[9]]).repeat(200, 1), 10, temperature=2.0, generator=seeded())[:, 1:]
+    behind = (texts == 9).cumsum(1) > 1
+    assert 0 < behind.any(1).sum() < 200
+    assert texts[behind].eq(9).all()
+    assert {0, 1, 2} <= set(texts.unique().tolist())
 
 
 def test_writing_stops_when_all_have_ended():
@@ -282,6 +300,48 @@ def test_bad_cuts_are_refused():
     for p in (0.0, 1.1):
         with pytest.raises(ValueError, match=rf"top_p \({p}\) must be above 0 and at most 1"):
             keep_top_p(row([1, 2]), p)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ([[1, 7, 0]], r"prompt 0 has pad_id \(0\) at 2: prompts are equally long, without padding"),
+        ([[1, 7, 3], [0, 1, 7]], r"prompt 1 has pad_id \(0\) at 0"),
+        ([[1, 7, 2]], r"prompt 0 has eos_id \(2\) at 2: .* and without an end"),
+        ([[2, 7]], r"prompt 0 has eos_id \(2\) at 0"),
+        ([[]], r"prompt of shape \(1, 0\) must be \(batch, length\), at least one of each"),
+        ([1, 7], r"prompt of shape \(2,\) must be \(batch, length\)"),
+    ],
+)
+def test_prompts_that_are_padded_or_ended_or_no_batch_are_refused(prompt, words):
+    with unchecked(), pytest.raises(ValueError, match=words):
+        sample(gpt(), torch.tensor(prompt), 10)
+
+
+@pytest.mark.parametrize("prompt", [[[9, 7, 9]], [[7, 9]], [[9, 9]]])
+def test_where_padding_is_the_begin_it_may_stand_there_alone(prompt):
+    model = gpt()
+    model.config = CONFIG.replace(pad_id=9, bos_id=9, eos_id=9)
+    sample(model, torch.tensor([[9, 7]]), 4)
+    with pytest.raises(ValueError, match=r"prompt 0 has pad_id \(9\) at [12]"):
+        sample(model, torch.tensor(prompt), 10)
+
+
+def test_what_is_no_prompt_and_what_cannot_be_suppressed_are_refused():
+    with unchecked(), pytest.raises(TypeError, match=r"prompt must be a torch\.Tensor, not list"):
+        sample(gpt(), [[1, 5]], 10)
+    for wrong in (-1, 20):
+        with pytest.raises(IndexError, match=rf"suppress_tokens \({wrong}\) must be at least 0 and below vocab_size"):
+            sample(gpt(), PROMPT, 10, suppress_tokens=[3, wrong])
+
+
+@pytest.mark.parametrize("broken", [torch.nan, torch.inf])
+def test_logits_that_are_not_numbers_are_refused(broken):
+    model = gpt()
+    with torch.no_grad():
+        model.decoder.norm.bias[0] = broken
+    with pytest.raises(FloatingPointError, match="the logits of the model hold NaN or infinity"):
+        sample(model, PROMPT, 10)
 
 
 @pytest.mark.parametrize("max_len", [1, 11])

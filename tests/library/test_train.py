@@ -497,7 +497,7 @@ def test_pairs_that_no_model_could_learn_from_are_refused_with_their_number(tmp_
     assert refused(tmp_path, train=[*good, (long, [1, 2])]) == said
     said = "valid: the target of pair 3 has 34 ids; there must be at least 2 and at most 33 (max_len)"
     assert refused(tmp_path, valid=[*good, ([4], [1] * 34)]) == said
-    Trainer(Transformer(CONFIG), Options(steps=1), [([4] * 32, [1] * 33)], good, tmp_path)
+    Trainer(Transformer(CONFIG), Options(steps=1), [([4] * 32, [1] * 32 + [2])], good, tmp_path)
     assert "the target of pair 3 has 1 ids" in refused(tmp_path, train=[*good, ([4, 2], [1])])
     assert "the source of pair 3 has 0 ids" in refused(tmp_path, train=[*good, ([], [1, 2])])
     said = "train: the source of pair 3 has ids from 4 to 16; all must be at least 0 and below 16"
@@ -506,9 +506,16 @@ def test_pairs_that_no_model_could_learn_from_are_refused_with_their_number(tmp_
     assert "the target of pair 3 has the id 0, which is padding" in refused(tmp_path, train=[*good, ([4], [1, 0, 2])])
     assert "train: pair 0 must be (source ids, target ids), not [1, 2, 3]" in refused(tmp_path, train=[[1, 2, 3]])
     said = "valid: the target of pair 3 has 10 ids, more than a batch (batch_tokens, 9)"
-    assert refused(tmp_path, valid=[*good, ([4], [1] * 10)], options=Options(steps=1, batch_tokens=9)) == said
+    assert refused(tmp_path, valid=[*good, ([4], [1] * 9 + [2])], options=Options(steps=1, batch_tokens=9)) == said
     said = "train: the target of pair 3 begins with 4; it must begin with bos_id (1)"
     assert refused(tmp_path, train=[*good, ([4], [4, 2])]) == said
+    said = "train: the target of pair 3 ends with 5; it must end with eos_id (2)"
+    assert refused(tmp_path, train=[*good, ([4, 2], [1, 5])]) == said
+    unended = [([4], [1, 4, 2])]  # read as it is, unless a tokeniser reads sources to their end
+    Trainer(Transformer(CONFIG), SHORT, unended, unended, tmp_path / "ids")
+    text = CONFIG.replace(vocab_size=260)
+    with pytest.raises(ValueError, match=r"valid: the source of pair 0 ends with 4; it must end with eos_id \(2\)"):
+        Trainer(Transformer(text), SHORT, pairs(), unended, tmp_path / "text", tokens=BytePairEncoding([]))
     assert "the source of pair 3 has ids that are no whole numbers: [4.7]" in refused(
         tmp_path, train=[*good, ([4.7], [1, 2])]
     )

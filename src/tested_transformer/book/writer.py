@@ -2,7 +2,7 @@
 
 from itertools import chain
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -70,12 +70,13 @@ def write(
     seed: int = 0,
     prompt: str = "",
     max_len: int = 30,
-    **how: float,
+    **how: Any,
 ) -> list[str]:
     """As many texts that begin with the prompt, drawn with the random numbers of a seed."""
     begun = torch.tensor([[BOS, *vocabulary.encode(prompt.split())]] * n)
     lots = torch.Generator().manual_seed(seed)
-    rows = sample(model, begun, max_len, generator=lots, **how).tolist()
+    how |= {"generator": lots, "suppress_tokens": suppressed(model.config)}
+    rows = sample(model, begun, max_len, **how).tolist()
     return [" ".join(vocabulary.decode(i for i in row if i > EOS)) for row in rows]
 
 
@@ -85,7 +86,7 @@ def following(
 ) -> tuple[Float[np.ndarray, "V"], list[str]]:
     """What may follow: the probabilities of all words at a temperature, the likeliest first, and these words.
 
-    What `sample` never writes has the probability 0.
+    What `write` never writes has the probability 0.
     """
     ids = torch.tensor([[BOS, *vocabulary.encode(prompt.split())]])
     logits = model(ids)[0, -1]

@@ -34,15 +34,15 @@ def transformer(
     c, table, pad = config, params["embedding.weight"], config.pad_id
     source_mask, target_mask = padding_mask(source, pad), padding_mask(target, pad)
     self_mask = causal_mask(target.shape[1]) & target_mask
-    sizes = (c.n_layers, c.n_heads)
+    sizes, eps = (c.n_layers, c.n_heads), c.norm_eps
     memory, saved_encoder = encoder(
-        _embed(source, table), part(params, "encoder"), *sizes, source_mask, c.norm_eps
+        _embed(source, table, pad), part(params, "encoder"), *sizes, source_mask, eps
     )
     x, saved_decoder = decoder(
-        _embed(target, table), memory, part(params, "decoder"), *sizes,
-        self_mask, source_mask, c.norm_eps,
+        _embed(target, table, pad), memory, part(params, "decoder"), *sizes,
+        self_mask, source_mask, eps,
     )  # fmt: skip
-    saved = {"source": source, "target": target, "table": table, "x": x}
+    saved = {"source": source, "target": target, "table": table, "x": x, "pad": pad}
     saved |= {"encoder": saved_encoder, "decoder": saved_decoder}
     return linear(x, table), saved
 
@@ -69,13 +69,13 @@ def tensors(saved: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
 
     The few tensors that are not kept are made again of those that are.
     """
-    table = saved["table"]
+    table, pad = saved["table"], saved["pad"]
     for side, ids in (("encoder", saved["source"]), ("decoder", saved["target"])):
         rows, width = embedding(ids, table)[0], table.shape[1]
         yield f"{side}.ids", ids[0]
         yield f"{side}.rows", rows
         yield f"{side}.scaled", rows * np.sqrt(width)
-        yield f"{side}.positions", sinusoids(len(rows), width)
+        yield f"{side}.positions", _embed(ids[:1], np.zeros_like(table), pad)[0]
         yield f"{side}.sum", saved[side][0]["self_attention"]["query"][0]
         for i, layer in enumerate(saved[side]):
             names = list(layer)  # each sub-layer, and behind it its norm
@@ -131,9 +131,9 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
     )
 
 
-def _embed(ids: np.ndarray, table: np.ndarray) -> np.ndarray:
-    d_model = table.shape[1]
-    return embedding(ids, table) * np.sqrt(d_model) + sinusoids(ids.shape[1], d_model)
+def _embed(ids: np.ndarray, table: np.ndarray, pad_id: int) -> np.ndarray:
+    d, position = table.shape[1], (np.cumsum(ids != pad_id, axis=1) - 1).clip(0)
+    return embedding(ids, table) * np.sqrt(d) + sinusoids(ids.shape[1], d)[position]
 
 
 def _inside(
@@ -156,6 +156,7 @@ def _inside(
 
 
 def _check(config: Config) -> None:
+    config.check_padding()
     c = config
     for name, value, wanted in (
         ("norm_first", c.norm_first, False),

@@ -84,9 +84,17 @@ def tensors(
 
 
 def check_pairs(
-    pairs: Sequence[Pair], name: str, config: Config, batch_tokens: int
+    pairs: Sequence[Pair],
+    name: str,
+    config: Config,
+    batch_tokens: int,
+    source_ends: bool = False,
 ) -> None:
-    """Refuse pairs that a model of this Config could not learn from; name is theirs."""
+    """Refuse pairs that a model of this Config could not learn from; name is theirs.
+
+    Targets run from bos_id to eos_id. With source_ends, sources must end with eos_id,
+    too: a `Translator` reads them so.
+    """
     if not len(pairs):
         raise ValueError(f"{name} has no pairs; there must be at least one")
     _check_sides(pairs, f"{name}: ")
@@ -109,11 +117,19 @@ def check_pairs(
                 raise ValueError(f"{what} ids from {min(ids)} to {max(ids)}; {rule}")
             if config.pad_id in ids:
                 raise ValueError(f"{what} the id {config.pad_id}, which is padding")
-        if pair[1][0] != config.bos_id:
+        source, target = pair
+        if target[0] != config.bos_id:
             rule = f"it must begin with bos_id ({config.bos_id})"
             raise ValueError(
-                f"{name}: the target of pair {i} begins with {pair[1][0]}; {rule}"
+                f"{name}: the target of pair {i} begins with {target[0]}; {rule}"
             )
+        ends = {"target": target} | ({"source": source} if source_ends else {})
+        for side, ids in ends.items():
+            if ids[-1] != config.eos_id:
+                rule = f"it must end with eos_id ({config.eos_id})"
+                raise ValueError(
+                    f"{name}: the {side} of pair {i} ends with {ids[-1]}; {rule}"
+                )
 
 
 def _check_sides(pairs: Sequence[Pair], what: str = "") -> None:

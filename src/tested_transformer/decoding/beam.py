@@ -118,7 +118,7 @@ class Search:
         stay = []
         for row, sentence in enumerate(self.sentences):
             if math.isnan(hopes[row]):
-                raise FloatingPointError("the logits of the model hold NaN")
+                raise FloatingPointError("the logits of the model hold NaN or infinity")
             reachable = hopes[row] / length_penalty(most[row], self.alpha)
             finished = self.finished[sentence]
             worst = finished[-1].score if len(finished) == self.width else -math.inf

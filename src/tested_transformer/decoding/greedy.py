@@ -6,7 +6,7 @@ from torch import Tensor
 
 from tested_transformer.decoding.cache import stepper
 from tested_transformer.decoding.inference import inference
-from tested_transformer.decoding.limits import max_lengths, suppressed
+from tested_transformer.decoding.limits import check_finite, max_lengths, suppressed
 from tested_transformer.model.transformer import Transformer
 
 
@@ -29,7 +29,8 @@ def greedy(
         while len(rows):
             logits = cache.step(tokens[:, None])[:, 0]
             logits[:, suppressed(config)] = -torch.inf
-            tokens = logits.argmax(-1)
+            best, tokens = logits.max(-1)
+            check_finite(best)
             out[rows, cache.length - 1] = tokens.to(out.dtype)
             alive = (tokens != config.eos_id) & (most[rows] > cache.length)
             if not alive.all():

@@ -1,7 +1,7 @@
 """What every search keeps to: how long an output may become, and what is never in it."""
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tested_transformer.checks import whole
@@ -30,5 +30,14 @@ def max_lengths(
 
 
 def suppressed(config: Config) -> list[int]:
-    """Ids that no search writes: padding is not a word, and bos_id only begins."""
-    return [config.pad_id, config.bos_id]
+    """Ids that no search writes: padding is not a word, and bos_id only begins.
+
+    An id that is also eos_id is written, since a sentence has to end.
+    """
+    return [i for i in (config.pad_id, config.bos_id) if i != config.eos_id]
+
+
+def check_finite(best: Float[Tensor, "..."]) -> None:
+    """Refuse to choose a token where the largest logit is NaN or infinite."""
+    if not best.isfinite().all():
+        raise FloatingPointError("the logits of the model hold NaN or infinity")

@@ -1,13 +1,16 @@
 """Sampling: the next token is drawn at random, from all or from the better ones."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tested_transformer.checks import at_least, whole
+from tested_transformer.checks import at_least, ids_within, instance, whole
+from tested_transformer.config import Config
 from tested_transformer.decoding.cache import reader
 from tested_transformer.decoding.inference import inference
-from tested_transformer.decoding.limits import suppressed
+from tested_transformer.decoding.limits import check_finite
 from tested_transformer.model.gpt import Gpt
 
 
@@ -79,13 +82,19 @@ def sample(
     top_k: int | None = None,
     top_p: float = 1.0,
     generator: torch.Generator | None = None,
+    suppress_tokens: Sequence[int] = (),
 ) -> Int[Tensor, "B W"]:
     """Go on with each prompt, token by token, until eos_id or max_len tokens in all.
 
-    Prompts begin with bos_id and are equally long; they come back with what was
-    written, filled up with pad_id. top_k=1 is greedy.
+    Prompts are equally long and begin as the texts that the model has learned (ours
+    with bos_id); they come back with what was written, filled up with pad_id. No id of
+    suppress_tokens is written. top_k=1 is greedy.
     """
     c = model.config
+    _check_prompt(prompt, c)
+    never = torch.tensor(suppress_tokens, dtype=torch.int64, device=prompt.device)
+    if ((never < 0) | (never >= c.vocab_size)).any():
+        ids_within(never, c.vocab_size, "suppress_tokens", "vocab_size")
     if not prompt.size(1) < max_len <= c.max_len:
         rule = f"must be above the prompt's ({prompt.size(1)}) and at most {c.max_len}"
         raise ValueError(f"max_len ({max_len}) {rule}")
@@ -93,10 +102,25 @@ def sample(
         ids, read = prompt.clone(), reader(model)
         going = torch.ones_like(ids[:, 0], dtype=torch.bool)
         while going.any() and ids.size(1) < max_len:
-            logits = read(ids)[:, -1]
-            logits[:, suppressed(c)] = -torch.inf
+            logits = read(ids)[:, -1].index_fill(-1, never, -torch.inf)
+            check_finite(logits.amax(-1))
             p = next_probabilities(logits, temperature, top_k, top_p)
             tokens = draw(p, generator).masked_fill(~going, c.pad_id)
             ids = torch.cat([ids, tokens[:, None].to(ids.dtype)], 1)
             going &= tokens != c.eos_id
     return ids.clone()  # one that may take part in learning
+
+
+def _check_prompt(prompt: Tensor, config: Config) -> None:
+    """Refuse prompts with padding, which would be read as words, and ended ones."""
+    instance(Tensor, prompt=prompt)
+    if prompt.dim() != 2 or 0 in prompt.shape:
+        rule = "(batch, length), at least one of each"
+        raise ValueError(f"prompt of shape {tuple(prompt.shape)} must be {rule}")
+    for name in ("pad_id", "eos_id"):
+        found = prompt == (id := getattr(config, name))
+        found[:, 0] &= id != config.bos_id  # one id may have both roles
+        if found.any():
+            row, column = found.nonzero()[0].tolist()
+            rule = "prompts are equally long, without padding and without an end"
+            raise ValueError(f"prompt {row} has {name} ({id}) at {column}: {rule}")

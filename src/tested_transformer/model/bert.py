@@ -13,7 +13,7 @@ from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.feedforward import ACTIVATIONS
 from tested_transformer.model.linear import create_linear_layer
 from tested_transformer.model.masks import padding_mask
-from tested_transformer.model.positions import LearnedPositions
+from tested_transformer.model.positions import LearnedPositions, skip_padding
 
 
 class Bert(nn.Module):
@@ -27,6 +27,7 @@ class Bert(nn.Module):
         self, config: Config, n_segments: int = 2, first_position: int = 0
     ) -> None:
         super().__init__()
+        config.check_padding()
         c = self.config = config
         whole(n_segments=n_segments, first_position=first_position)
         at_least(1, n_segments=n_segments)
@@ -48,7 +49,7 @@ class Bert(nn.Module):
         """One vector for each token, which may look left and right, but not at padding.
 
         segments says of each token whether it is of the first text (0) or the second
-        (1); without it all are of the first.
+        (1); without it all are of the first. Padding takes no position.
         """
         mask = padding_mask(ids, self.config.pad_id)
         return self.encoder(self.embed(ids, segments), mask)
@@ -65,11 +66,25 @@ class Bert(nn.Module):
         x = x + look_up(
             self.segments, segments, self.n_segments, "segment", "n_segments"
         )
-        return self.dropout(self.norm(self.positions(x, self.first_position)))
+        most = self.config.max_len - self.first_position
+        if (length := ids.size(-1)) > most:
+            rule = f"must not exceed max_len - first_position ({most})"
+            raise ValueError(f"the length of ids ({length}) {rule}")
+        offset = self.first_position + skip_padding(ids, self.config.pad_id)
+        return self.dropout(self.norm(self.positions(x, offset)))
 
-    def pool(self, x: Float[Tensor, "B S D"]) -> Float[Tensor, "B D"]:
-        """One vector for each row of tokens, from that of its first one, [CLS]."""
-        return self.pooler(x[:, 0]).tanh()
+    def pool(
+        self, x: Float[Tensor, "B S D"], ids: Int[Tensor, "B S"] | None = None
+    ) -> Float[Tensor, "B D"]:
+        """One vector for each row of tokens, from that of its first one, [CLS].
+
+        With ids it is the first that is no padding; without them, the first of all.
+        """
+        if ids is None:
+            return self.pooler(x[:, 0]).tanh()
+        first = (ids != self.config.pad_id).int().argmax(-1)
+        rows = torch.arange(x.size(0), device=x.device)
+        return self.pooler(x[rows, first]).tanh()
 
 
 class WordHead(nn.Module):
@@ -117,7 +132,7 @@ class Pretraining(nn.Module):
             raise ValueError(f"chosen must be bool of the shape of ids, not {found}")
         x = self.bert(ids, segments)
         words = self.word_head(x[chosen], self.bert.tokens.weight)
-        return words, self.next_head(self.bert.pool(x))
+        return words, self.next_head(self.bert.pool(x, ids))
 
 
 class Classifier(nn.Module):
@@ -136,7 +151,7 @@ class Classifier(nn.Module):
         self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
     ) -> Float[Tensor, "B C"]:
         """A logit for each class."""
-        return self.head(self.bert.pool(self.bert(ids, segments)))
+        return self.head(self.bert.pool(self.bert(ids, segments), ids))
 
 
 BERT_BASE = Config(

@@ -28,8 +28,12 @@ class Gpt(nn.Module):
     def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Logits for the token after each token, from that one and those before it.
 
-        Padding stands on the right, where no token looks, so it needs no mask.
+        Padding stands on the right, where no token looks, so it needs no mask. (It
+        could not be told from its id, which in GPT-2 is that of the first token, too.)
         """
+        if ids.dim() != 2:
+            rule = "must have two axes (batch, length)"
+            raise ValueError(f"ids of shape {tuple(ids.shape)} {rule}")
         x = self.positions(
             look_up(self.tokens, ids, self.config.vocab_size, "id", "vocab_size")
         )
@@ -43,8 +47,12 @@ GPT_2 = Config(
     d_ff=3072,
     n_heads=12,
     n_layers=12,
+    pad_id=50_256,  # <|endoftext|>, the one special token, has all roles
+    bos_id=50_256,
+    eos_id=50_256,
+    unk_id=50_256,
     activation="gelu",
     attention_bias=True,
     norm_first=True,
 )
-"""The smallest of the four published models. (Its one special token is not ours.)"""
+"""The smallest of the four published models."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tested_transformer.checks import at_least, share
@@ -27,6 +27,14 @@ def sinusoids(
     return table.to(torch.get_default_device(), dtype or torch.get_default_dtype())
 
 
+def skip_padding(ids: Int[Tensor, "*B T"], pad_id: int) -> Int[Tensor, "*B T"]:
+    """The offset of each token that keeps padding from taking a position.
+
+    It is minus the number of padding tokens so far, so only words are counted.
+    """
+    return -(ids == pad_id).cumsum(-1)
+
+
 class SinusoidalPositions(nn.Module):
     """Add sinusoids to embedded tokens, then drop out (paper, Sections 3.5 and 5.4).
 
@@ -39,11 +47,12 @@ class SinusoidalPositions(nn.Module):
         self.dropout = _dropout(dropout)
 
     def forward(
-        self, x: Float[Tensor, "*B T D"], offset: int = 0
+        self, x: Float[Tensor, "*B T D"], offset: int | Int[Tensor, "*B T"] = 0
     ) -> Float[Tensor, "*B T D"]:
         """Token t of each sentence gets row offset + t.
 
-        offset is above 0 where earlier tokens are cached.
+        offset is above 0 where earlier tokens are cached, and each token has its own
+        where padding is left out of the count (`skip_padding`).
         """
         return self.dropout(x + _rows(self.table, x, offset))
 
@@ -69,26 +78,32 @@ class LearnedPositions(nn.Module):
         self.dropout = _dropout(dropout)
 
     def forward(
-        self, x: Float[Tensor, "*B T D"], offset: int = 0
+        self, x: Float[Tensor, "*B T D"], offset: int | Int[Tensor, "*B T"] = 0
     ) -> Float[Tensor, "*B T D"]:
         """Token t of each sentence gets row offset + t.
 
-        offset is above 0 where earlier tokens are cached.
+        offset is above 0 where earlier tokens are cached, and each token has its own
+        where padding is left out of the count (`skip_padding`).
         """
         return self.dropout(x + _rows(self.table, x, offset))
 
 
-def _rows(table: Tensor, x: Tensor, offset: int) -> Tensor:
+def _rows(table: Tensor, x: Tensor, offset: int | Tensor) -> Tensor:
     """The rows for the tokens of x. (A slice beyond the end would come back short.)"""
     (max_len, d_model), (length, width) = table.shape, x.shape[-2:]
     if width != d_model:
         raise ValueError(f"the width of x ({width}) must be d_model ({d_model})")
-    at_least(0, offset=offset)
-    if offset + length > max_len:
+    own = isinstance(offset, Tensor)  # its values are not looked at: `torch.export`
+    first = 0 if own else offset
+    at_least(0, offset=first)
+    if first + length > max_len:
         raise ValueError(
-            f"offset ({offset}) + length ({length}) must not exceed max_len ({max_len})"
+            f"offset ({first}) + length ({length}) must not exceed max_len ({max_len})"
         )
-    return table[offset : offset + length]
+    if not own:
+        return table[offset : offset + length]
+    places = torch.arange(length, device=table.device) + offset
+    return table[places.clamp(min=0)]  # padding in front has no position: any row
 
 
 def _dropout(p: float) -> nn.Dropout:

@@ -10,7 +10,7 @@ from tested_transformer.model.decoder import Decoder
 from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.masks import causal_mask, padding_mask
-from tested_transformer.model.positions import SinusoidalPositions
+from tested_transformer.model.positions import SinusoidalPositions, skip_padding
 
 
 class Transformer(nn.Module):
@@ -22,6 +22,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
+        config.check_padding()
         c = self.config = config
         self.embedding = Embedding(c.vocab_size, c.d_model)
         self.positions = SinusoidalPositions(c.max_len, c.d_model, c.dropout)
@@ -33,7 +34,8 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "B T V"]:
         """Logits for the token after each token of target, which begins with bos_id.
 
-        Sentences are filled up with pad_id. Ids are int64 or int32.
+        Sentences are filled up with pad_id, on either side: positions count words
+        only. Ids are int64 or int32.
         """
         self._check(source=source, target=target)
         return self.embedding.logits(self.decode(target, self.encode(source), source))
@@ -42,7 +44,7 @@ class Transformer(nn.Module):
         """One vector for each token of source: the memory."""
         self._check(source=source)
         mask = padding_mask(source, self.config.pad_id)
-        return self.encoder(self.positions(self.embedding(source)), mask)
+        return self.encoder(self._embed(source), mask)
 
     def decode(
         self,
@@ -61,8 +63,13 @@ class Transformer(nn.Module):
             raise ValueError(f"memory of shape {tuple(memory.shape)} must be {rule}")
         pad, n = self.config.pad_id, target.size(1)
         self_mask = causal_mask(n, target.device) & padding_mask(target, pad)
-        x = self.positions(self.embedding(target))
+        x = self._embed(target)
         return self.decoder(x, memory, self_mask, padding_mask(source, pad))
+
+    def _embed(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        """Rows of the table, with their positions; padding takes none."""
+        offset = skip_padding(ids, self.config.pad_id)
+        return self.positions(self.embedding(ids), offset)
 
     def _check(self, **sentences: Tensor) -> None:
         instance(Tensor, **sentences)

@@ -61,7 +61,8 @@ class Trainer:
         options.check_limits()
         instance(Transformer, model=model)
         for name, pairs in (("train", train), ("valid", valid)):
-            check_pairs(pairs, name, model.config, options.batch_tokens)
+            sizes = model.config, options.batch_tokens
+            check_pairs(pairs, name, *sizes, source_ends=tokens is not None)
         if options.precision != "float32" and world.device.type != "cuda":
             rule = f"precision ({options.precision}) other than float32 needs a GPU"
             raise ValueError(f"{rule}, not {world.device.type}")
