@@ -123,8 +123,7 @@ def learn(steps: int = 600, every: int = 50, rate: float = 0.003) -> Params:
     params = create_params(SIZES, rng, gain=1.0)
     state = create_state(params)
     for step in range(1, steps + 1):
-        batch = backwards(random_words(64, rng))
-        loss, d_params = gradients(*batch, params, SIZES)
+        loss, d_params = gradients(*backwards(random_words(64, rng)), params, SIZES)
         share = min(step / (0.1 * steps), (steps + 1 - step) / (0.9 * steps))
         params, state = update(params, d_params, state, rate * share)
         if step % every == 0:

@@ -132,8 +132,9 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
 
 
 def _embed(ids: np.ndarray, table: np.ndarray, pad_id: int) -> np.ndarray:
-    d, position = table.shape[1], (np.cumsum(ids != pad_id, axis=1) - 1).clip(0)
-    return embedding(ids, table) * np.sqrt(d) + sinusoids(ids.shape[1], d)[position]
+    (_, length), d_model, padding = ids.shape, table.shape[1], ids == pad_id
+    place = np.arange(length) - np.cumsum(padding, axis=1) * ~padding
+    return embedding(ids, table) * np.sqrt(d_model) + sinusoids(length, d_model)[place]
 
 
 def _inside(

@@ -30,9 +30,11 @@ def sinusoids(
 def skip_padding(ids: Int[Tensor, "*B T"], pad_id: int) -> Int[Tensor, "*B T"]:
     """The offset of each token that keeps padding from taking a position.
 
-    It is minus the number of padding tokens so far, so only words are counted.
+    For a word it is minus the number of padding tokens before it, so that only words
+    are counted. Padding itself stays where it is.
     """
-    return -(ids == pad_id).cumsum(-1)
+    padding = ids == pad_id
+    return -padding.cumsum(-1) * ~padding
 
 
 class SinusoidalPositions(nn.Module):
@@ -102,8 +104,7 @@ def _rows(table: Tensor, x: Tensor, offset: int | Tensor) -> Tensor:
         )
     if not own:
         return table[offset : offset + length]
-    places = torch.arange(length, device=table.device) + offset
-    return table[places.clamp(min=0)]  # padding in front has no position: any row
+    return table[torch.arange(length, device=table.device) + offset]
 
 
 def _dropout(p: float) -> nn.Dropout:
