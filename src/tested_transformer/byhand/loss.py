@@ -12,6 +12,7 @@ def log_sum_exp(x: Float[np.ndarray, "*B N"]) -> Float[np.ndarray, "*B"]:
     The largest entry is taken out first, so that nothing overflows.
     """
     top = x.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)  # infinity minus infinity is NaN
     return np.log(np.exp(x - top).sum(axis=-1)) + top[..., 0]
 
 
@@ -23,10 +24,13 @@ def cross_entropy(
     """The loss of each token, in nats.
 
     The target gives 1 - smoothing to the right token and smoothing to all V tokens
-    in equal parts, the right one included (paper, Section 5.4).
+    in equal parts, the right one included (paper, Section 5.4). A logit of -inf forbids
+    its token: this costs nothing if the target gives that token no share.
     """
-    right = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
-    wanted = (1 - smoothing) * right + smoothing * logits.mean(axis=-1)
+    logits = logits - logits.max(axis=-1, keepdims=True)  # the loss stays the same
+    wanted = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+    if smoothing:  # 0 times an infinite mean would be NaN
+        wanted = (1 - smoothing) * wanted + smoothing * logits.mean(axis=-1)
     return log_sum_exp(logits) - wanted
 
 
@@ -40,6 +44,7 @@ def cross_entropy_backward(
 
     It is what the model says minus what the target says.
     """
+    logits = logits - logits.max(axis=-1, keepdims=True)  # NaN where the loss is
     d_logits = softmax(logits) - smoothing / logits.shape[-1]
     place = targets[..., None]
     right = np.take_along_axis(d_logits, place, axis=-1)
@@ -68,4 +73,7 @@ def smoothed_loss_backward(
 ) -> Float[np.ndarray, "*B V"]:
     """The gradient of the mean loss with respect to the logits: zero at padding."""
     real = targets != pad_id
-    return cross_entropy_backward(real / real.sum(), logits, targets, smoothing)
+    d_logits, share = np.zeros_like(logits), np.full(real.sum(), 1 / real.sum())
+    asked = logits[real], targets[real]
+    d_logits[real] = cross_entropy_backward(share, *asked, smoothing)
+    return d_logits
