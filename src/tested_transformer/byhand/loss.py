@@ -11,8 +11,7 @@ def log_sum_exp(x: Float[np.ndarray, "*B N"]) -> Float[np.ndarray, "*B"]:
 
     The largest entry is taken out first, so that nothing overflows.
     """
-    top = x.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)  # infinity minus infinity is NaN
+    top = np.nan_to_num(x.max(axis=-1, keepdims=True))  # infinity minus itself is NaN
     return np.log(np.exp(x - top).sum(axis=-1)) + top[..., 0]
 
 
@@ -28,10 +27,9 @@ def cross_entropy(
     its token: this costs nothing if the target gives that token no share.
     """
     logits = logits - logits.max(axis=-1, keepdims=True)  # the loss stays the same
-    wanted = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
-    if smoothing:  # 0 times an infinite mean would be NaN
-        wanted = (1 - smoothing) * wanted + smoothing * logits.mean(axis=-1)
-    return log_sum_exp(logits) - wanted
+    right = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+    mean = logits.mean(axis=-1) if smoothing else 0.0  # 0 times infinity is NaN
+    return log_sum_exp(logits) - (1 - smoothing) * right - smoothing * mean
 
 
 def cross_entropy_backward(
@@ -45,10 +43,8 @@ def cross_entropy_backward(
     It is what the model says minus what the target says.
     """
     logits = logits - logits.max(axis=-1, keepdims=True)  # NaN where the loss is
-    d_logits = softmax(logits) - smoothing / logits.shape[-1]
-    place = targets[..., None]
-    right = np.take_along_axis(d_logits, place, axis=-1)
-    np.put_along_axis(d_logits, place, right - (1 - smoothing), axis=-1)
+    right = targets[..., None] == np.arange(logits.shape[-1])
+    d_logits = softmax(logits) - smoothing / logits.shape[-1] - (1 - smoothing) * right
     return d_losses[..., None] * d_logits
 
 
@@ -73,7 +69,9 @@ def smoothed_loss_backward(
 ) -> Float[np.ndarray, "*B V"]:
     """The gradient of the mean loss with respect to the logits: zero at padding."""
     real = targets != pad_id
-    d_logits, share = np.zeros_like(logits), np.full(real.sum(), 1 / real.sum())
-    asked = logits[real], targets[real]
-    d_logits[real] = cross_entropy_backward(share, *asked, smoothing)
-    return d_logits
+    return cross_entropy_backward(
+        real / real.sum(),
+        np.where(real[..., None], logits, 0.0),
+        targets * real,
+        smoothing,
+    )
