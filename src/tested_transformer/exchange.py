@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tested_transformer.checks import instance
 from tested_transformer.config import Config
 from tested_transformer.model.addnorm import AddNorm, LayerNorm
 from tested_transformer.model.decoder import Decoder, DecoderLayer
@@ -177,6 +178,7 @@ def from_huggingface(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     name that is not known stays, so that loading refuses it. Theirs has some weights
     under two names; if they are not the same, that is a ValueError.
     """
+    _check_state(given)
     state: dict[str, Tensor] = {}
     for key, value in given.items():
         if re.search(r"position_ids$|\.attn\.(masked_)?bias$", key):  # no weights
@@ -377,6 +379,15 @@ def _check_kind(given: nn.Module, known: Mapping[Any, Any]) -> None:
         raise TypeError(
             f"{type(given).__name__} has no counterpart; these have: {names}"
         )
+
+
+def _check_state(given: Any) -> None:
+    if not isinstance(given, Mapping):
+        found = f"given must be a state_dict, not {type(given).__name__}"
+        rule = "give model.state_dict(), or what safetensors.torch.load_file reads"
+        raise TypeError(f"{found}: {rule} from the model.safetensors of a folder")
+    for key, value in given.items():
+        instance(Tensor, **{str(key): value})
 
 
 def _check_settings(settings: Mapping[str, Any], whole: bool) -> None:
