@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tested_transformer.checks import instance
 from tested_transformer.config import Config
 from tested_transformer.model.addnorm import AddNorm, LayerNorm
 from tested_transformer.model.decoder import Decoder, DecoderLayer
@@ -113,6 +114,8 @@ def from_torch(
 ) -> nn.Module:
     """Our module with the weights of PyTorch's; dtype, device and mode stay.
 
+    What is frozen (requires_grad=False) stays frozen.
+
     Ours reads (batch, length, width). Where theirs has the length first, which is
     PyTorch's default, the weights are the same and the inputs must be transposed:
     batch_first=True says that you know.
@@ -144,6 +147,7 @@ def from_torch(
     if whole:
         state["embedding.weight"] = ours.embedding.weight
     ours.load_state_dict(state)
+    _freeze_ours(ours, theirs)
     return ours
 
 
@@ -152,7 +156,8 @@ def to_torch(ours: nn.Module) -> nn.Module:
 
     Of a Transformer only the two stacks: nn.Transformer has no embedding and no
     positions. Attention without biases gets biases of zero where theirs must have them.
-    What cannot be the same is a ValueError.
+    dtype, device and mode stay, and what is frozen stays frozen; of w_q, w_k and w_v
+    all or none, since theirs has them in one. What cannot be the same is a ValueError.
     """
     _check_kind(ours, THEIRS)
     theirs = _like(THEIRS[type(ours)](_agreed(_read_ours(ours))), ours)
@@ -161,6 +166,7 @@ def to_torch(ours: nn.Module) -> nn.Module:
         parts = [given[name] for name in _our_names(key) if name in given]
         state[key] = torch.cat(parts) if parts else torch.zeros_like(value)
     theirs.load_state_dict(state)
+    _freeze_theirs(theirs, ours)
     return theirs
 
 
@@ -172,6 +178,7 @@ def from_huggingface(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     name that is not known stays, so that loading refuses it. Theirs has some weights
     under two names; if they are not the same, that is a ValueError.
     """
+    _check_state(given)
     state: dict[str, Tensor] = {}
     for key, value in given.items():
         if re.search(r"position_ids$|\.attn\.(masked_)?bias$", key):  # no weights
@@ -205,6 +212,29 @@ def _our_names(key: str) -> list[str]:
 def _like(new: nn.Module, old: nn.Module) -> nn.Module:
     like = next(old.parameters())
     return new.to(like.device, like.dtype).train(old.training)
+
+
+def _freeze_ours(ours: nn.Module, theirs: nn.Module) -> None:
+    own = _named(ours)
+    for key, value in _named(theirs).items():
+        for name in _our_names(key):
+            own[name].requires_grad_(value.requires_grad)
+
+
+def _freeze_theirs(theirs: nn.Module, ours: nn.Module) -> None:
+    """A bias that ours lacks goes with its weight."""
+    own = _named(ours)
+    for key, value in _named(theirs).items():
+        names = _our_names(key)
+        parts = [own.get(n, own[re.sub("bias$", "weight", n)]) for n in names]
+        if len({part.requires_grad for part in parts}) > 1:
+            rule = f"must be frozen all or none: theirs has one {key}"
+            raise ValueError(f"{', '.join(names)} {rule}")
+        value.requires_grad_(parts[0].requires_grad)
+
+
+def _named(module: nn.Module) -> dict[str, nn.Parameter]:
+    return dict(module.named_parameters(remove_duplicate=False))
 
 
 # What the two sides say about themselves, in the words of Config
@@ -349,6 +379,15 @@ def _check_kind(given: nn.Module, known: Mapping[Any, Any]) -> None:
         raise TypeError(
             f"{type(given).__name__} has no counterpart; these have: {names}"
         )
+
+
+def _check_state(given: Any) -> None:
+    if not isinstance(given, Mapping):
+        found = f"given must be a state_dict, not {type(given).__name__}"
+        rule = "give model.state_dict(), or what safetensors.torch.load_file reads"
+        raise TypeError(f"{found}: {rule} from the model.safetensors of a folder")
+    for key, value in given.items():
+        instance(Tensor, **{str(key): value})
 
 
 def _check_settings(settings: Mapping[str, Any], whole: bool) -> None:

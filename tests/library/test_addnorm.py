@@ -465,6 +465,15 @@ def test_what_does_not_fit_is_refused_by_name_and_value(make, words):
         make()
 
 
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_a_norm_takes_tensors_of_floating_point_numbers_only(is_fused):
+    with unchecked():
+        with pytest.raises(TypeError, match=r"x must be of a floating-point type, not torch.int64"):
+            LayerNorm(4, fused=is_fused)(torch.zeros(2, 4, dtype=torch.int64))
+        with pytest.raises(TypeError, match=r"x must be a torch.Tensor, not ndarray"):
+            LayerNorm(4, fused=is_fused)(np.zeros((2, 4)))
+
+
 @BOTH_ORDERS
 def test_a_box_that_returns_more_than_a_tensor_is_refused(norm_first):
     frame = AddNorm(4, norm_first=norm_first)

@@ -178,7 +178,8 @@ MADE = {
     "Gpt": (Gpt(CONFIG), {}, (IDS[0],)),
     "Bert": (Bert(CONFIG, 1, 2), {"n_segments": 1, "first_position": 2}, (IDS[0],)),
     "VisionTransformer": (
-        VisionTransformer(TINY, 2, 3, 1), {"size": 2, "n_classes": 3, "channels": 1}, (torch.ones(1, 1, 4, 4),),
+        VisionTransformer(TINY.replace(max_len=5), 2, 3, 1),
+        {"size": 2, "n_classes": 3, "channels": 1}, (torch.ones(1, 1, 4, 4),),
     ),
 }  # fmt: skip
 

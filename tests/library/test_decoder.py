@@ -414,6 +414,26 @@ def test_one_memory_for_several_sentences_is_refused(batches):
         Decoder(CONFIG)(x, memory)
 
 
+ZEROS = torch.zeros(2, 5, 4)
+REFUSED = {
+    "another width": (torch.zeros(2, 5, 3), ValueError, r"the width of {name} \(3\) must be d_model \(4\)"),
+    "one axis": (torch.zeros(4), ValueError, r"{name} of shape \(4,\) must have three axes \(batch, length, width\)"),
+    "one sentence": (torch.zeros(5, 4), ValueError, r"{name} of shape \(5, 4\) must have three axes"),
+    "whole numbers": (ZEROS.long(), TypeError, "{name} must be of a floating-point type, not torch.int64"),
+    "an array": (np.zeros((2, 5, 4)), TypeError, "{name} must be a torch.Tensor, not ndarray"),
+}
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("kind", [Decoder, DecoderLayer])
+@pytest.mark.parametrize("name", ["x", "memory"])
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_target_or_memory_that_does_not_fit_is_refused_by_name_and_value(kind, case, name, norm_first):
+    wrong, error, words = REFUSED[case]
+    with unchecked(), pytest.raises(error, match=words.format(name=name)):
+        kind(CONFIG.replace(norm_first=norm_first))(**{"x": ZEROS, "memory": ZEROS} | {name: wrong})
+
+
 def test_by_hand_too_one_memory_for_several_sentences_is_refused():
     x, memory = inputs()
     with unchecked(), pytest.raises(ValueError, match="x and memory must be equally many sentences: 3 and 1"):

@@ -97,6 +97,67 @@ def test_a_right_model_has_every_property_in_the_order_of_the_list(changes, dtyp
     assert all(finding.holds for finding in diagnose(Around(lambda model, *ids: model(*ids).log_softmax(-1)), *BATCH))
 
 
+LOW = pytest.mark.parametrize("low", [-torch.inf, -1e9], ids=str)
+DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+
+
+def never(low, tokens, answer=lambda model, *ids: model(*ids)):
+    """A model that forbids tokens by a logit."""
+    return Around(lambda *given: answer(*given).index_fill(-1, torch.tensor(tokens), low))
+
+
+@LOW
+@DTYPES
+@pytest.mark.parametrize("tokens", [[0], [0, 1], [0, 3, 13]], ids=str)
+def test_a_right_model_may_forbid_tokens(low, dtype, tokens):
+    assert broken(never(low, tokens).to(dtype)) == []
+
+
+@LOW
+@DTYPES
+@pytest.mark.parametrize("fault", ["padding", "future", "gradients", "batch", "repeated"])
+def test_a_fault_is_found_in_a_model_that_forbids_tokens_too(fault, low, dtype):
+    assert fault in broken(never(low, [0], FAULTS[fault]).to(dtype))
+
+
+def test_infinite_logits_that_come_and_go_are_a_move_and_those_at_the_answer_an_infinite_loss():
+    calls = []
+
+    def changing(model, source, target):
+        calls.append(1)
+        return model(source, target).index_fill(-1, torch.tensor([len(calls) % 2]), -torch.inf)
+
+    assert {"repeated", "future"} <= set(broken(Around(changing)))
+    assert broken(never(-torch.inf, [8]))[0] == "first loss"  # a token of the first target
+    assert "first loss" in broken(never(torch.inf, [0]))
+    assert "source" in broken(Around(lambda model, *ids: model(*ids).fill_(-torch.inf)))  # all are forbidden
+
+
+def test_what_is_rounding_is_measured_by_the_largest_logit_of_a_token():
+    calls, step = [], 0.4e6 * 2**-26  # the root of the precision is 2^-26
+
+    def rounded(model, source, target):
+        calls.append(1)
+        logits = model(source, target).clone()
+        logits[0, 0, 5] += 1e6  # far above the mean of all
+        logits[..., 5] += step * (len(calls) % 2)
+        return logits
+
+    assert broken(Around(rounded)) == []
+    step *= 4
+    assert "repeated" in broken(Around(rounded))
+
+
+def test_a_token_whose_logits_are_always_near_zero_may_be_rounded_as_the_others_are():
+    calls = []
+
+    def rounded(model, source, target):
+        calls.append(1)
+        return model(source, target).index_fill(-1, torch.tensor([5]), 1e-9 * (len(calls) % 2))
+
+    assert "repeated" not in broken(Around(rounded))
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_breaks_its_property(fault):
     assert fault in broken(Around(FAULTS[fault]))
@@ -210,6 +271,20 @@ def test_a_model_hears_the_source_if_logits_move_with_it():
     assert hears(model, SOURCE, READ) == pytest.approx(change.item()) != 0
     left_on = torch.is_inference_mode_enabled()
     assert not left_on
+
+
+def test_tokens_that_are_forbidden_count_neither_in_hearing_nor_in_a_replay():
+    model, silent = made(), never(-torch.inf, [0])
+    logits, other = (model(source, READ)[..., 1:] for source in (SOURCE, SOURCE[[2, 0, 1]]))
+    assert hears(silent, SOURCE, READ) == pytest.approx(((other - logits).abs().mean() / logits.std()).item())
+    assert hears(never(-torch.inf, [0], without_memory), SOURCE, READ) == 0
+
+    def step(source, written):
+        return silent(source, written)[:, -1]
+
+    assert replay(step, silent, *BATCH) < 1e-9
+    assert replay(lambda *given: step(*given).index_fill(-1, torch.tensor([0]), 1.0), silent, *BATCH) == torch.inf
+    assert np.isnan(replay(lambda *given: torch.nan * step(*given), silent, *BATCH))
 
 
 def test_a_replay_finds_the_place_where_a_program_differs_and_leaves_padding_out():

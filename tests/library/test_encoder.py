@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from helpers import assert_gradients, assert_near, filled, normal, tensors
+from helpers import assert_gradients, assert_near, filled, normal, tensors, unchecked
 
 from tested_transformer.book.example import (
     B_1,
@@ -344,6 +344,28 @@ def test_settings_reach_every_part():
         assert not attention.fused
         assert all(f.dropout.p == 0.25 and f.norm_first and not f.norm.fused for f in frames)
     assert not Encoder(config).norm.fused
+
+
+REFUSED = {
+    "another width": (torch.zeros(2, 5, 3), ValueError, r"the width of (x|query) \(3\) must be d_model \(4\)"),
+    "one axis": (torch.zeros(4), ValueError, r"query of shape \(4,\) must have three axes \(batch, length, width\)"),
+    "one sentence": (torch.zeros(5, 4), ValueError, r"query of shape \(5, 4\) must have three axes"),
+    "whole numbers": (
+        torch.zeros(2, 5, 4, dtype=torch.int64),
+        TypeError,
+        "(x|query) must be of a floating-point type, not torch.int64",
+    ),
+    "an array": (np.zeros((2, 5, 4)), TypeError, r"(x|query) must be a torch.Tensor, not ndarray"),
+}
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("kind", [Encoder, EncoderLayer])
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_batch_of_sentences_is_refused_by_name_and_value(kind, case, norm_first):
+    x, error, words = REFUSED[case]
+    with unchecked(), pytest.raises(error, match=words):
+        kind(CONFIG.replace(norm_first=norm_first))(x)
 
 
 def test_dropout_acts_in_training_only():

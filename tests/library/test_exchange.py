@@ -291,6 +291,74 @@ def test_the_device_is_kept_on_both_ways(kind):
     assert {value.device.type for value in from_torch(theirs, **needed(theirs)).parameters()} == {"meta"}
 
 
+def frozen(module):
+    """The names of what does not learn."""
+    return {name for name, w in module.named_parameters(remove_duplicate=False) if not w.requires_grad}
+
+
+@each_kind
+def test_what_is_frozen_stays_frozen_on_both_ways_and_what_is_not_learns(kind):
+    ours = KINDS[kind](TINY.replace(vocab_size=11, attention_bias=True))
+    theirs = to_torch(ours)
+    assert frozen(theirs) == frozen(from_torch(theirs, **needed(theirs))) == set()
+    with torch.no_grad():  # which makes no difference
+        theirs = to_torch(ours.requires_grad_(False))
+        back = from_torch(theirs, **needed(theirs))
+    assert frozen(theirs) == {name for name, _ in theirs.named_parameters()}
+    assert frozen(back) == frozen(ours) - {"embedding.weight"}  # a new one
+
+
+@given(configs(), st.integers(0, 10**6))
+@settings(max_examples=10)
+def test_each_array_is_frozen_by_itself(config, seed):
+    theirs = to_torch(Transformer(config))
+    for i, w in enumerate(theirs.parameters()):
+        w.requires_grad_(bool((seed >> i % 20) & 1))
+    ours = from_torch(theirs, vocab_size=11, max_len=8)
+    assert len(frozen(ours)) == sum(1 + 2 * ("in_proj" in name) for name in frozen(theirs))
+    assert frozen(to_torch(ours)) == frozen(theirs)
+
+
+def test_in_proj_is_three_of_ours_which_are_frozen_with_it():
+    theirs = to_torch(EncoderLayer(TINY.replace(attention_bias=True)))
+    theirs.self_attn.in_proj_weight.requires_grad_(False)
+    assert frozen(from_torch(theirs)) == {f"self_attention.w_{x}.weight" for x in "qkv"}
+
+
+def test_an_array_that_theirs_has_in_two_places_is_frozen_in_both():
+    theirs = to_torch(Encoder(TINY))
+    first, second = theirs.layers
+    second.linear1.weight = first.linear1.weight
+    first.linear1.weight.requires_grad_(False)
+    assert frozen(from_torch(theirs)) == {f"layers.{i}.feed_forward.w_1.weight" for i in (0, 1)}
+
+
+def test_biases_of_zero_that_ours_lacks_are_frozen_with_their_weights():
+    ours = EncoderLayer(TINY)
+    ours.self_attention.requires_grad_(False)
+    assert frozen(to_torch(ours)) == {
+        f"self_attn.{name}" for name in ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
+    }
+
+
+@pytest.mark.parametrize("what", ["weight", "bias"])
+@pytest.mark.parametrize("one", "qkv")
+def test_one_of_queries_keys_and_values_frozen_alone_is_refused(one, what):
+    ours = EncoderLayer(TINY.replace(attention_bias=True))
+    getattr(getattr(ours.self_attention, f"w_{one}"), what).requires_grad_(False)
+    names = ", ".join(rf"self_attention\.w_{x}\.{what}" for x in "qkv")
+    with pytest.raises(ValueError, match=rf"{names} must be frozen all or none: .* self_attn\.in_proj_{what}"):
+        to_torch(ours)
+
+
+@each_kind
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_way_of_calculating_reaches_every_part(kind, fused):
+    ours = from_torch(to_torch(KINDS[kind](TINY)), **{"vocab_size": 11} if kind == "whole" else {}, fused=fused)
+    found = {m.fused for m in ours.modules() if isinstance(m, (LayerNorm, MultiHeadAttention))}
+    assert found == {fused}
+
+
 @given(configs())
 @settings(max_examples=10)
 def test_all_settings_survive_there_and_back_but_theirs_always_has_biases(config):

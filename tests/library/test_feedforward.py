@@ -296,9 +296,23 @@ def test_sizes_and_names_that_do_not_exist_are_refused(arguments, words):
         FeedForward(*arguments)
 
 
-def test_another_width_is_refused():
-    with unchecked(), pytest.raises(RuntimeError, match=r"\(2x3 and 4x3\)"):
-        FeedForward(4, 3)(torch.zeros(2, 3))
+REFUSED = {
+    "another width": (torch.zeros(2, 3), ValueError, r"the width of x \(3\) must be d_model \(4\)"),
+    "a number": (torch.zeros(()), ValueError, r"the width of x \(none\) must be d_model \(4\)"),
+    "whole numbers": (
+        torch.zeros(2, 4, dtype=torch.uint8),
+        TypeError,
+        r"x must be of a floating-point type, not torch.uint8",
+    ),
+    "an array": (np.zeros((2, 4)), TypeError, r"x must be a torch.Tensor, not ndarray"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_rows_of_its_width_is_refused_by_name_and_value(case):
+    x, error, words = REFUSED[case]
+    with unchecked(), pytest.raises(error, match=words):
+        FeedForward(4, 3)(x)
 
 
 # Pictures

@@ -520,7 +520,10 @@ INPUTS = {
         "query of shape (4, 6) must have three axes (batch, length, width)",
     ),
     "a number": ({"query": X6.sum()}, "query of shape () must have three axes (batch, length, width)"),
-    "keys of another width": ({"key": torch.zeros(2, 4, 5)}, "(8x5 and 6x6)"),  # PyTorch's own words
+    "queries of another width": ({"query": torch.zeros(2, 4, 7)}, "the width of query (7) must be d_model (6)"),
+    "keys of another width": ({"key": torch.zeros(2, 4, 5)}, "the width of key (5) must be d_model (6)"),
+    "values of another width": ({"value": torch.zeros(2, 4, 12)}, "the width of value (12) must be d_model (6)"),
+    "whole numbers": ({"key": X6.long()}, "key must be of a floating-point type, not torch.int64"),
     "heads already cut": (
         {"value": torch.zeros(2, 3, 4, 2)},
         "value of shape (2, 3, 4, 2) must have three axes (batch, length, width)",
@@ -543,7 +546,7 @@ def test_inputs_that_do_not_fit_are_refused(case, is_fused):
     made, right = MultiHeadAttention(6, 3, fused=is_fused), {"query": X6, "key": X6, "value": X6}
     with unchecked():
         made(**right)
-        with pytest.raises((ValueError, RuntimeError), match=re.escape(words)):
+        with pytest.raises((ValueError, TypeError), match=re.escape(words)):
             made(**right | wrong)
 
 

@@ -1,10 +1,13 @@
 """BERT, RoBERTa and GPT-2 are those of Hugging Face's library: the same weights give the same numbers."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 import transformers
-from helpers import randomised
+from helpers import randomised, unchecked
+from safetensors.torch import load_file
 
 from tested_transformer.config import Config
 from tested_transformer.decoding.sampling import sample
@@ -159,6 +162,36 @@ def test_a_table_that_is_another_at_the_output_is_refused():
     state["cls.predictions.decoder.weight"] = state["cls.predictions.decoder.weight"] + 1
     with pytest.raises(ValueError, match=r"decoder\.weight must be the same as bert\.tokens\.weight: ours has one"):
         from_huggingface(state)
+
+
+@pytest.mark.parametrize("given", ["folder", Path("folder"), SMALL, [], None], ids=lambda x: type(x).__name__)
+def test_what_is_no_state_dict_is_refused_with_what_to_give(given):
+    words = (
+        rf"given must be a state_dict, not {type(given).__name__}: give model\.state_dict\(\), .*load_file.* folder$"
+    )
+    with unchecked(), pytest.raises(TypeError, match=words):
+        from_huggingface(given)
+
+
+def test_a_model_in_place_of_its_state_dict_is_refused_with_what_to_give():
+    with unchecked(), pytest.raises(TypeError, match=r"not BertModel: give model\.state_dict\(\)"):
+        from_huggingface(theirs("BertModel", **SIZES))
+
+
+@pytest.mark.parametrize("value", [{"a": torch.ones(2)}, 3, np.ones(2)], ids=["dict", "int", "ndarray"])
+def test_an_entry_that_is_no_tensor_is_refused_by_its_name(value):
+    state = {"wte.weight": torch.ones(2, 2), "model.of.it": value}
+    words = rf"model\.of\.it must be a torch\.Tensor, not {type(value).__name__}"
+    with unchecked(), pytest.raises(TypeError, match=words):
+        from_huggingface(state)
+
+
+def test_the_file_of_a_folder_is_read_as_the_message_says(tmp_path):
+    other = theirs("BertModel", **SIZES)
+    other.save_pretrained(tmp_path)
+    found, wanted = from_huggingface(load_file(tmp_path / "model.safetensors")), from_huggingface(other.state_dict())
+    assert found.keys() == wanted.keys()
+    assert all(torch.equal(found[name], wanted[name]) for name in wanted)
 
 
 def test_a_name_that_is_not_known_stays_and_is_refused_by_loading():

@@ -146,6 +146,65 @@ def test_no_logit_is_too_large(loss, large):
     assert np.all(np.isfinite(cross_entropy_backward(np.ones(2), logits, np.array([0, 0]))))
 
 
+def test_a_forbidden_token_that_is_not_the_answer_costs_nothing():
+    logits, targets = np.array([[1.0, 2.0, -np.inf, 0.5]]), np.array([1])
+    allowed = np.array([[1.0, 2.0, 0.5]])
+    assert round(smoothed_loss(logits, targets, 0, 0.0), 4) == round(as_numpy(logits, targets, 0, 0.0), 4) == 0.4644
+    assert_near(cross_entropy(logits, targets), cross_entropy(allowed, targets), 1e-15)
+    d_logits = cross_entropy_backward(np.ones(1), logits, targets)
+    assert_near(d_logits[:, [0, 1, 3]], cross_entropy_backward(np.ones(1), allowed, targets), 1e-15)
+    assert d_logits[0, 2] == 0
+
+
+INF = np.inf
+EXTREME = {
+    "a forbidden token": [[1.0, 2.0, -INF, 0.5]],
+    "the answer is forbidden": [[1.0, -INF, 2.0, 0.5]],
+    "all but the answer are forbidden": [[-INF, 2.0, -INF, -INF]],
+    "all are forbidden": [[-INF] * 4],
+    "infinity elsewhere": [[1.0, 2.0, INF, 0.5]],
+    "infinity at the answer": [[1.0, INF, 2.0, 0.5]],
+    "several rows": [[1.0, 2.0, -INF, 0.5], [0.0, 3.0, 1.0, -INF], [1.0, 0.0, 0.0, 0.0]],
+    "one row of several is NaN": [[1.0, 2.0, 0.0, 0.5], [-INF] * 4],
+    "huge ones that differ": [[1e38, -1e38, 0.0, 0.0]],
+    "a difference too large for float32": [[3e38, -3e38, 0.0, 0.0]],
+    "huge ones that are equal": [[1e38] * 4],
+    "huge negative ones that are equal": [[-3e38] * 4],
+    "one huge token": [[0.0, 1e38, 0.0, 0.0]],
+}
+NEAR = {torch.float64: 1e-12, torch.float32: 1e-6, torch.bfloat16: 0.02, torch.float16: 0.002}
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("dtype", NEAR, ids=str)
+@pytest.mark.parametrize("case", EXTREME)
+@pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered:RuntimeWarning")  # NumPy says it of each NaN
+def test_infinite_and_huge_logits_have_the_loss_and_the_gradient_of_pytorchs_own(case, dtype, smoothing):
+    x = torch.tensor(EXTREME[case], dtype=torch.float64).to(dtype)
+    y, found = torch.ones(len(x), dtype=torch.int64), []
+    for loss in (
+        lambda z: own_loss(z, y, label_smoothing=smoothing),
+        lambda z: torch_smoothed_loss(z, y, 0, smoothing),
+    ):
+        z = x.clone().requires_grad_()
+        value = loss(z)
+        value.backward()
+        found.append((value.item(), z.grad.double().numpy()))
+    if dtype in (torch.float32, torch.float64):
+        by_hand = (f(x.numpy(), y.numpy(), 0, smoothing) for f in (smoothed_loss, smoothed_loss_backward))
+        found.append(tuple(by_hand))
+    (value, gradient), *ours = found
+    for our_value, our_gradient in ours:
+        assert np.isclose(our_value, value, rtol=NEAR[dtype], atol=NEAR[dtype], equal_nan=True)
+        assert np.allclose(our_gradient, gradient, rtol=0, atol=NEAR[dtype], equal_nan=True)
+
+
+@pytest.mark.parametrize("x", EXTREME.values(), ids=EXTREME)
+@pytest.mark.filterwarnings("ignore:divide by zero encountered in log:RuntimeWarning")
+def test_the_log_sum_exp_of_infinite_and_huge_numbers_is_that_of_pytorch(x):
+    assert np.array_equal(log_sum_exp(np.array(x)), torch.logsumexp(torch.tensor(x, dtype=torch.float64), -1).numpy())
+
+
 @given(rows())
 def test_what_one_token_wins_the_others_lose(example):
     logits, targets = example
@@ -191,14 +250,36 @@ def test_padding_has_no_gradient_and_every_other_place_has():
         assert np.all(np.abs(gradient[real]).sum(axis=-1) > 0)
 
 
-@pytest.mark.parametrize("there", [np.nan, np.inf, 1e300])
-def test_not_even_nan_at_padding_does_harm(there):
+@pytest.mark.parametrize("there", [np.nan, np.inf, -np.inf, 1e300])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_not_even_nan_at_padding_does_harm(there, smoothing):
     logits, targets = batch(4, 6)
-    z = tensors(np.where((targets == PAD)[..., None], there, logits))[0]
-    loss = torch_smoothed_loss(z, torch.tensor(targets), PAD)
+    sick = np.where((targets == PAD)[..., None], there, logits)
+    z = tensors(sick)[0]
+    loss = torch_smoothed_loss(z, torch.tensor(targets), PAD, smoothing)
     loss.backward()
-    assert_near(loss, smoothed_loss(logits, targets, PAD), 1e-14)
-    assert_near(z.grad, smoothed_loss_backward(logits, targets, PAD), 1e-14)
+    assert_near(loss, smoothed_loss(logits, targets, PAD, smoothing), 1e-14)
+    assert_near(z.grad, smoothed_loss_backward(logits, targets, PAD, smoothing), 1e-14)
+    assert smoothed_loss(sick, targets, PAD, smoothing) == smoothed_loss(logits, targets, PAD, smoothing)
+    assert_near(
+        smoothed_loss_backward(sick, targets, PAD, smoothing),
+        smoothed_loss_backward(logits, targets, PAD, smoothing),
+        0,
+    )
+
+
+def test_a_token_that_is_forbidden_everywhere_gets_no_gradient_and_changes_no_other():
+    logits, targets = batch(4, 6)
+    logits[..., PAD] = -np.inf  # a model that never writes padding
+    z = tensors(logits)[0]
+    loss = torch_smoothed_loss(z, torch.tensor(targets), PAD, 0.0)
+    loss.backward()
+    allowed, renamed = np.delete(logits, PAD, axis=-1), np.where(targets > PAD, targets - 1, targets)
+    renamed[targets == PAD] = -1
+    assert_near(loss, smoothed_loss(allowed, renamed, -1, 0.0), 1e-14)
+    for gradient in (z.grad.numpy(), smoothed_loss_backward(logits, targets, PAD, 0.0)):
+        assert np.all(gradient[..., PAD] == 0)
+        assert_near(np.delete(gradient, PAD, axis=-1), smoothed_loss_backward(allowed, renamed, -1, 0.0), 1e-14)
 
 
 def test_padding_may_have_any_id():
@@ -209,6 +290,7 @@ def test_padding_may_have_any_id():
         expected = cross_entropy(logits[real], targets[real], 0.1).mean()
         assert_near(smoothed_loss(logits, targets, pad_id), expected, 1e-14)
         assert_near(as_numpy(logits, targets, pad_id), expected, 1e-14)
+        assert np.all(smoothed_loss_backward(logits, targets, pad_id)[~real] == 0)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3])

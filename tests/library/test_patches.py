@@ -1,5 +1,7 @@
 """Patches: pictures cut into rows of numbers, the Vision Transformer on them, and the pictures of the chapter."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -13,12 +15,14 @@ from torch.nn import functional as F
 from tested_transformer.book import draw
 from tested_transformer.book.draw.picture import KEY, QUERY, WEIGHTS
 from tested_transformer.config import Config
-from tested_transformer.data.pictures import GRID, SIDE, marks, paint, scenes
+from tested_transformer.data import pictures
+from tested_transformer.data.pictures import SIDE, marks, paint, scenes
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.patches import VIT_BASE, VisionTransformer, patches
 
 SETTINGS = {"activation": "gelu", "attention_bias": True, "norm_first": True, "norm_eps": 1e-6}
 CONFIG = Config(4, 8, 16, 2, 2, dropout=0.0, max_len=7, **SETTINGS)
+GRID = (2, 3)  # the patches of most pictures here: below each other, and side by side
 
 
 def normal(*shape, seed=0):
@@ -28,6 +32,11 @@ def normal(*shape, seed=0):
 def vit(**changes):
     """For pictures of 4 × 6 pixels in 3 channels: 6 patches of 2 × 2, 5 classes."""
     return randomised(VisionTransformer(CONFIG.replace(**changes), 2, 5)).eval()
+
+
+def square():
+    """For pictures of 6 × 6 pixels in 3 channels: 9 patches of 2 × 2, 5 classes."""
+    return vit(max_len=10)
 
 
 # Patches
@@ -72,7 +81,7 @@ def test_cutting_keeps_precision_and_passes_gradients_back():
 def test_the_class_token_stands_in_front_and_positions_are_added_to_all():
     model, images = vit(), normal(2, 3, 4, 6)
     rows = patches(images, 2) @ model.embedding.weight.T + model.embedding.bias
-    found = model.embed(images)
+    found = model.embed(images, GRID)
     assert torch.equal(found[:, 0], (model.class_token + model.positions.table[0]).expand(2, 8))
     assert torch.allclose(found[:, 1:], rows + model.positions.table[1:], rtol=0, atol=1e-12)
 
@@ -80,8 +89,8 @@ def test_the_class_token_stands_in_front_and_positions_are_added_to_all():
 def test_the_answer_is_a_linear_map_of_the_class_tokens_vector_behind_the_encoder_of_the_book():
     model, images = vit(), normal(2, 3, 4, 6)
     assert type(model.encoder) is Encoder
-    x = model.encoder(model.embed(images))[:, 0]
-    assert torch.allclose(model(images), x @ model.head.weight.T + model.head.bias, rtol=0, atol=1e-12)
+    x = model.encoder(model.embed(images, GRID))[:, 0]
+    assert torch.allclose(model(images, GRID), x @ model.head.weight.T + model.head.bias, rtol=0, atol=1e-12)
 
 
 def test_the_order_of_patches_counts_through_their_positions_alone():
@@ -90,24 +99,24 @@ def test_the_order_of_patches_counts_through_their_positions_alone():
     moved = pieces.flatten(2, 3)[:, :, order].unflatten(2, (2, 3))
     shuffled = moved.permute(0, 1, 2, 4, 3, 5).reshape(1, 3, 4, 6)
     assert torch.equal(patches(shuffled, 2), patches(images, 2)[:, order])
-    assert not torch.allclose(model(images), model(shuffled), atol=1e-3)
-    answer = model(images)
+    assert not torch.allclose(model(images, GRID), model(shuffled, GRID), atol=1e-3)
+    answer = model(images, GRID)
     with torch.no_grad():
         model.positions.table[1:] = model.positions.table[1:][order]
-    assert torch.allclose(model(shuffled), answer, rtol=0, atol=1e-12)
+    assert torch.allclose(model(shuffled, GRID), answer, rtol=0, atol=1e-12)
     with torch.no_grad():
         model.positions.table.zero_()
-    assert torch.allclose(model(images), model(shuffled), rtol=0, atol=1e-12)
+    assert torch.allclose(model(images, GRID), model(shuffled, GRID), rtol=0, atol=1e-12)
 
 
 def test_pictures_of_a_batch_do_not_see_each_other():
     model, images = vit(), normal(3, 3, 4, 6)
-    assert torch.allclose(model(images)[1:2], model(images[1:2]), rtol=0, atol=1e-12)
+    assert torch.allclose(model(images, GRID)[1:2], model(images[1:2], GRID), rtol=0, atol=1e-12)
 
 
 def test_every_parameter_learns():
     model = vit()
-    model(normal(2, 3, 4, 6)).square().sum().backward()
+    model(normal(2, 3, 4, 6), GRID).square().sum().backward()
     for name, parameter in model.named_parameters():
         if not name.endswith("w_k.bias"):  # a key bias moves all scores of a row alike
             assert parameter.grad.abs().max() > 1e-8, name
@@ -115,10 +124,23 @@ def test_every_parameter_learns():
 
 def test_dropout_stands_behind_the_positions_and_in_the_layers():
     model, images = randomised(VisionTransformer(CONFIG.replace(dropout=0.5), 2, 5)), normal(2, 3, 4, 6)
-    assert not torch.equal(model.embed(images), model.embed(images))
+    assert not torch.equal(model.embed(images, GRID), model.embed(images, GRID))
     model.positions.dropout.p = 0.0
-    assert torch.equal(model.embed(images), model.embed(images))
-    assert not torch.equal(model(images), model(images))
+    assert torch.equal(model.embed(images, GRID), model.embed(images, GRID))
+    assert not torch.equal(model(images, GRID), model(images, GRID))
+
+
+@pytest.mark.parametrize("given", [(normal(2, 3, 6, 6),), (normal(2, 3, 4, 4), (2, 2))], ids=["square", "told"])
+def test_it_exports_and_compiles_with_the_number_of_pictures_free(given):
+    model, (images, *grid) = square(), given
+    free = {"images": {0: torch.export.Dim("batch", max=64)}} | ({"grid": (None, None)} if grid else {})
+    with unchecked():
+        exported = torch.export.export(model, given, dynamic_shapes=free).module()
+        compiled = torch.compile(model, backend="eager", fullgraph=True, dynamic=True)
+        for n in (1, 2, 5):
+            more = normal(n, *images.shape[1:], seed=n)
+            for made in (exported, compiled):
+                assert torch.allclose(made(more, *grid), model(more, *grid), rtol=0, atol=1e-12)
 
 
 def test_vit_base_has_as_many_parameters_as_published():
@@ -140,7 +162,67 @@ def test_patches_that_do_not_fill_the_picture_are_refused(size):
 
 def test_a_picture_with_more_patches_than_positions_is_refused():
     with pytest.raises(ValueError, match=r"length \(9\) must not exceed max_len \(7\)"):
-        vit()(normal(1, 3, 4, 8))
+        vit()(normal(1, 3, 4, 8), (2, 4))
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (2, 18), (18, 2), (6, 4), (4, 6), (2, 2)], ids=str)
+def test_a_picture_of_another_size_or_shape_is_refused_unless_it_is_meant(shape):
+    model, images, grid = square(), normal(2, 3, *shape), (shape[0] // 2, shape[1] // 2)
+    words = re.escape(f"images have {grid} patches; they must be a square of max_len - 1 (9), or give grid={grid}")
+    with pytest.raises(ValueError, match=words):
+        model(images)
+    with pytest.raises(ValueError, match=words):
+        model.embed(images)
+    assert model(images, grid).shape == (2, 5)
+    with unchecked():
+        assert torch.equal(model(images, grid=list(grid)), model(images, grid))
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (6, 8), (2, 20)], ids=str)
+def test_a_larger_picture_is_refused_without_a_hint_that_would_not_help(shape):
+    with pytest.raises(ValueError, match=r"patches; they must be a square of max_len - 1 \(9\)$"):
+        square()(normal(1, 3, *shape))
+
+
+def test_the_picture_that_the_model_is_made_for_may_be_named_or_not():
+    model, images = square(), normal(2, 3, 6, 6)
+    assert torch.equal(model(images), model(images, (3, 3)))
+
+
+@pytest.mark.parametrize("grid", [(2, 2), (9, 1), (3, 2), (3, 3, 1)], ids=str)
+def test_a_grid_that_is_not_that_of_the_picture_is_refused(grid):
+    with unchecked(), pytest.raises(ValueError, match=re.escape(f"grid {grid} must be that of the images, (3, 3)")):
+        square()(normal(1, 3, 6, 6), grid)
+
+
+def test_a_model_whose_patches_are_no_square_is_told_the_grid_each_time():
+    images = normal(1, 3, 4, 6)
+    with pytest.raises(ValueError, match=r"a square of max_len - 1 \(6\), or give grid=\(2, 3\)"):
+        vit()(images)
+    with pytest.raises(ValueError, match=r"a square of max_len - 1 \(6\), or give grid=\(3, 2\)"):
+        vit()(images.transpose(2, 3))
+    with pytest.raises(ValueError, match=r"grid \(2, 3\) must be that of the images, \(3, 2\)"):
+        vit()(images.transpose(2, 3), GRID)
+
+
+NOT_PICTURES = {
+    "grey": (torch.zeros(1, 1, 6, 6), ValueError, r"the channels of images \(1\) must be as many as the model's \(3\)"),
+    "channels behind": (torch.zeros(1, 6, 6, 3), ValueError, r"size \(2\) must .* divide height \(6\) and width \(3\)"),
+    "bytes": (
+        torch.zeros(1, 3, 6, 6, dtype=torch.uint8),
+        TypeError,
+        r"images must be of a floating-point type, with pixels of about 1, not torch\.uint8",
+    ),
+    "one picture alone": (torch.zeros(3, 6, 6), ValueError, r"images of shape \(3, 6, 6\) must have four axes"),
+    "an array": (np.zeros((1, 3, 6, 6)), TypeError, r"images must be a torch\.Tensor, not ndarray"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_PICTURES)
+def test_what_is_no_batch_of_pictures_is_refused_by_name_and_value(case):
+    images, error, words = NOT_PICTURES[case]
+    with unchecked(), pytest.raises(error, match=words):
+        square()(images)
 
 
 def test_bad_settings_are_refused():
@@ -192,7 +274,7 @@ def test_arrows_point_up_right_down_and_left():
 def test_marks_are_painted_where_they_belong():
     cells, _ = scenes()
     images = paint(cells, 0.0, np.random.default_rng(0))
-    assert images.shape == (288, 1, GRID * SIDE, GRID * SIDE)
+    assert images.shape == (288, 1, pictures.GRID * SIDE, pictures.GRID * SIDE)
     pixels = marks()
     for n in range(0, 288, 17):
         for cell in range(9):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from helpers import randomised
+from helpers import randomised, unchecked
 from torch.nn import functional as F
 
 from tested_transformer.config import Config
@@ -54,6 +54,32 @@ def test_each_preset_frames_pads_and_hides_with_its_own_special_ids(preset):
     assert all((part.wanted[:, -1] != pad).any() for part in parts), "no wider than its longest row"
     bert = Bert(config, first_position=pad + 1 if preset is ROBERTA_BASE else 0)
     assert len(pretrain(Pretraining(bert), texts[:8], MASK, 2, 0.01, size=4)) == 2
+
+
+NO_PAIRS = {
+    "texts alone": ([[5, 6, 7], [8, 9]], 0, r"\[5, 6, 7\]"),
+    "texts of two ids": ([[5, 6], [7, 8]], 0, r"\[5, 6\]"),
+    "one text without a second": ([*SINGLES, ([5, 6],)], 7, r"\(\[5, 6\],\)"),
+    "three texts": ([([5], [6], [7])], 0, r"\(\[5\], \[6\], \[7\]\)"),
+    "strings": ([("one", "two")], 0, r"\('one', 'two'\)"),
+    "a string": (["ab"], 0, "'ab'"),
+    "None for no second": ([([5, 6], None)], 0, r"\(\[5, 6\], None\)"),
+    "arrays": ([(np.array([5, 6]), ())], 0, r"\(array\(\[5, 6\]\), \(\)\)"),
+}
+
+
+@pytest.mark.parametrize("case", NO_PAIRS)
+def test_texts_that_are_no_pairs_of_ids_are_refused_by_their_number(case):
+    texts, place, found = NO_PAIRS[case]
+    words = rf"text {place} must be a pair \(ids of the first, ids of the second or \(\)\), not {found}"
+    with unchecked(), pytest.raises(TypeError, match=words):
+        pretrain(model(), texts, MASK, 1, 0.01)
+
+
+@pytest.mark.parametrize("next_sentence", [False, True])
+def test_without_a_text_there_is_nothing_to_learn(next_sentence):
+    with pytest.raises(ValueError, match="texts is empty; there must be at least one pair"):
+        pretrain(model(), [], MASK, 1, 0.01, next_sentence=next_sentence)
 
 
 def test_the_second_text_is_segment_one_and_padding_is_segment_zero():
@@ -257,6 +283,20 @@ def test_what_is_not_said_of_fine_tuning_is_32_texts_a_step_with_seed_0():
     ids, labels = IDS.repeat(3, 1), LABELS.repeat(3)
     said, unsaid = (fine_tune(classifier(), ids, labels, 2, 0.01, **given) for given in ({"size": 32, "seed": 0}, {}))
     assert said == unsaid
+
+
+def test_arrays_are_as_good_as_tensors_for_fine_tuning():
+    found = [
+        fine_tune(classifier(), *given, 3, 0.01, size=4) for given in ((IDS, LABELS), (IDS.numpy(), LABELS.numpy()))
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("n", [11, 13])
+def test_a_label_too_few_or_too_many_is_refused(n):
+    labels = torch.cat([LABELS, LABELS])[:n]
+    with unchecked(), pytest.raises(ValueError, match=rf"there must be a label for each text: 12 texts, {n} labels"):
+        fine_tune(classifier(), IDS, labels, 1, 0.01, size=4)
 
 
 @pytest.mark.parametrize("size", [0, 13])

@@ -351,7 +351,11 @@ REFUSED = {
     ),
     "nothing to read": (
         lambda: NET(torch.zeros(2, 0, 3), torch.zeros(2, 5)),
-        r"a sequence must have at least one token",
+        r"x of shape \(2, 0, 3\) must be a sequence \(length, width\) of at least one token",
+    ),
+    "a single row": (
+        lambda: NET(torch.zeros(3), torch.zeros(5)),
+        r"x of shape \(3,\) must be a sequence \(length, width\)",
     ),
     "one start for many": (
         lambda: NET(torch.zeros(2, 4, 3), torch.zeros(5)),
@@ -370,6 +374,15 @@ def test_what_does_not_fit_is_refused_by_name_and_value(case):
     wrong, words = REFUSED[case]
     with unchecked(), pytest.raises(ValueError, match=words):
         wrong()
+
+
+def test_a_recurrence_reads_tensors_of_floating_point_numbers_only():
+    start = torch.zeros(2, 5)
+    with unchecked():
+        with pytest.raises(TypeError, match=r"x must be of a floating-point type, not torch.int64"):
+            NET(torch.zeros(2, 4, 3, dtype=torch.int64), start)
+        with pytest.raises(TypeError, match=r"x must be a torch.Tensor, not ndarray"):
+            NET(np.zeros((2, 4, 3)), start)
 
 
 # Figures

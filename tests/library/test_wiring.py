@@ -127,7 +127,7 @@ def test_fused_false_calls_no_fused_kernel_anywhere(tmp_path, monkeypatch):
         pretrain(Pretraining(Bert(config.replace(**settings | {"fused": config.fused}))), [([5, 6], ())], 4, 1, 0.1)
         fine_tune(Classifier(Bert(config), 2), ids, torch.tensor([0, 1]), 1, 0.1, size=2)
         sample(Gpt(config), ids[:, :2], 4)
-        VisionTransformer(config, 2, 2, 1)(torch.zeros(1, 1, 4, 4))
+        VisionTransformer(config, 2, 2, 1)(torch.zeros(1, 1, 4, 4), (2, 2))
 
     kernels = ("scaled_dot_product_attention", "layer_norm")
     monkeypatch.setattr(nn.functional, kernels[0], fails)

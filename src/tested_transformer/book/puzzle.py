@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from tested_transformer.book import small
 from tested_transformer.config import Config
-from tested_transformer.data.pictures import ARROW, CROSS, RING, paint
+from tested_transformer.data.pictures import ARROW, CROSS, GRID, RING, SIDE, paint
 from tested_transformer.model.patches import VisionTransformer
 
 SIDES = [1, 5, 7, 3]
@@ -22,9 +22,12 @@ SIDES = [1, 5, 7, 3]
 def create(config: Config, size: int, seed: int) -> VisionTransformer:
     """A model in float64 that begins alike on every machine: normal weights of standard deviation 1 / √d in rows of d.
 
-    Biases begin at 0, norms at 1.
+    Biases begin at 0, norms at 1. There is a position for each patch of that size, whatever config says.
     """
-    model = VisionTransformer(config, size, n_classes=2, channels=1).double()
+    places = (GRID * SIDE // size) ** 2 + 1
+    model = VisionTransformer(
+        config.replace(max_len=places), size, n_classes=2, channels=1
+    ).double()
     draws = np.random.default_rng(seed)
     for p in model.parameters():
         if p.dim() == 2:

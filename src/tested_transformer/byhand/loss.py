@@ -11,7 +11,7 @@ def log_sum_exp(x: Float[np.ndarray, "*B N"]) -> Float[np.ndarray, "*B"]:
 
     The largest entry is taken out first, so that nothing overflows.
     """
-    top = x.max(axis=-1, keepdims=True)
+    top = np.nan_to_num(x.max(axis=-1, keepdims=True))  # infinity minus itself is NaN
     return np.log(np.exp(x - top).sum(axis=-1)) + top[..., 0]
 
 
@@ -23,11 +23,13 @@ def cross_entropy(
     """The loss of each token, in nats.
 
     The target gives 1 - smoothing to the right token and smoothing to all V tokens
-    in equal parts, the right one included (paper, Section 5.4).
+    in equal parts, the right one included (paper, Section 5.4). A logit of -inf forbids
+    its token: this costs nothing if the target gives that token no share.
     """
+    logits = logits - logits.max(axis=-1, keepdims=True)  # the loss stays the same
     right = np.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
-    wanted = (1 - smoothing) * right + smoothing * logits.mean(axis=-1)
-    return log_sum_exp(logits) - wanted
+    mean = logits.mean(axis=-1) if smoothing else 0.0  # 0 times infinity is NaN
+    return log_sum_exp(logits) - (1 - smoothing) * right - smoothing * mean
 
 
 def cross_entropy_backward(
@@ -40,10 +42,9 @@ def cross_entropy_backward(
 
     It is what the model says minus what the target says.
     """
-    d_logits = softmax(logits) - smoothing / logits.shape[-1]
-    place = targets[..., None]
-    right = np.take_along_axis(d_logits, place, axis=-1)
-    np.put_along_axis(d_logits, place, right - (1 - smoothing), axis=-1)
+    logits = logits - logits.max(axis=-1, keepdims=True)  # NaN where the loss is
+    right = targets[..., None] == np.arange(logits.shape[-1])
+    d_logits = softmax(logits) - smoothing / logits.shape[-1] - (1 - smoothing) * right
     return d_losses[..., None] * d_logits
 
 
@@ -68,4 +69,9 @@ def smoothed_loss_backward(
 ) -> Float[np.ndarray, "*B V"]:
     """The gradient of the mean loss with respect to the logits: zero at padding."""
     real = targets != pad_id
-    return cross_entropy_backward(real / real.sum(), logits, targets, smoothing)
+    return cross_entropy_backward(
+        real / real.sum(),
+        np.where(real[..., None], logits, 0.0),
+        targets * real,
+        smoothing,
+    )

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tested_transformer.checks import at_least, positive, share
+from tested_transformer.model.linear import check_rows
 
 
 def layer_norm(
@@ -41,10 +42,7 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Each row by itself."""
-        if x.size(-1) != len(self.weight):
-            raise ValueError(
-                f"the width of x ({x.size(-1)}) must be d_model ({len(self.weight)})"
-            )
+        check_rows(x, len(self.weight))
         if self.fused:
             return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
         return layer_norm(x, self.weight, self.bias, self.eps)

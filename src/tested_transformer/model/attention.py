@@ -50,9 +50,12 @@ def fused_attention(
 def _check(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float
 ) -> None:
-    """What PyTorch, or one of its kernels, would take silently."""
+    """What PyTorch would take silently, or refuse in words that name nothing."""
     share(dropout=dropout)
     instance(Tensor, q=q, k=k, v=v)
+    if q.shape[-1:] != k.shape[-1:]:
+        found = f"queries {tuple(q.shape)}, keys {tuple(k.shape)}"
+        raise ValueError(f"queries and keys must be equally wide: {found}")
     if k.shape[-2:-1] != v.shape[-2:-1]:
         found = f"keys {tuple(k.shape)}, values {tuple(v.shape)}"
         raise ValueError(f"there must be one value for each key: {found}")

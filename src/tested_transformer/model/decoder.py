@@ -12,6 +12,7 @@ from tested_transformer.model.encoder import (
     create_final_norm,
 )
 from tested_transformer.model.feedforward import FeedForward
+from tested_transformer.model.linear import check_sentences
 
 
 class DecoderLayer(nn.Module):
@@ -22,6 +23,7 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
+        self.d_model = config.d_model
         self.self_attention = create_attention(config)
         self.addnorm_1 = create_addnorm(config)
         self.cross_attention = create_attention(config)
@@ -40,7 +42,7 @@ class DecoderLayer(nn.Module):
 
         self_mask hides the future, memory_mask the padding of the source.
         """
-        _check_batch(x, memory)
+        _check(x, memory, self.d_model)
         return self.steps(
             x,
             lambda x: self.self_attention(x, x, x, self_mask)[0],
@@ -88,8 +90,9 @@ class Decoder(nn.Module):
         return self.norm(x)
 
 
-def _check_batch(x: Tensor, memory: Tensor) -> None:
+def _check(x: Tensor, memory: Tensor, d_model: int) -> None:
     """One memory for several sentences would be repeated silently."""
+    check_sentences(d_model, x=x, memory=memory)
     batch, sources = x.size(0), memory.size(0)
     if batch != sources:
         rule = "must be equally many sentences"

@@ -4,7 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tested_transformer.checks import at_least
-from tested_transformer.model.linear import create_linear_layer
+from tested_transformer.model.linear import check_rows, create_linear_layer
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
 
@@ -21,10 +21,12 @@ class FeedForward(nn.Module):
         at_least(1, d_model=d_model, d_ff=d_ff)
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation ({activation!r}) must be 'relu' or 'gelu'")
+        self.d_model = d_model
         self.w_1 = create_linear_layer(d_model, d_ff)
         self.activation = ACTIVATIONS[activation]()
         self.w_2 = create_linear_layer(d_ff, d_model)
 
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Widen, activate, narrow."""
+        check_rows(x, self.d_model)
         return self.w_2(self.activation(self.w_1(x)))  # (*B, D) -> (*B, F) -> (*B, D)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from tested_transformer.checks import at_least, instance, share
 from tested_transformer.model.attention import attention, fused_attention
-from tested_transformer.model.linear import create_linear_layer
+from tested_transformer.model.linear import check_sentences, create_linear_layer
 
 
 class MultiHeadAttention(nn.Module):
@@ -29,7 +29,8 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         _check_sizes(d_model, n_heads, d_k, d_v, dropout)
         d_k, d_v = d_k or d_model // n_heads, d_v or d_model // n_heads
-        self.n_heads, self.dropout, self.fused = n_heads, dropout, fused
+        self.d_model, self.n_heads = d_model, n_heads
+        self.dropout, self.fused = dropout, fused
         self.w_q = create_linear_layer(d_model, n_heads * d_k, bias)
         self.w_k = create_linear_layer(d_model, n_heads * d_k, bias)
         self.w_v = create_linear_layer(d_model, n_heads * d_v, bias)
@@ -47,7 +48,7 @@ class MultiHeadAttention(nn.Module):
 
         mask is (Tq, Tk), or has four axes that broadcast to (B, H, Tq, Tk).
         """
-        _check_batch(query, key, value, mask)
+        _check(query, key, value, mask, self.d_model)
         q, k, v = self.queries(query), self.keys(key), self.values(value)
         return self.attend(q, k, v, mask, need_weights)
 
@@ -112,20 +113,18 @@ def _check_sizes(
         raise ValueError(f"{rule}, or give d_k and d_v")
 
 
-def _check_batch(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+def _check(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, d_model: int
 ) -> None:
-    """What PyTorch would broadcast silently."""
-    given = {"query": query, "key": key, "value": value}
-    instance(Tensor, **given if mask is None else given | {"mask": mask})
-    for name, x in given.items():
-        if x.dim() != 3:
-            rule = "must have three axes (batch, length, width)"
-            raise ValueError(f"{name} of shape {tuple(x.shape)} {rule}")
-    sizes = [x.size(0) for x in given.values()]
+    """What PyTorch would broadcast silently, or refuse in words that name nothing."""
+    check_sentences(d_model, query=query, key=key, value=value)
+    sizes = [x.size(0) for x in (query, key, value)]
     if any(size != sizes[0] for size in sizes):
         rule = "query, key and value must have the same batch size"
         raise ValueError(f"{rule}, not {sizes}")
-    if mask is not None and mask.dim() not in (2, 4):
+    if mask is None:
+        return
+    instance(Tensor, mask=mask)
+    if mask.dim() not in (2, 4):
         rule = "two axes (queries, keys) or four (batch, heads, queries, keys)"
         raise ValueError(f"mask of shape {tuple(mask.shape)} must have {rule}")

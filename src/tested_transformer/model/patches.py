@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least, whole
+from tested_transformer.checks import at_least, instance, whole
 from tested_transformer.config import BASE, Config
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.linear import create_linear_layer
@@ -16,6 +16,7 @@ def patches(images: Float[Tensor, "B C H W"], size: int) -> Float[Tensor, "B N P
 
     size, the side of a square in pixels, must divide height and width.
     """
+    instance(Tensor, images=images)
     if images.dim() != 4:
         shape = tuple(images.shape)
         raise ValueError(f"images of shape {shape} must have four axes (B, C, H, W)")
@@ -32,8 +33,9 @@ def patches(images: Float[Tensor, "B C H W"], size: int) -> Float[Tensor, "B N P
 class VisionTransformer(nn.Module):
     """The encoder on patches, behind a class token (Dosovitskiy et al., 2021).
 
-    config.max_len counts the patches and the class token. There is no table of
-    tokens, so config.vocab_size and the special ids have no part in it.
+    config.max_len counts the patches and the class token: pictures are squares of
+    max_len - 1 patches, unless each call says by grid that they are not. There is no
+    table of tokens, so config.vocab_size and the special ids have no part in it.
     """
 
     def __init__(
@@ -51,15 +53,45 @@ class VisionTransformer(nn.Module):
         self.encoder = Encoder(config)
         self.head = create_linear_layer(c.d_model, n_classes)
 
-    def forward(self, images: Float[Tensor, "B C H W"]) -> Float[Tensor, "B K"]:
-        """A logit for each class, from the vector of the class token."""
-        return self.head(self.encoder(self.embed(images))[:, 0])
+    def forward(
+        self, images: Float[Tensor, "B C H W"], grid: tuple[int, int] | None = None
+    ) -> Float[Tensor, "B K"]:
+        """A logit for each class, from the vector of the class token; see `embed`."""
+        return self.head(self.encoder(self.embed(images, grid))[:, 0])
 
-    def embed(self, images: Float[Tensor, "B C H W"]) -> Float[Tensor, "B T D"]:
-        """The class token, then a vector for each patch; positions are added to all."""
-        x = self.embedding(patches(images, self.size))
-        first = self.class_token.expand(len(x), 1, -1)
-        return self.positions(torch.cat([first, x], dim=1))
+    def embed(
+        self, images: Float[Tensor, "B C H W"], grid: tuple[int, int] | None = None
+    ) -> Float[Tensor, "B T D"]:
+        """The class token, then a vector for each patch; positions are added to all.
+
+        Images of another size or shape would get positions of other places: they are
+        refused unless grid, their (rows, columns) of patches, says that they are meant.
+        """
+        x = patches(images, self.size)
+        _check(images, self, grid)
+        first = self.class_token.expand(x.size(0), 1, -1)
+        return self.positions(torch.cat([first, self.embedding(x)], dim=1))
+
+
+def _check(
+    images: Tensor, model: VisionTransformer, grid: tuple[int, int] | None
+) -> None:
+    """What the model would read wrongly, or refuse in words that name nothing."""
+    _, channels, *sides = images.shape
+    if channels != model.channels:
+        rule = f"must be as many as the model's ({model.channels})"
+        raise ValueError(f"the channels of images ({channels}) {rule}")
+    if not images.is_floating_point():
+        rule = "must be of a floating-point type, with pixels of about 1"
+        raise TypeError(f"images {rule}, not {images.dtype}")
+    rows, columns = found = tuple(side // model.size for side in sides)
+    if grid is not None and tuple(grid) != found:
+        raise ValueError(f"grid {tuple(grid)} must be that of the images, {found}")
+    n, count = model.config.max_len - 1, rows * columns
+    if grid is None and (rows != columns or count != n):
+        hint = f", or give grid={found}" if count <= n else ""
+        rule = f"they must be a square of max_len - 1 ({n}){hint}"
+        raise ValueError(f"images have {found} patches; {rule}")
 
 
 VIT_BASE = BASE.replace(

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from tested_transformer.checks import at_least
 from tested_transformer.config import SpecialIds
+from tested_transformer.model.linear import check_rows
 
 PAD, BOS = SpecialIds().pad, SpecialIds().bos
 
@@ -107,10 +108,10 @@ class EncoderDecoder(nn.Module):
 
 def _check(x: Tensor, start: Tensor, layer: nn.Linear) -> None:
     d_in, d_model = layer.in_features, layer.out_features
-    if x.size(-1) != d_in:
-        raise ValueError(f"the width of x ({x.size(-1)}) must be d_in ({d_in})")
-    if x.size(-2) == 0:
-        raise ValueError("a sequence must have at least one token")
+    check_rows(x, d_in, what="d_in")
+    if x.dim() < 2 or x.size(-2) == 0:
+        rule = "must be a sequence (length, width) of at least one token"
+        raise ValueError(f"x of shape {tuple(x.shape)} {rule}")
     expected = (*x.shape[:-2], d_model)
     if start.shape != expected:
         raise ValueError(f"the shape of start {tuple(start.shape)} must be {expected}")

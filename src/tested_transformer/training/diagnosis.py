@@ -29,9 +29,9 @@ def diagnose(
     """Try on one batch what holds for every encoder-decoder, trained or not.
 
     model(source, target) returns logits, in float32 or float64, for the token after
-    each of target. Give different sentences, at least two, filled up with pad_id;
-    targets run from bos to eos, and the model can read a token more. Weights, gradients
-    and modes stay as they are; meanwhile there is no dropout.
+    each of target; it may forbid tokens by -inf. Give different sentences, at least
+    two, filled up with pad_id; targets run from bos to eos, and the model can read a
+    token more. Weights, gradients and modes stay; meanwhile there is no dropout.
     """
     modes = {module: module.training for module in model.modules()}
     model.eval()
@@ -81,11 +81,13 @@ def _moves(
 ) -> Iterator[Finding]:
     """Change something, and see which logits move by more than rounding does."""
     logits, real = model(source, read), read != pad_id
-    rounding = math.sqrt(torch.finfo(logits.dtype).eps) * logits.abs().max()
+    largest = logits.nan_to_num(0.0, 0.0, 0.0).abs().amax((0, 1))  # of each token
+    usual = largest.median()  # that of a forbidden one, such as -1e9, is not
+    rounding = math.sqrt(torch.finfo(logits.dtype).eps) * largest.clamp_min(usual)
 
     def moved(source: Tensor, read: Tensor, where: Bool[Tensor, "B T"] = real) -> bool:
         n, length = where.shape
-        change = (model(source, read)[:, :length] - logits[:n]).abs().amax(-1)
+        change = _apart(model(source, read)[:, :length], logits[:n])
         return not bool((change[where] <= rounding).all())  # NaN moves, too
 
     def later(j: int) -> bool:
@@ -112,6 +114,11 @@ def _moves(
         yield Finding(name, moves == should, seen)
 
 
+def _apart(x: Float[Tensor, "*B"], y: Float[Tensor, "*B"]) -> Float[Tensor, "*B"]:
+    """How far each entry has moved: an infinite one that stays has not."""
+    return (x - y).abs().masked_fill(x == y, 0.0)
+
+
 def step_sizes(
     model: nn.Module, optimizer: optim.Optimizer, loss: Tensor
 ) -> dict[str, float]:
@@ -131,10 +138,11 @@ def hears(
     """How far logits move, on average, if each sentence gets another's source.
 
     Counted in standard deviations of the logits; 0 where the source is not used.
+    Infinite logits, of tokens that are forbidden, do not count.
     """
-    logits = model(source, read)
-    move = (model(source.roll(1, 0), read) - logits).abs().mean()
-    return (move / logits.std()).item()
+    logits, moved = model(source, read), model(source.roll(1, 0), read)
+    finite = logits.isfinite()
+    return (_apart(moved, logits)[finite].mean() / logits[finite].std()).item()
 
 
 @torch.no_grad()
@@ -152,7 +160,7 @@ def replay(
     """
     taught, real = model(source, target[:, :-1]), target != pad_id
     gaps = [
-        (step(source, target[:, :t]) - taught[:, t - 1])[real[:, t]].abs().max()
+        _apart(step(source, target[:, :t]), taught[:, t - 1])[real[:, t]].max()
         for t in range(1, target.size(1))
     ]
     return torch.stack(gaps).max().item()

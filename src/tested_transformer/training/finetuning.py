@@ -1,6 +1,7 @@
 """Fine-tuning: a pre-trained model learns a task from labelled texts."""
 
 import numpy as np
+import torch
 from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional as F
@@ -12,8 +13,8 @@ from tested_transformer.training.schedule import ramp
 
 def fine_tune(
     model: Classifier,
-    texts: Int[Tensor, "N S"],
-    labels: Int[Tensor, "N"],
+    texts: Int[Tensor, "N S"] | Int[np.ndarray, "N S"],
+    labels: Int[Tensor, "N"] | Int[np.ndarray, "N"],
     steps: int,
     lr: float,
     size: int = 32,
@@ -26,6 +27,10 @@ def fine_tune(
     if not 1 <= size <= len(texts):
         rule = f"must be at least 1 and at most the number of texts ({len(texts)})"
         raise ValueError(f"size ({size}) {rule}")
+    if len(labels) != len(texts):
+        rule = "there must be a label for each text"
+        raise ValueError(f"{rule}: {len(texts)} texts, {len(labels)} labels")
+    texts, labels = torch.as_tensor(texts), torch.as_tensor(labels)
     model.train()
     adam, losses = create_adam(model.parameters()), []
     rng = np.random.default_rng(seed)

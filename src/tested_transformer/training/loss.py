@@ -23,8 +23,9 @@ def smoothed_loss(
     real = targets != pad_id
     dtype = torch.promote_types(logits.dtype, torch.float32)  # no half precision
     log_p = logits.log_softmax(-1, dtype=dtype)
-    right = _pick(log_p, targets.masked_fill(~real, 0))
-    losses = -(1 - smoothing) * right - smoothing * log_p.mean(-1)
+    losses = -_pick(log_p, targets.masked_fill(~real, 0))
+    if smoothing:  # 0 times an infinite mean would be NaN
+        losses = (1 - smoothing) * losses - smoothing * log_p.mean(-1)
     if not losses[~real].isfinite().all():  # so that no NaN comes back from padding
         return smoothed_loss(logits[real], targets[real], pad_id, smoothing, reduction)
     losses = losses[real]  # (*B) -> (N)

@@ -46,6 +46,7 @@ def prepare(
     next_sentence: bool = False,
 ) -> Prepared:
     """Frame texts, hide words; with next_sentence, first swap half of the seconds."""
+    _check(texts)
     swapped = None
     if next_sentence:
         texts, labels = swap_seconds(texts, rng)
@@ -114,3 +115,19 @@ def pretrain(
             losses.append(loss.item())
             if step == steps:
                 return losses
+
+
+def _check(texts: Sequence[Text]) -> None:
+    if not len(texts):
+        raise ValueError("texts is empty; there must be at least one pair")
+    for i, text in enumerate(texts):
+        pair = isinstance(text, (tuple, list)) and len(text) == 2
+        if not pair or not all(map(_is_ids, text)):
+            rule = (
+                f"text {i} must be a pair (ids of the first, ids of the second or ())"
+            )
+            raise TypeError(f"{rule}, not {text!r:.40}")
+
+
+def _is_ids(side: object) -> bool:
+    return isinstance(side, Sequence) and not isinstance(side, str)
