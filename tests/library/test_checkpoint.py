@@ -5,6 +5,7 @@ import contextlib
 import errno
 import io
 import json
+import os
 import re
 import time
 
@@ -337,10 +338,13 @@ def test_a_damaged_tokeniser_is_told_with_its_file(tmp_path):
         tokenizer.load(tmp_path / "tokens.json")
 
 
-def test_a_folder_in_place_of_the_weights_is_told_with_its_name(folder):
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors").mkdir()
-    with pytest.raises(ValueError, match=r"model\.safetensors is damaged or no safetensors file"):
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
+@pytest.mark.parametrize(("make", "what"), [(os.mkdir, "a folder"), (getattr(os, "mkfifo", None), "a device")])
+@pytest.mark.parametrize("name", ["config.json", "tokens.json", "model.safetensors"])
+def test_a_folder_or_a_pipe_in_place_of_a_file_is_told_with_its_name_and_not_waited_for(folder, name, make, what):
+    (folder / name).unlink()
+    make(folder / name)
+    with pytest.raises(ValueError, match=rf"{re.escape(name)} is {what}, not a file"):
         checkpoint.load(folder)
 
 

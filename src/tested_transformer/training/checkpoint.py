@@ -52,6 +52,7 @@ def save(
     names, are written in place of its own (an average). What could not be read again
     is refused.
     """
+    files.check_name(folder)
     folder = Path(folder)
     told = describe(model)
     weights = model.state_dict() if weights is None else weights
@@ -136,6 +137,7 @@ def load_tokens(folder: Path, config: Config) -> Saved | None:
                 f"{path} is missing, which the model was saved with"
             )
         return None
+    files.check_readable(path, "saved tokeniser")
     if wanted and sha256(path.read_bytes()).hexdigest() != wanted:
         raise ValueError(f"{path} is not the one that the model was saved with")
     tokens = tokenizer.load(path)
@@ -314,11 +316,11 @@ def read_shapes(path: Path) -> dict[str, list[int]]:
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
     """A safetensors file; what is wrong with it is told with its name."""
+    files.check_name(path)
+    files.check_readable(path, "checkpoint")  # safe_open says "no such file" to all
     try:
         with safe_open(path, "pt") as file:
             yield file
-    except FileNotFoundError:
-        raise FileNotFoundError(f"no such checkpoint: {path}") from None
     except (SafetensorError, ValueError, OSError) as error:
         raise ValueError(f"{path} is damaged or no safetensors file: {error}") from None
 
