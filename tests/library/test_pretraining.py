@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from helpers import randomised
+from helpers import randomised, unchecked
 from torch.nn import functional as F
 
 from tested_transformer.config import Config
@@ -96,6 +96,13 @@ def test_rows_of_one_length_meet_others_in_each_reading():
     p = prepare([([word, word], ()) for word in range(5, 30)], CONFIG, MASK, rng())
     met = [{frozenset(part.wanted[:, 1].tolist()) for part in shuffled(p, 5, rng(seed))} for seed in (0, 1)]
     assert not met[0] & met[1]
+
+
+@pytest.mark.parametrize("text", [[5, 6, 7], [5, 6], 5, None, ([5],), ([5], [6], [7]), ([5], 6), (None, [6])], ids=repr)
+def test_texts_that_are_no_first_and_second_are_refused_by_their_place(text):
+    words = r"^texts\[1\] \(.*\) must be the ids of a first text and of a second, which may be empty$"
+    with unchecked(), pytest.raises(TypeError, match=words):
+        pretrain(model(), [PAIRS[0], text], MASK, 1, 0.01)
 
 
 def test_the_loss_is_that_of_the_chosen_words():
@@ -251,6 +258,13 @@ def test_the_rate_of_fine_tuning_rises_and_falls(monkeypatch):
     monkeypatch.setattr(finetuning, "create_adam", lambda parameters: Spy(parameters, lr=1.0))
     fine_tune(classifier(), IDS, LABELS, 20, 0.5, size=4)
     assert rates == pytest.approx([0.25, 0.5, *(0.5 * left / 18 for left in range(18, 0, -1))])
+
+
+def test_fine_tuning_takes_tensors_and_says_so():
+    for given in ((IDS.numpy(), LABELS), (IDS, LABELS.tolist())):
+        name = "texts" if given[1] is LABELS else "labels"
+        with unchecked(), pytest.raises(TypeError, match=rf"^{name} must be a torch\.Tensor, not (ndarray|list)$"):
+            fine_tune(classifier(), *given, 1, 0.01, size=4)
 
 
 def test_what_is_not_said_of_fine_tuning_is_32_texts_a_step_with_seed_0():

@@ -5,6 +5,7 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from tested_transformer.checks import instance
 from tested_transformer.model.bert import Classifier
 from tested_transformer.training.adam import create_adam
 from tested_transformer.training.schedule import ramp
@@ -23,6 +24,7 @@ def fine_tune(
 
     The rate rises to lr in the first tenth of the steps, then falls to 0 in a line.
     """
+    instance(Tensor, texts=texts, labels=labels)
     if not 1 <= size <= len(texts):
         rule = f"must be at least 1 and at most the number of texts ({len(texts)})"
         raise ValueError(f"size ({size}) {rule}")

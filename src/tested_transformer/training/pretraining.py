@@ -1,8 +1,8 @@
 """Pre-training on text that nobody has labelled, with the switches that RoBERTa turned."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -37,6 +37,20 @@ class Prepared(NamedTuple):
         chosen = None if swapped is None else swapped[rows]
         return Prepared(*narrow, chosen, lengths[rows])
 
+    def to(self, device: torch.device) -> "Prepared":
+        """The same on a device. The lengths stay: rows are chosen by them."""
+        *read, lengths = self
+        return Prepared(*(x if x is None else x.to(device) for x in read), lengths)
+
+
+def check_texts(texts: Sequence[Any]) -> None:
+    """Refuse what is no first and second text, as plain ids of one sentence are not."""
+    for place, text in enumerate(texts):
+        parts = [*text] if isinstance(text, Sized) else []
+        if [isinstance(part, Sized) for part in parts] != [True, True]:
+            rule = "must be the ids of a first text and of a second, which may be empty"
+            raise TypeError(f"texts[{place}] ({text!r:.40}) {rule}")
+
 
 def prepare(
     texts: Sequence[Text],
@@ -46,6 +60,7 @@ def prepare(
     next_sentence: bool = False,
 ) -> Prepared:
     """Frame texts, hide words; with next_sentence, first swap half of the seconds."""
+    check_texts(texts)
     swapped = None
     if next_sentence:
         texts, labels = swap_seconds(texts, rng)
@@ -107,7 +122,7 @@ def pretrain(
             step = len(losses) + 1
             share = ramp(step, steps, 0.1 * steps, 0.4 * steps)
             adam.param_groups[0]["lr"] = lr * share
-            loss = objective(model, batch)
+            loss = objective(model, batch.to(model.next_head.weight.device))
             adam.zero_grad()
             loss.backward()
             adam.step()
