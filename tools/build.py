@@ -4,8 +4,10 @@ import functools
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from urllib.parse import unquote
 
 import yaml
@@ -16,6 +18,8 @@ HTML = ROOT / "_build" / "html"
 # its time.
 RARELY = "import gc; gc.set_threshold(50_000, 20, 100)"
 BOOK = (sys.executable, "-c", f"{RARELY}; from jupyter_book.cli.main import main; main()")
+ROOM = 50 << 20
+"""With less free than that, in bytes, a build may have failed for want of it."""
 STRICT = ("--all", "-n", "-W", "--keep-going", "-q")
 
 
@@ -59,6 +63,9 @@ def faults(folder):
 
 def main():
     """Build; the exit status is 0 only where every page of the table of contents has been written."""
+    HTML.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=HTML) as file:  # the builder would tell in many lines that it may write nothing
+        file.write(b" ")
     for page in pages():
         page.unlink(missing_ok=True)
     if (static := HTML / "_static").is_file():  # a first build that failed has left a file where the folder should be
@@ -67,6 +74,8 @@ def main():
     command = [*BOOK, "build", *STRICT, str(ROOT)]
     status = subprocess.run(command, cwd=ROOT, env=quiet, check=False, stdout=subprocess.DEVNULL).returncode
     missing = [str(page.relative_to(ROOT)) for page in pages() if not page.is_file()]
+    if status and (room := shutil.disk_usage(HTML).free) < ROOM:
+        print(f"The disk is nearly full: {room >> 20} MB are free. Make room, and build again.", file=sys.stderr)
     if missing:
         print(f"not built: {', '.join(missing)}", file=sys.stderr)
     stumbles = [] if status or missing else list(faults(HTML))
@@ -79,4 +88,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except OSError as error:
+        sys.exit(f"The book cannot be built: {error}")

@@ -148,6 +148,8 @@ def main(arguments):
         return 0
     if sys.version_info[:2] < (3, 11):
         sys.exit("Python 3.11 or newer is needed, and this is %s. %s" % (platform.python_version(), ANOTHER))
+    if re.search(r"\$[A-Za-z_]|[{}]", ROOT):
+        sys.exit("The path of this folder has $x or { or } in it, which setuptools reads as variables: %s" % ROOT)
     if os.path.islink(VENV):
         sys.exit("The link .venv leads to an environment that is not ready. Remove the link, or what it leads to.")
     alone()

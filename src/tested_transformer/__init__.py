@@ -7,16 +7,33 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BASE",
+    "BERT_BASE",
     "BIG",
+    "GPT_2",
+    "ROBERTA_BASE",
+    "VIT_BASE",
+    "Bert",
     "BytePairEncoding",
+    "Classifier",
     "Config",
+    "Decoder",
+    "Encoder",
+    "Gpt",
+    "MultiHeadAttention",
     "Options",
+    "Pretraining",
     "Trainer",
     "Transformer",
     "Translator",
+    "VisionTransformer",
+    "WordPiece",
     "__version__",
+    "beam",
+    "from_huggingface",
     "from_torch",
+    "greedy",
     "load",
+    "sample",
     "save",
     "to_torch",
 ]
@@ -27,23 +44,55 @@ _HOME = {
     "BASE": "config",
     "BIG": "config",
     "Config": "config",
+    "BERT_BASE": "model.bert",
+    "ROBERTA_BASE": "model.bert",
+    "Bert": "model.bert",
+    "Classifier": "model.bert",
+    "Pretraining": "model.bert",
+    "Decoder": "model.decoder",
+    "Encoder": "model.encoder",
+    "GPT_2": "model.gpt",
+    "Gpt": "model.gpt",
+    "MultiHeadAttention": "model.heads",
+    "VIT_BASE": "model.patches",
+    "VisionTransformer": "model.patches",
+    "Transformer": "model.transformer",
+    "from_huggingface": "exchange",
     "from_torch": "exchange",
     "to_torch": "exchange",
-    "Transformer": "model.transformer",
     "BytePairEncoding": "text.tokens",
-    "Options": "training.options",
-    "Trainer": "training.train",
+    "WordPiece": "text.tokens",
     "load": "training.checkpoint",
     "save": "training.checkpoint",
+    "Options": "training.options",
+    "Trainer": "training.train",
+    "beam": "decoding.beam",
+    "greedy": "decoding.greedy",
+    "sample": "decoding.sampling",
     "Translator": "decoding.translator",
 }
 
 if TYPE_CHECKING:
     from tested_transformer.config import BASE, BIG, Config
+    from tested_transformer.decoding.beam import beam
+    from tested_transformer.decoding.greedy import greedy
+    from tested_transformer.decoding.sampling import sample
     from tested_transformer.decoding.translator import Translator
-    from tested_transformer.exchange import from_torch, to_torch
+    from tested_transformer.exchange import from_huggingface, from_torch, to_torch
+    from tested_transformer.model.bert import (
+        BERT_BASE,
+        ROBERTA_BASE,
+        Bert,
+        Classifier,
+        Pretraining,
+    )
+    from tested_transformer.model.decoder import Decoder
+    from tested_transformer.model.encoder import Encoder
+    from tested_transformer.model.gpt import GPT_2, Gpt
+    from tested_transformer.model.heads import MultiHeadAttention
+    from tested_transformer.model.patches import VIT_BASE, VisionTransformer
     from tested_transformer.model.transformer import Transformer
-    from tested_transformer.text.tokens import BytePairEncoding
+    from tested_transformer.text.tokens import BytePairEncoding, WordPiece
     from tested_transformer.training.checkpoint import load, save
     from tested_transformer.training.options import Options
     from tested_transformer.training.train import Trainer

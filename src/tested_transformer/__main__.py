@@ -5,8 +5,16 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
 
-from tested_transformer import __version__
+from tested_transformer import __version__, command
+
+COMMANDS = {
+    "train": "from sentence pairs to a trained model in a folder",
+    "translate": "sentences in, a line each, and their translations out",
+    "evaluate": "how well a model translates, as BLEU and chrF",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if getattr(sys, name) is None:  # closed by the shell
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
-        given = parser().parse_args(arguments)
+        words = sys.argv[1:] if arguments is None else arguments
+        given = parser(words).parse_args(words)
         given.command(given)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -42,24 +51,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def parser() -> argparse.ArgumentParser:
-    """All commands and what can be said to them."""
-    # Not before: this takes seconds, and who interrupts it wants no traceback
-    from tested_transformer.command import evaluate, train, translate
+def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """All commands and what can be said to them.
 
+    If words are given, only a command that is among them is loaded: it takes seconds.
+    """
     top = argparse.ArgumentParser("tested_transformer", description=__doc__)
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = top.add_subparsers(required=True, metavar="command")
-    for name, module, command in (
-        ("train", train, train.train),
-        ("translate", translate, translate.translate),
-        ("evaluate", evaluate, evaluate.evaluate),
-    ):
-        summary = module.__doc__.partition(": ")[2]
+    for name, summary in COMMANDS.items():
         add = commands.add_parser(name, help=summary, description=summary)
-        add.set_defaults(command=command)
-        module.arguments(add)
+        if words is None or name in words:
+            module = load(name)
+            add.set_defaults(command=getattr(module, name))
+            module.arguments(add)
     return top
+
+
+def load(name: str) -> ModuleType:
+    """The module of a command."""
+    # First NumPy: PyTorch imports it, too, and then swallows a Ctrl-C
+    import numpy  # noqa: F401
+
+    return import_module(f"{command.__name__}.{name}")
 
 
 if __name__ == "__main__":

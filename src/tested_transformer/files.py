@@ -4,8 +4,10 @@ import json
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,9 @@ def write(path: StrPath, content: bytes) -> None:
 def write_all(contents: Mapping[Path, bytes]) -> None:
     """Put each content under its name. If one cannot be written, none is replaced.
 
-    They are written beside, synced to the disk, and renamed.
+    All are written beside and synced to the disk, then renamed in this order. If one
+    cannot be renamed, those before it get back what they had. A process that is killed
+    between two renames leaves the first files new and the others old.
     """
     for path in contents:
         check_file(path)
@@ -36,20 +40,59 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-        for path in contents:
-            with naming(path):
-                beside[path].replace(path)
+        rename_all(beside)
     finally:
         for scrap in beside.values():
             with suppress(OSError):
                 scrap.unlink(missing_ok=True)
-    if os.name == "posix":  # the new names, too, must survive a power cut
-        for parent in dict.fromkeys(path.parent for path in contents):
-            folder = os.open(parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+    for parent in dict.fromkeys(path.parent for path in contents):
+        sync_folder(parent)
+
+
+def rename_all(beside: Mapping[Path, Path]) -> None:
+    """Give each file its name. Where one fails, those before it get back what they had.
+
+    A drive that refuses this, too, leaves them as they are.
+    """
+    old: dict[Path, bytes | None] = {}
+    for path in [*beside][:-1]:  # behind the last one nothing can fail
+        with naming(path):
+            old[path] = path.read_bytes() if path.exists() else None
+    done = []
+    try:
+        for path, written in beside.items():
+            with naming(path):
+                written.replace(path)
+            done.append(path)
+    except OSError:
+        for path in done:
+            with suppress(OSError):
+                path.unlink() if old[path] is None else write(path, old[path])
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder survive a power cut. Where that is not to be had, warn.
+
+    Some drives (of a network, of a virtual machine) cannot do it; the files are whole.
+    """
+    if os.name != "posix":  # Windows syncs no folders
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        warn_unsynced(folder, f"{error.strerror}")
+
+
+@cache
+def warn_unsynced(folder: Path, why: str) -> None:
+    """Say it once for each folder: a run writes there again and again."""
+    rule = "what was written there may be gone after a power cut"
+    warnings.warn(f"{folder} cannot be synced ({why}): {rule}", stacklevel=2)
 
 
 @contextmanager
@@ -75,6 +118,25 @@ def check_file(path: Path) -> None:
         raise ValueError(f"{path} is {what}, not a file")
 
 
+def check_readable(path: StrPath, what: str) -> None:
+    """Refuse what cannot be read as a file, and say why. At a pipe one would wait."""
+    check_file(Path(path))
+    try:
+        with open(path, "rb"):
+            pass
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no such {what}: {path}") from None
+
+
+def check_name(path: StrPath) -> None:
+    """Refuse a name that is no UTF-8: safetensors could not open a file there."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        rule = "is no UTF-8: choose another"
+        raise ValueError(f"the name {os.fspath(path)!r} {rule}") from None
+
+
 def check_writable(path: StrPath) -> None:
     """Refuse a name under which no file could be written, before work is done for it."""
     check_file(Path(path))
@@ -86,6 +148,7 @@ def check_writable(path: StrPath) -> None:
 
 def make_folder(path: StrPath) -> Path:
     """The folder of that name, made if it is not there, and looked at: it takes files."""
+    check_name(path)
     folder = Path(path)
     with naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +177,9 @@ def write_json(path: StrPath, content: Any) -> None:
 
 def to_json(content: Any) -> bytes:
     """The content as JSON that people can read, too."""
-    return f"{json.dumps(content, ensure_ascii=False, indent=1)}\n".encode()
+    text = json.dumps(content, ensure_ascii=False, indent=1)
+    # Half a character, as in names that are no UTF-8, is written as JSON's escape
+    return f"{text}\n".encode(errors="backslashreplace")
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,10 +194,9 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_json(path: StrPath, what: str) -> dict[str, Any]:
     """The object in a JSON file; a ValueError says why it is no `what`."""
+    check_readable(path, what)
     try:
         saved = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"no such {what}: {path}") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no {what}: not JSON ({error})") from None
     if not isinstance(saved, dict):

@@ -2,9 +2,11 @@
 
 import builtins
 import contextlib
+import copy
 import errno
 import io
 import json
+import os
 import re
 import time
 
@@ -16,7 +18,8 @@ from torch import nn
 
 from tested_transformer.config import TINY
 from tested_transformer.files import write_all, write_json
-from tested_transformer.model.bert import Bert, Pretraining
+from tested_transformer.model.bert import Bert, Classifier, Pretraining
+from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.patches import VisionTransformer
@@ -177,6 +180,8 @@ def test_tensors_that_share_memory_are_saved_as_two(tmp_path):
 MADE = {
     "Gpt": (Gpt(CONFIG), {}, (IDS[0],)),
     "Bert": (Bert(CONFIG, 1, 2), {"n_segments": 1, "first_position": 2}, (IDS[0],)),
+    "Pretraining": (Pretraining(Bert(CONFIG, 1, 2)), {"n_segments": 1, "first_position": 2}, (IDS[0], IDS[0] > 5)),
+    "Classifier": (Classifier(Bert(CONFIG, 3), 5), {"n_segments": 3, "first_position": 0}, (IDS[0],)),
     "VisionTransformer": (
         VisionTransformer(TINY.replace(max_len=5), 2, 3, 1),
         {"size": 2, "n_classes": 3, "channels": 1}, (torch.ones(1, 1, 4, 4),),
@@ -187,13 +192,126 @@ MADE = {
 @pytest.mark.parametrize("name", MADE)
 def test_every_kind_of_model_comes_back_as_it_was(tmp_path, name):
     model, settings, given = MADE[name]
+    with torch.no_grad():
+        for parameter in model.parameters():  # a new head of a Classifier is zero
+            parameter.add_(0.1)
     checkpoint.save(tmp_path, model)
     loaded, tokens = checkpoint.load(tmp_path, kind=type(model))
-    assert (type(loaded), loaded.config, tokens) == (type(model), model.config, None)
-    assert {setting: getattr(loaded, setting) for setting in settings} == settings
-    assert torch.equal(loaded(*given), model.eval()(*given))
-    with pytest.raises(ValueError, match=rf"config\.json is of another kind: its model is '{name}', not 'Transformer'"):
-        checkpoint.load(tmp_path)
+    body, its = (getattr(m, "bert", m) for m in (model, loaded))
+    assert (type(loaded), its.config, tokens) == (type(model), body.config, None)
+    assert {setting: getattr(its, setting) for setting in settings} == settings
+    torch.testing.assert_close(loaded(*given), model.eval()(*given), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_model_of_another_kind_than_was_asked_for_is_refused_with_both_names(tmp_path, name):
+    checkpoint.save(tmp_path, MADE[name][0])
+    for kind in {Transformer, Gpt, Bert, Pretraining, Classifier, VisionTransformer} - {type(MADE[name][0])}:
+        words = rf"another kind: its model is '{name}', not '{kind.__name__}': give kind={name}$"
+        with pytest.raises(ValueError, match=words):
+            checkpoint.load(tmp_path, kind=kind)
+
+
+def test_a_head_of_another_width_is_described_by_its_own(tmp_path):
+    model = Classifier(Bert(CONFIG), 2)
+    model.head = nn.Linear(16, 4)
+    checkpoint.save(tmp_path, model)
+    assert checkpoint.load(tmp_path, kind=Classifier)[0](IDS[0]).shape == (1, 4)
+
+
+def test_a_head_of_somebodys_own_is_loaded_into_itself(tmp_path):
+    def made():
+        model = Classifier(Bert(CONFIG), 2)
+        model.head = nn.Sequential(nn.Linear(16, 8), nn.Linear(8, 3))
+        return model.eval()
+
+    model = made()
+    checkpoint.save(tmp_path, model)
+    with pytest.raises(ValueError, match=r"is of a model with modules of its own, such as head"):
+        checkpoint.load(tmp_path, kind=Classifier)
+    assert torch.equal(checkpoint.load_into(tmp_path, made())(IDS[0]), model(IDS[0]))
+
+
+@pytest.mark.parametrize("field", ["model_type", "architectures", "hidden_size", "n_embd"])
+@pytest.mark.parametrize("kind", [Transformer, Bert, Gpt])
+def test_a_folder_of_another_library_is_told_from_one_of_another_kind(tmp_path, field, kind):
+    write_json(tmp_path / "config.json", {"vocab_size": 30_522, field: "bert"})
+    with pytest.raises(ValueError, match=rf"is of another library, it has {field}: for .*, see from_huggingface"):
+        checkpoint.load(tmp_path, kind=kind)
+
+
+def dtypes(model):
+    return {tensor.dtype for tensor in [*model.parameters(), *model.buffers()]}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["Transformer", *MADE])
+def test_a_model_comes_back_in_its_own_precision_or_in_the_one_that_is_asked_for(tmp_path, name, dtype):
+    model = copy.deepcopy(MADE[name][0] if name in MADE else Transformer(CONFIG)).to(dtype)
+    checkpoint.save(tmp_path, model)
+    loaded, _ = checkpoint.load(tmp_path, kind=type(model))
+    assert dtypes(loaded) == {dtype}
+    own = model.state_dict() | dict(model.named_buffers())
+    for part, tensor in (loaded.state_dict() | dict(loaded.named_buffers())).items():
+        assert torch.equal(tensor, own[part]), part
+    for asked in (torch.float16, torch.float64):
+        loaded, _ = checkpoint.load(tmp_path, "cpu", type(model), asked)
+        assert dtypes(loaded) == {asked}
+        for part, tensor in loaded.state_dict().items():
+            assert torch.equal(tensor, own[part].to(asked)), part
+
+
+@pytest.mark.parametrize(
+    ("some", "others", "widest"),
+    [
+        (torch.float16, torch.float32, torch.float32),
+        (torch.float16, torch.bfloat16, torch.float32),
+        (torch.float32, torch.float64, torch.float64),
+        (torch.float8_e4m3fn, torch.bfloat16, torch.float32),
+        (torch.float8_e4m3fn, torch.float8_e4m3fn, torch.float32),
+    ],
+)
+def test_of_several_precisions_the_widest_loses_nothing(tmp_path, model, some, others, widest):
+    weights = {name: w.to(some if "norm" in name else others) for name, w in model.state_dict().items()}
+    checkpoint.save(tmp_path, model, weights=weights)
+    loaded, _ = checkpoint.load(tmp_path)
+    assert dtypes(loaded) == {widest}
+    assert all(torch.equal(w, weights[name].to(widest)) for name, w in loaded.state_dict().items())
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.complex64, torch.float8_e4m3fn])
+def test_a_precision_that_no_model_calculates_in_is_refused(folder, dtype):
+    with pytest.raises(ValueError, match=rf"dtype \({dtype}\) must be one of torch\.float16, .*, torch\.float64"):
+        checkpoint.load(folder, dtype=dtype)
+
+
+def test_weights_are_loaded_into_a_model_of_somebodys_own_in_its_precision(folder, model):
+    assert dtypes(checkpoint.load_into(folder, Transformer(CONFIG).double())) == {torch.float64}
+
+
+QUANTIZED = {
+    "a dtype": torch.qint8,
+    "a tuple": (torch.ones(2), None),
+    "whole numbers": torch.ones(2, dtype=torch.int8),
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize("what", QUANTIZED)
+def test_a_quantized_model_is_refused_by_the_name_of_what_is_no_weight(tmp_path, model, what):
+    class Packed(nn.Linear):
+        def state_dict(self, *given, destination, prefix, **more):
+            destination[prefix + "packed"] = QUANTIZED[what]
+
+    model.decoder.layers[1].feed_forward.w_2 = Packed(32, 16)
+    words = (
+        r"decoder\.layers\.1\.feed_forward\.w_2\.packed \(.*\) must be a tensor of floats: .* before it is quantized"
+    )
+    with pytest.raises(TypeError, match=words):
+        checkpoint.save(tmp_path / "new", model)
+    with unchecked(), pytest.raises(TypeError, match=r"extra \(.*\) must be a tensor of floats"):
+        checkpoint.save(tmp_path / "new", model, weights={"extra": QUANTIZED[what]})
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_setting_that_its_kind_needs_and_the_file_lacks_is_named(tmp_path):
@@ -219,14 +337,13 @@ def test_a_model_of_a_class_of_its_own_is_kept_too_and_never_taken_for_the_class
 
 def test_a_kind_that_has_no_files_is_refused_on_both_ways(tmp_path, folder):
     with unchecked():
-        for model in (nn.Linear(2, 2), Pretraining(Bert(CONFIG))):
-            with pytest.raises(
-                TypeError, match=r"cannot be saved; these can: Transformer, Gpt, Bert, VisionTransformer"
-            ):
+        for model in (nn.Linear(2, 2), Encoder(CONFIG)):
+            with pytest.raises(TypeError, match=r"cannot be saved; these can: Transformer, Gpt, Bert, .*, Vision"):
                 checkpoint.save(tmp_path / "new", model)
         assert not (tmp_path / "new").exists()
-        with pytest.raises(TypeError, match=r"kind .*Linear.* must be one of Transformer, Gpt"):
-            checkpoint.load(folder, kind=nn.Linear)
+        for kind in (nn.Linear, "Bert", None):
+            with pytest.raises(TypeError, match=r"kind \(.*\) must be one of Transformer, Gpt"):
+                checkpoint.load(folder, kind=kind)
 
 
 def test_word_pieces_come_back_too(tmp_path):
@@ -338,10 +455,13 @@ def test_a_damaged_tokeniser_is_told_with_its_file(tmp_path):
         tokenizer.load(tmp_path / "tokens.json")
 
 
-def test_a_folder_in_place_of_the_weights_is_told_with_its_name(folder):
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors").mkdir()
-    with pytest.raises(ValueError, match=r"model\.safetensors is damaged or no safetensors file"):
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
+@pytest.mark.parametrize(("make", "what"), [(os.mkdir, "a folder"), (getattr(os, "mkfifo", None), "a device")])
+@pytest.mark.parametrize("name", ["config.json", "tokens.json", "model.safetensors"])
+def test_a_folder_or_a_pipe_in_place_of_a_file_is_told_with_its_name_and_not_waited_for(folder, name, make, what):
+    (folder / name).unlink()
+    make(folder / name)
+    with pytest.raises(ValueError, match=rf"{re.escape(name)} is {what}, not a file"):
         checkpoint.load(folder)
 
 

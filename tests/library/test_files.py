@@ -1,29 +1,41 @@
 """Files: whole or not at all, on the disk before they get their names, and refused in words."""
 
 import ast
+import builtins
 import errno
+import io
 import os
 import re
+import stat
 import time
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from guards import ROOT
 
+from tested_transformer.config import TINY
 from tested_transformer.files import (
+    check_name,
+    check_readable,
     check_writable,
     locked,
     make_folder,
     naming,
     read_json,
     sweep,
+    sync_folder,
     write,
     write_all,
     write_json,
 )
+from tested_transformer.model.gpt import Gpt
+from tested_transformer.text import tokenizer
 from tested_transformer.text.tokens import BytePairEncoding
+from tested_transformer.training import checkpoint
 from tested_transformer.training.events import Step
-from tested_transformer.training.log import RunLog
+from tested_transformer.training.filenames import check_free
+from tested_transformer.training.log import RunLog, read_metrics
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_scraps(tmp_path, monkeypatch):
@@ -62,6 +74,68 @@ def test_every_file_is_complete_and_on_disk_before_it_gets_its_name(tmp_path, mo
     assert (named_before, named_after) == (False, True), "the content before the name, the name after it"
     assert content.st_size == path.stat().st_size, "nothing waits in a buffer"
     assert os.path.samestat(folder, tmp_path.stat())
+
+
+def cannot(error, of):
+    """An fsync that fails for folders, or for files, and one that counts what was asked of it."""
+    sync, asked = os.fsync, []
+
+    def fsync(descriptor):
+        asked.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        if asked[-1] == of:
+            raise OSError(error, os.strerror(error))
+        sync(descriptor)
+
+    return fsync, asked
+
+
+NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EIO)
+posix = pytest.mark.skipif(os.name != "posix", reason="folders are synced there only")
+
+
+@posix
+@pytest.mark.parametrize("error", NO_SYNC, ids=os.strerror)
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_drive_that_syncs_no_folder_gets_every_file_and_one_warning(tmp_path, monkeypatch, writer, error):
+    fsync, asked = cannot(error, "folder")
+    monkeypatch.setattr(os, "fsync", fsync)
+    words = rf"{re.escape(str(tmp_path))} cannot be synced \({re.escape(os.strerror(error))}\): what was written there"
+    with pytest.warns(UserWarning, match=words):
+        WRITERS[writer](tmp_path / "metrics.jsonl")
+    WRITERS[writer](tmp_path / "metrics.jsonl")  # a further warning would be an error
+    assert asked == ["file", "folder"] * 2
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
+
+
+@posix
+def test_a_folder_that_cannot_even_be_opened_for_its_sync_is_warned_of_too(tmp_path, monkeypatch):
+    def closed(*how):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", closed)
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        with pytest.warns(UserWarning, match=rf"{folder} cannot be synced \(Permission denied\)"):
+            write(tmp_path / folder / "file", b"content")
+        assert (tmp_path / folder / "file").read_bytes() == b"content"
+
+
+@pytest.mark.parametrize("error", NO_SYNC, ids=os.strerror)
+def test_a_file_that_cannot_be_synced_fails_by_its_name_and_leaves_the_old_one(tmp_path, monkeypatch, error):
+    write(tmp_path / "file", b"old")
+    monkeypatch.setattr(os, "fsync", cannot(error, "file")[0])
+    with pytest.raises(OSError, match=rf"{re.escape(os.strerror(error))}: '.*file'"):
+        write(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"old"
+
+
+def test_where_folders_are_never_synced_nothing_is_said(tmp_path, monkeypatch):
+    fsync, asked = cannot(errno.EINVAL, "folder")
+    monkeypatch.setattr(os, "fsync", fsync)
+    with monkeypatch.context() as windows:
+        windows.setattr("tested_transformer.files.os.name", "nt")
+        sync_folder(tmp_path)
+    assert asked == []
 
 
 def test_every_folder_is_synced_and_closed_again(tmp_path, monkeypatch):
@@ -144,6 +218,67 @@ def test_of_several_files_all_are_replaced_or_none(tmp_path, monkeypatch):
     assert sorted(tmp_path.iterdir()) == [one, two]
     write_all({one: b"new", two: b"newer"})
     assert (one.read_bytes(), two.read_bytes()) == (b"new", b"newer")
+
+
+def renamed(monkeypatch, fails=None):
+    """The names that were given, in their order; that one cannot be given."""
+    replace, given = Path.replace, []
+
+    def watched(written, path):
+        if path.name == fails:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        given.append(path.name)
+        return replace(written, path)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    return given
+
+
+def test_several_files_get_their_names_in_the_order_in_which_they_were_given(tmp_path, monkeypatch):
+    given = renamed(monkeypatch)
+    for names in (["b", "a", "c"], ["c", "b", "a"]):
+        write_all({tmp_path / name: b"content" for name in names})
+    assert given == ["b", "a", "c", "c", "b", "a"]
+
+
+@pytest.mark.parametrize("fails", ["one", "two", "three"])
+@pytest.mark.parametrize("there", [["one", "two", "three"], ["two"], []], ids=len)
+def test_where_a_name_cannot_be_given_the_files_before_it_get_back_what_they_had(tmp_path, monkeypatch, fails, there):
+    files = [tmp_path / name for name in ("one", "two", "three")]
+    before = {tmp_path / name: name.encode() for name in there}
+    write_all(before)
+    with monkeypatch.context() as patched:
+        renamed(patched, fails)
+        with pytest.raises(PermissionError, match=rf"Operation not permitted: '.*{fails}'"):
+            write_all(dict.fromkeys(files, b"new"))
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_drive_that_takes_nothing_back_tells_of_the_first_error(tmp_path, monkeypatch):
+    one, two = tmp_path / "one", tmp_path / "two"
+    write_all({one: b"old", two: b"old"})
+    replace, gone = Path.replace, []
+
+    def once(written, path):
+        if gone or path == two:
+            gone.append(path)
+            raise OSError(errno.EIO, "Input/output error")
+        return replace(written, path)
+
+    monkeypatch.setattr(Path, "replace", once)
+    with pytest.raises(OSError, match=r"Input/output error: '.*two'"):
+        write_all({one: b"new", two: b"new"})
+    assert gone == [two, one]
+    assert (one.read_bytes(), two.read_bytes()) == (b"new", b"old")
+
+
+def test_every_name_is_looked_at_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda descriptor: pytest.fail("something was written"))
+    (tmp_path / "folder").mkdir()
+    for names in (["folder", "one", "two"], ["one", "folder", "two"], ["one", "two", "folder"]):
+        with pytest.raises(ValueError, match="folder is a folder, not a file"):
+            write_all({tmp_path / name: b"content" for name in names})
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_a_place_that_takes_no_file_is_refused_before_there_is_one(tmp_path):
@@ -238,6 +373,98 @@ def test_what_is_no_object_is_refused_by_name(tmp_path, text, words):
         read_json(tmp_path / "a.json", "thing")
     with pytest.raises(FileNotFoundError, match=r"no such thing: .*b\.json"):
         read_json(tmp_path / "b.json", "thing")
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def linked_pipe(path):
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+NO_FILES = {
+    "a pipe": (pipe, "a device"),
+    "a link to a pipe": (linked_pipe, "a device"),
+    "a link to a device": (lambda path: path.symlink_to(os.devnull), "a device"),
+    "a folder": (Path.mkdir, "a folder"),
+    "a link to a folder": (lambda path: path.symlink_to("."), "a folder"),
+}
+READERS = {
+    "JSON": lambda path: read_json(path, "run"),
+    "a tokeniser": tokenizer.load,
+    "tensors": checkpoint.read_tensors,
+    "shapes": checkpoint.read_shapes,
+    "what a run has told": lambda path: read_metrics(path.parent),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("what", NO_FILES)
+def test_what_is_no_file_is_refused_at_once_and_never_waited_for(tmp_path, what, reader):
+    path = tmp_path / "metrics.jsonl"
+    make, words = NO_FILES[what]
+    make(path)
+    with pytest.raises(ValueError, match=rf"metrics\.jsonl is {words}, not a file"):
+        READERS[reader](path)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_file_that_may_not_be_read_is_told_from_one_that_is_not_there(tmp_path, monkeypatch, reader):
+    """As for anybody but root, who runs these tests in places and may read all."""
+    path, opened = tmp_path / "metrics.jsonl", io.open
+    path.write_bytes(b"")
+
+    def closed(name, *how, **more):
+        if name == path:
+            raise PermissionError(errno.EACCES, "Permission denied", str(name))
+        return opened(name, *how, **more)
+
+    monkeypatch.setattr(builtins, "open", closed)
+    monkeypatch.setattr(io, "open", closed)
+    with pytest.raises(PermissionError, match=r"Permission denied: '.*metrics\.jsonl'"):
+        READERS[reader](path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
+def test_a_pipe_in_the_place_of_the_tokeniser_is_no_place_for_a_new_run(tmp_path):
+    os.mkfifo(tmp_path / "tokens.json")
+    with pytest.raises(ValueError, match=r"already holds tokens\.json: choose another folder"):
+        check_free(tmp_path, b"{}")
+
+
+def test_a_link_that_leads_nowhere_or_in_a_circle_is_no_file(tmp_path):
+    (tmp_path / "nowhere").symlink_to("gone")
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(FileNotFoundError, match=r"^no such run: .*nowhere$"):
+        check_readable(tmp_path / "nowhere", "run")
+    with pytest.raises(OSError, match=r"levels of symbolic links: '.*circle'"):
+        check_readable(tmp_path / "circle", "run")
+
+
+FOREIGN = os.fsdecode(b"a\xffb")
+
+
+def test_a_folder_whose_name_is_no_utf_8_is_refused_before_it_is_made(tmp_path):
+    """What could be written there could not be read: safetensors opens no such name."""
+    model = Gpt(TINY)
+    for act in (make_folder, check_name, lambda path: checkpoint.save(path, model), RunLog):
+        for path in (tmp_path / FOREIGN, tmp_path / FOREIGN / "run", str(tmp_path / "run" / FOREIGN)):
+            with pytest.raises(ValueError, match=r"the name '.*a\\udcffb.*' is no UTF-8: choose another"):
+                act(path)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / FOREIGN).mkdir()
+    write(tmp_path / FOREIGN / "page", b"content")
+    with pytest.raises(ValueError, match=r"page' is no UTF-8"):
+        checkpoint.read_shapes(tmp_path / FOREIGN / "page")
+
+
+def test_names_that_are_no_utf_8_stand_in_json_and_come_back(tmp_path):
+    write_json(tmp_path / "a.json", {FOREIGN: "größer"})
+    assert read_json(tmp_path / "a.json", "run") == {FOREIGN: "größer"}
+    assert b'"a\\udcffb"' in (tmp_path / "a.json").read_bytes()
 
 
 def test_nothing_else_writes_files_in_place_of_others():

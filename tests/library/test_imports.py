@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 
 import guards
 import import_map
@@ -10,6 +11,7 @@ import pytest
 from guards import BOOK, ORDER, ROOT
 
 import tested_transformer
+from tested_transformer.__main__ import COMMANDS
 
 PACKAGE = ROOT / "src" / "tested_transformer"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent == PACKAGE)
@@ -126,6 +128,47 @@ from tested_transformer.decoding.translator import Translator
 print(*Translator.load().translate(["I love AI."]), {"sympy", "torch._dynamo"} & set(sys.modules))"""
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "Ich liebe KI. set()\n"
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], [], ["none"]], ids=" ".join)
+def test_what_needs_no_command_is_told_without_loading_one(words):
+    code = "import sys; from tested_transformer.__main__ import main\n"
+    code += "try: main(sys.argv[1:])\nfinally: print({'torch', 'numpy'} & set(sys.modules), file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert run.stderr.splitlines()[-1] == "set()"
+    told = "tested_transformer 0." in run.stdout or "sentences in, a line each" in run.stdout
+    assert (run.returncode, told) == ((0, True) if words and words[0].startswith("-") else (2, False))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_summed_up_as_its_module_says(name):
+    module = import_module(f"tested_transformer.command.{name}")
+    assert module.__doc__ == f"The command `{name}`: {COMMANDS[name]}."
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)  # once
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+from tested_transformer.__main__ import main
+sys.exit(main(["translate"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+@pytest.mark.parametrize("module", ["numpy", "numpy._core.numeric", "numpy.linalg", "torch", "torch._C"])
+def test_ctrl_c_ends_a_command_that_is_still_loading_its_libraries(module):
+    """PyTorch imports NumPy, too, and takes whatever happens meanwhile for a NumPy that is not there."""
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module], input="I see.\n", capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "interrupted\n")
 
 
 def test_a_name_that_the_package_lacks_is_a_plain_attribute_error():

@@ -47,6 +47,14 @@ def test_what_was_rounded_comes_back_with_the_same_integers_and_scales(weight):
     assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
 
 
+def test_a_scale_is_rounded_up_so_that_127_of_it_reach_the_largest_weight():
+    largest = torch.from_numpy(np.random.default_rng(0).uniform(0.5, 1, size=(200, 1)))
+    scale = to_int8(largest)[1]
+    steps = largest / scale
+    assert torch.all(steps <= 127)
+    assert torch.all(steps > 127 - 127 * 2.0**-16), "by one of its binary digits at most"
+
+
 def test_rows_are_rounded_one_by_one_and_a_vector_is_one_row():
     small = torch.tensor([[100.0, 51.0], [0.001, -0.00051]])
     assert to_int8(small)[0].tolist() == [[127, 65], [127, -65]]

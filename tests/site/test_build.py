@@ -1,8 +1,17 @@
 """What the build refuses to hand over."""
 
+import errno
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from types import SimpleNamespace
+
 import build
 import pytest
-from guards import ORDER
+from guards import ORDER, ROOT
 
 
 @pytest.fixture
@@ -39,6 +48,53 @@ def test_a_dead_link_or_a_request_to_another_host_is_a_fault(book, body, what):
     found = book(body)
     assert len(found) == 1
     assert what in found[0]
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    """Where a build would begin, with a builder that fails."""
+    monkeypatch.setattr(build, "HTML", tmp_path / "_build" / "html")
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "pages", lambda: [build.HTML / "index.html"])
+    monkeypatch.setattr(subprocess, "run", lambda *given, **more: subprocess.CompletedProcess(given, 2))
+    return tmp_path
+
+
+@pytest.mark.parametrize("free", [0, 49 << 20, 50 << 20])
+def test_a_build_that_failed_on_a_full_disk_says_so_and_another_does_not(empty, monkeypatch, capsys, free):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+    assert build.main() == 1
+    told = capsys.readouterr().err
+    assert ("The disk is nearly full: " in told) == (free < 50 << 20)
+    assert "not built: _build/html/index.html" in told
+    monkeypatch.setattr(subprocess, "run", lambda *given, **more: subprocess.CompletedProcess(given, 0))
+    assert build.main() == 1
+    assert "The disk" not in capsys.readouterr().err, "the builder found nothing wrong"
+
+
+@pytest.mark.parametrize("place", ["_build", "_build/html"])
+def test_where_nothing_can_be_written_a_sentence_says_so(empty, place):
+    """A file in the place of the folder: who runs this may be root, who may write everywhere."""
+    path = empty / "tools" / "build.py"
+    path.parent.mkdir()
+    path.write_text((ROOT / "tools" / "build.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (empty / place).parent.mkdir(exist_ok=True)
+    (empty / place).write_text("")
+    with subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        told = run.communicate()
+    assert (run.returncode, told[0], told[1].count("\n")) == (1, "", 1)
+    assert re.match(rf"The book cannot be built: \[Errno \d+\] .*{re.escape(str(empty / place))}", told[1])
+
+
+@pytest.mark.parametrize("error", [errno.EROFS, errno.ENOSPC], ids=os.strerror)
+def test_a_disk_that_takes_nothing_is_noticed_before_the_builder_starts(empty, monkeypatch, error):
+    def refuses(**where):
+        raise OSError(error, os.strerror(error), str(where["dir"]))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuses)
+    monkeypatch.setattr(subprocess, "run", lambda *given, **more: pytest.fail("it was started"))
+    with pytest.raises(OSError, match=rf"{os.strerror(error)}: '.*html'"):
+        build.main()
 
 
 def test_a_page_for_each_chapter_is_expected():

@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -214,6 +215,23 @@ def test_an_old_python_is_refused_by_its_version(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match=r"^Python 3\.11 or newer is needed, and this is .*PYTHON=python3\.12"):
         environment.main([])
     assert done == []
+
+
+@pytest.mark.parametrize("name", ["my $books", "$HOME", "${x}", "a{b}", "a}", "{"])
+def test_a_folder_from_which_setuptools_installs_nothing_is_refused_before_anything_is_installed(name, tmp_path):
+    environment = copied(tmp_path / name)
+    done = with_fakes(environment)
+    with pytest.raises(SystemExit, match=rf"which setuptools reads as variables: .*{re.escape(name)}$"):
+        environment.main([])
+    assert done == []
+    assert not (tmp_path / name / ".venv").exists()
+
+
+def test_a_folder_with_other_signs_in_its_name_is_taken(tmp_path):
+    environment = copied(tmp_path / "4 $ (50 %) & more's ä")
+    done = with_fakes(environment)
+    assert environment.main([]) == 0
+    assert done == STEPS
 
 
 def test_old_versions_of_python_understand_the_script():

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from functools import reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -17,7 +18,8 @@ from torch import Tensor, nn
 from tested_transformer import files
 from tested_transformer.checks import instance
 from tested_transformer.config import Config
-from tested_transformer.model.bert import Bert
+from tested_transformer.device import given_device
+from tested_transformer.model.bert import Bert, Classifier, Pretraining
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.model.transformer import Transformer
@@ -25,10 +27,13 @@ from tested_transformer.text import tokenizer
 from tested_transformer.text.tokenizer import Saved, Tokenizer
 from tested_transformer.training.filenames import CONFIG, MODEL, TOKENS
 
+OF_BERT = ("n_segments", "first_position")
 MODELS: dict[type[nn.Module], tuple[str, ...]] = {
     Transformer: (),
     Gpt: (),
-    Bert: ("n_segments", "first_position"),
+    Bert: OF_BERT,
+    Pretraining: OF_BERT,
+    Classifier: (*OF_BERT, "n_classes"),
     VisionTransformer: ("size", "n_classes", "channels"),
 }
 """The models that have files, and what they are made with besides a Config."""
@@ -36,6 +41,12 @@ MODELS: dict[type[nn.Module], tuple[str, ...]] = {
 MOST = 2**24
 """So many numbers a table of positions may have, or as many as all the weights: it is
 made, not read, and a small file must not ask for a large one."""
+
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""What a model can calculate in; other types on the disk are only for keeping."""
+
+FOREIGN = ("model_type", "architectures", "hidden_size", "n_embd")
+"""What stands in the config.json of Hugging Face's models."""
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -52,17 +63,20 @@ def save(
     names, are written in place of its own (an average). What could not be read again
     is refused.
     """
+    files.check_name(folder)
     folder = Path(folder)
     told = describe(model)
     weights = model.state_dict() if weights is None else weights
+    check_weights(weights)
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    check_sizes(model.config, shapes, folder)
+    config = body(model).config
+    check_sizes(config, shapes, folder)
     if "replaced" not in told:  # then it must be what `load` would make
         model = plain(model)
     check_shapes(model, shapes, folder / MODEL)
     contents, beside = {folder / CONFIG: files.to_json(told)}, {}
     if tokens is not None:
-        check_tokens(tokens, model.config, folder / TOKENS)
+        check_tokens(tokens, config, folder / TOKENS)
         contents[folder / TOKENS] = token_file(tokens)
         beside = {"tokens": sha256(contents[folder / TOKENS]).hexdigest()}
     elif (folder / TOKENS).exists():
@@ -75,44 +89,68 @@ def save(
 
 @overload
 def load(
-    folder: files.StrPath, device: torch.device | str = "cpu"
+    folder: files.StrPath,
+    device: torch.device | str = "cpu",
+    *,
+    dtype: torch.dtype | None = None,
 ) -> tuple[Transformer, Saved | None]: ...
 @overload
 def load(
-    folder: files.StrPath, device: torch.device | str, kind: type[Model]
+    folder: files.StrPath,
+    device: torch.device | str,
+    kind: type[Model],
+    dtype: torch.dtype | None = None,
 ) -> tuple[Model, Saved | None]: ...
 @overload
 def load(
-    folder: files.StrPath, device: torch.device | str = "cpu", *, kind: type[Model]
+    folder: files.StrPath,
+    device: torch.device | str = "cpu",
+    *,
+    kind: type[Model],
+    dtype: torch.dtype | None = None,
 ) -> tuple[Model, Saved | None]: ...
 def load(
     folder: files.StrPath,
     device: torch.device | str = "cpu",
     kind: type[nn.Module] = Transformer,
+    dtype: torch.dtype | None = None,
 ) -> tuple[nn.Module, Saved | None]:
     """The model, in eval mode, and its tokeniser, which is None if none was saved.
 
-    kind is Transformer, Gpt, Bert or VisionTransformer. Sizes are held against the
-    header of the weights before anything is made.
+    kind is Transformer, Gpt, Bert, Pretraining, Classifier or VisionTransformer. dtype
+    is that of the weights, the widest if they have several, unless one is given: to
+    train on from half precision, torch.float32. Sizes are held against the header of
+    the weights before anything is made.
     """
-    folder = Path(folder)
+    if dtype not in (None, *DTYPES):
+        rule = f"must be one of {', '.join(map(str, DTYPES))}"
+        raise ValueError(f"dtype ({dtype!r}) {rule}")
+    folder, device = Path(folder), given_device(device)
     config, settings = read_description(folder / CONFIG, kind)
     path = folder / MODEL
     shapes = read_shapes(path)
     check_sizes(config, shapes, folder)
     try:
         with torch.device("meta"):
-            model = kind(config, **settings)
+            model = make(kind, config, settings)
     except (RuntimeError, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / CONFIG} describes no model: {error}") from None
     check_shapes(model, shapes, path)
-    tokens = load_tokens(folder, config)
-    return load_into(folder, _with_room(model, device)), tokens
+    tokens, (weights, _) = load_tokens(folder, config), read_tensors(path)
+    model = _with_room(model, device, dtype or widest(weights))
+    load_weights(model, weights, path)
+    return model.eval(), tokens
 
 
-def _with_room(model: Model, device: torch.device | str) -> Model:
+def _with_room(model: Model, device: torch.device, dtype: torch.dtype) -> Model:
     """What model.to_empty does; that loads a computer algebra first, for half a second."""
-    return model._apply(lambda t: torch.empty(t.shape, dtype=t.dtype, device=device))
+    return model._apply(lambda t: torch.empty(t.shape, dtype=dtype, device=device))
+
+
+def widest(weights: Mapping[str, Tensor]) -> torch.dtype:
+    """The dtype of a model that loses nothing of any of these weights."""
+    found = {w.dtype if w.dtype in DTYPES else torch.float32 for w in weights.values()}
+    return reduce(torch.promote_types, found)
 
 
 def load_into(folder: files.StrPath, model: Model) -> Model:
@@ -136,6 +174,7 @@ def load_tokens(folder: Path, config: Config) -> Saved | None:
                 f"{path} is missing, which the model was saved with"
             )
         return None
+    files.check_readable(path, "saved tokeniser")
     if wanted and sha256(path.read_bytes()).hexdigest() != wanted:
         raise ValueError(f"{path} is not the one that the model was saved with")
     tokens = tokenizer.load(path)
@@ -143,28 +182,50 @@ def load_tokens(folder: Path, config: Config) -> Saved | None:
     return tokens
 
 
-def plain(model: nn.Module) -> nn.Module:
-    """A model of the same kind and sizes without numbers, which takes no memory."""
-    kind = next(kind for kind in MODELS if isinstance(model, kind))
-    with torch.device("meta"):
-        return kind(
-            model.config, **{name: getattr(model, name) for name in MODELS[kind]}
-        )
+def make(
+    kind: type[nn.Module], config: Config, settings: Mapping[str, Any]
+) -> nn.Module:
+    """A model of that kind. One that stands on a Bert gets a Bert of these sizes."""
+    if kind not in (Pretraining, Classifier):
+        return kind(config, **settings)
+    bert = Bert(config, **{name: settings[name] for name in OF_BERT})
+    return kind(bert, **{n: v for n, v in settings.items() if n not in OF_BERT})
 
 
-def describe(model: nn.Module) -> dict[str, Any]:
-    """What config.json says about a model: its kind, sizes, settings, own modules."""
+def body(model: nn.Module) -> nn.Module:
+    """The model that has the config: of one that stands on a Bert, that Bert."""
+    return model.bert if isinstance(model, (Pretraining, Classifier)) else model
+
+
+def kind_of(model: nn.Module) -> tuple[type[nn.Module], dict[str, Any]]:
+    """The kind of a model, and what it was made with besides a Config."""
     kind = next((kind for kind in MODELS if isinstance(model, kind)), None)
     if kind is None:
         names = ", ".join(kind.__name__ for kind in MODELS)
         raise TypeError(f"{type(model).__name__} cannot be saved; these can: {names}")
+    if kind is not Classifier:
+        return kind, {name: getattr(body(model), name) for name in MODELS[kind]}
+    # Somebody's own head has perhaps no number of classes, and is not made again
+    n_classes = getattr(model.head, "out_features", 2)
+    return kind, kind_of(model.bert)[1] | {"n_classes": n_classes}
+
+
+def plain(model: nn.Module) -> nn.Module:
+    """A model of the same kind and sizes without numbers, which takes no memory."""
+    kind, settings = kind_of(model)
+    with torch.device("meta"):
+        return make(kind, body(model).config, settings)
+
+
+def describe(model: nn.Module) -> dict[str, Any]:
+    """What config.json says about a model: its kind, sizes, settings, own modules."""
+    kind, settings = kind_of(model)
     named = {} if kind is Transformer else {"model": kind.__name__}
-    settings = {name: getattr(model, name) for name in MODELS[kind]}
     made = {n: type(m) for n, m in plain(model).named_modules()}
     found = model.named_modules()
     own = [n or "the model" for n, m in found if made.get(n) is not type(m)]
     replaced = {"replaced": own} if own else {}
-    return named | asdict(model.config) | settings | replaced
+    return named | asdict(body(model).config) | settings | replaced
 
 
 def read_description(
@@ -178,9 +239,14 @@ def read_description(
         names = ", ".join(kind.__name__ for kind in MODELS)
         raise TypeError(f"kind ({kind!r}) must be one of {names}")
     saved = files.read_json(path, "checkpoint")
+    if foreign := [name for name in FOREIGN if name in saved]:
+        rule = "for weights of Hugging Face's, see from_huggingface"
+        raise ValueError(f"{path} is of another library, it has {foreign[0]}: {rule}")
     found = saved.pop("model", Transformer.__name__)
     if found != kind.__name__:
-        rule = f"its model is {found!r}, not {kind.__name__!r}: give kind="
+        rule = f"its model is {found!r}, not {kind.__name__!r}"
+        known = found in [each.__name__ for each in MODELS]
+        rule += f": give kind={found}" if known else ""
         raise ValueError(f"{path} is of another kind: {rule}")
     if (replaced := saved.pop("replaced", None)) is not None:
         first = replaced[0] if isinstance(replaced, list) and replaced else replaced
@@ -206,6 +272,15 @@ def token_file(tokens: Tokenizer) -> bytes:
         rule = f"cannot be loaded again; these can: {names}"
         raise TypeError(f"a tokeniser of the class {type(tokens).__name__} {rule}")
     return tokens.to_json()
+
+
+def check_weights(weights: Mapping[str, Any]) -> None:
+    """Refuse to save what no model could be loaded from: a quantized one has such."""
+    for name, tensor in weights.items():
+        if not (isinstance(tensor, Tensor) and tensor.is_floating_point()):
+            found = tensor.dtype if isinstance(tensor, Tensor) else type(tensor)
+            rule = "must be a tensor of floats: save a model before it is quantized"
+            raise TypeError(f"{name} ({found}) {rule}")
 
 
 def check_tokens(tokens: Tokenizer, config: Config, name: object) -> None:
@@ -314,11 +389,11 @@ def read_shapes(path: Path) -> dict[str, list[int]]:
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
     """A safetensors file; what is wrong with it is told with its name."""
+    files.check_name(path)
+    files.check_readable(path, "checkpoint")  # safe_open says "no such file" to all
     try:
         with safe_open(path, "pt") as file:
             yield file
-    except FileNotFoundError:
-        raise FileNotFoundError(f"no such checkpoint: {path}") from None
     except (SafetensorError, ValueError, OSError) as error:
         raise ValueError(f"{path} is damaged or no safetensors file: {error}") from None
 

@@ -28,7 +28,8 @@ def check_free(folder: Path, tokens: bytes | None = None) -> None:
     if not (folder / RUN).exists():
         found += [name for name in (METRICS, LOG) if (folder / name).exists()]
         path = folder / TOKENS
-        found += [TOKENS] if path.exists() and path.read_bytes() != tokens else []
+        same = path.is_file() and path.read_bytes() == tokens
+        found += [TOKENS] if path.exists() and not same else []
     if found:
         rule = "choose another folder for the run; a model there can be its --init"
         raise ValueError(f"{folder} already holds {found[0]}: {rule}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from tested_transformer.files import make_folder, naming, write
+from tested_transformer.files import check_readable, make_folder, naming, write
 from tested_transformer.training.events import (
     EpochMean,
     Event,
@@ -93,8 +93,10 @@ def read_metrics(folder: str | os.PathLike[str]) -> list[Event]:
 
     A line without its newline was torn when the run was killed, and is left out.
     """
-    path, events = Path(folder) / METRICS, []
-    whole = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    path, events, whole = Path(folder) / METRICS, [], []
+    if path.exists():
+        check_readable(path, "run")
+        whole = path.read_bytes().split(b"\n")[:-1]
     for number, line in enumerate(whole, start=1):
         try:
             events += [from_dict(json.loads(line))] if line.strip() else []

@@ -37,6 +37,11 @@ class Prepared(NamedTuple):
         chosen = None if swapped is None else swapped[rows]
         return Prepared(*narrow, chosen, lengths[rows])
 
+    def to(self, device: torch.device) -> "Prepared":
+        """The same on a device. The lengths stay: rows are chosen by them."""
+        *read, lengths = self
+        return Prepared(*(x if x is None else x.to(device) for x in read), lengths)
+
 
 def prepare(
     texts: Sequence[Text],
@@ -108,7 +113,7 @@ def pretrain(
             step = len(losses) + 1
             share = ramp(step, steps, 0.1 * steps, 0.4 * steps)
             adam.param_groups[0]["lr"] = lr * share
-            loss = objective(model, batch)
+            loss = objective(model, batch.to(model.next_head.weight.device))
             adam.zero_grad()
             loss.backward()
             adam.step()
