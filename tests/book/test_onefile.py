@@ -129,6 +129,15 @@ def test_what_is_written_ends_at_its_end(monkeypatch):
     assert training.answers(["ab", "cde"], {}) == ["a", "abc"]
 
 
+def test_the_rate_rises_for_a_tenth_of_the_steps_and_falls_in_a_line_that_ends_behind_the_last(monkeypatch):
+    rates = []
+    monkeypatch.setattr(training, "gradients", lambda *given: (0.0, {}))
+    monkeypatch.setattr(training, "update", lambda w, d_w, state, rate: rates.append(rate) or (w, state))
+    with contextlib.redirect_stdout(io.StringIO()):
+        training.learn(steps=20, every=20, rate=18.0)
+    assert rates == pytest.approx([9, 18, *range(18, 0, -1)]), "one step more, and it would be zero"
+
+
 def test_nothing_is_not_written():
     params = create_params(training.SMALL, np.random.default_rng(0))
     with pytest.raises(ValueError, match="max_len"):

@@ -472,6 +472,9 @@ REFUSED = {
     "a reward for shortness": (beam, {"alpha": -0.1}, ValueError, r"alpha \(-0.1\) must be at least 0 and finite"),
     "alpha not a number": (beam, {"alpha": math.nan}, ValueError, r"alpha \(nan\) must be at least 0"),
     "alpha without end": (beam, {"alpha": math.inf}, ValueError, r"alpha \(inf\) must be at least 0"),
+    "a penalty without end": (
+        beam, {"alpha": 1e308}, ValueError, r"alpha \(1e\+308\) is too large: it makes the penalty of length 32 inf",
+    ),
     "an empty source for a beam": (
         beam, {"source": NOTHING}, ValueError, r"source of shape \(2, 0\)",
     ),
@@ -496,6 +499,16 @@ def test_what_does_not_fit_is_refused_by_name_and_value(case):
 def test_a_length_of_nothing_has_no_penalty():
     with pytest.raises(ValueError, match=r"length \(0\) must be at least 1"):
         length_penalty(0, 0.6)
+
+
+@pytest.mark.parametrize("kind", [float, np.float64])
+def test_a_penalty_is_finite_or_refused(kind):
+    assert length_penalty(1, kind(1e308)) == 1
+    assert length_penalty(1024, kind(100)) == pytest.approx(171.5**100)
+    with pytest.raises(
+        ValueError, match=r"alpha \(1000.0\) is too large: it makes the penalty of length 1024 infinite"
+    ):
+        length_penalty(1024, kind(1000))
 
 
 def test_logits_that_are_no_numbers_do_not_pass_for_an_empty_answer():

@@ -7,12 +7,14 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,10 +24,10 @@ from helpers import unchecked
 import tested_transformer
 from tested_transformer.__main__ import main, parser
 from tested_transformer.command import train
-from tested_transformer.command.run import begins
+from tested_transformer.command.run import Run, begins, check_room, flag
 from tested_transformer.config import BASE, BIG, TINY
 from tested_transformer.data import multi30k
-from tested_transformer.decoding.translator import Translator
+from tested_transformer.decoding.translator import PHRASEBOOK, Translator
 from tested_transformer.files import write_json
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
@@ -34,6 +36,7 @@ from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.events import Step
 from tested_transformer.training.log import read_metrics
+from tested_transformer.training.options import Options
 from tested_transformer.training.train import Trainer
 
 SIZES = ["--d-model", "16", "--d-ff", "32", "--n-heads", "2", "--n-layers", "1"]
@@ -63,7 +66,7 @@ def test_training_leaves_a_model_its_numbers_and_a_picture(tmp_path, files, caps
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
     told = capsys.readouterr().err
     assert "58 pairs; left out: 0 with an empty side, 0 of more than 1024 tokens" in told
-    assert f"go on with: python -m tested_transformer train {folder} --resume" in told
+    assert f"go on with: python -m tested_transformer train {folder} --resume --steps 24\n" in told
     assert "finished after step 12" in told
     assert told.splitlines()[-1] in (folder / "log.txt").read_text()
 
@@ -171,7 +174,7 @@ LIMITS = {"steps", "epochs", "minutes", "patience", "save_every"}
 
 
 PAIRS = {"source", "target", "valid_source", "valid_target", "multi30k", "phrasebook"}
-FREE = {"folder", "resume", "device"} | LIMITS | PAIRS
+FREE = {"folder", "resume", "device", "threads"} | LIMITS | PAIRS
 
 
 @pytest.mark.parametrize("name", sorted(options_of("train").keys() - FREE))
@@ -196,9 +199,9 @@ def test_pairs_may_have_moved_and_must_be_the_same(began, tmp_path, capsys):
     assert main(["train", str(folder), "--resume", *told]) == 0
     capsys.readouterr()
     other = [*told[:3], moved[0], *told[4:]]
-    assert "was trained with other pairs: 58 and 2 pairs" in refused(capsys, folder, "--resume", *other)
+    assert "was trained with other pairs: 58 and 1 pairs" in refused(capsys, folder, "--resume", *other)
     valid = ["--valid-source", moved[0], "--valid-target", moved[1]]
-    assert "was trained with other pairs: 58 and 2 pairs" in refused(capsys, folder, "--resume", *told, *valid)
+    assert "was trained with other pairs: 58 and 1 pairs" in refused(capsys, folder, "--resume", *told, *valid)
 
 
 def test_a_run_whose_state_is_gone_can_lend_its_model(began, tmp_path, capsys):
@@ -224,16 +227,91 @@ def test_files_of_somebody_else_in_the_folder_are_not_written_over(tmp_path, fil
     assert not (tmp_path / "run" / "run.json").exists()
 
 
-def test_the_folder_has_a_name(files, capsys):
+@pytest.mark.parametrize("place", ["folder", "--source", "--target", "--valid-source", "--init", "--multi30k"])
+@pytest.mark.parametrize(("name", "why"), [("", "its name is empty"), ("a\udcff", r"'a\udcff' is no UTF-8: rename it")])
+def test_a_folder_and_files_have_names_that_can_be_written(files, capsys, place, name, why):
     with pytest.raises(SystemExit) as ended:
-        main(["train", "", *files])
+        main(["train", name] if place == "folder" else ["train", "run", place, name])
     assert ended.value.code == 2
-    assert "argument folder: its name is empty" in capsys.readouterr().err
+    assert f"argument {place}: {why}" in capsys.readouterr().err
 
 
-def test_the_hint_can_be_typed_where_names_have_blanks(tmp_path, files, capsys):
-    assert main(["train", str(tmp_path / "my run"), *files, *SIZES, "--steps", "1"]) == 0
-    assert f"train '{tmp_path}/my run' --resume" in capsys.readouterr().err
+@pytest.mark.skipif(os.name != "posix", reason="names are bytes")
+def test_what_lies_in_a_folder_whose_name_is_no_text_is_refused_too(tmp_path, files, capsys, monkeypatch):
+    (tmp_path / "a\udcff").mkdir()
+    monkeypatch.chdir(tmp_path / "a\udcff")
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "run", *files, *SIZES, "--steps", "1"])
+    assert "argument folder: 'run' is no UTF-8: rename it, or what it lies in" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes with names")
+def test_a_run_learns_from_files_that_it_can_read_again(tmp_path, files, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        said = refused(capsys, tmp_path / "run", "--source", path, *files[2:], "--steps", 1)
+        assert f"--source ({path}) must be a file, not a folder or a pipe" in said
+        said = refused(capsys, tmp_path / "run", *files, "--valid-source", path, "--valid-target", path, "--steps", 1)
+        assert f"--valid-source ({path}) must be a file, not a folder or a pipe" in said
+
+
+@pytest.mark.parametrize("name", ["my run", "-n", "-1", "it's $HOME", "--resume"])
+def test_the_hint_can_be_typed_whatever_the_folder_is_called(tmp_path, files, capsys, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", f"./{name}", *files, *SIZES, "--steps", "2"]) == 0
+    assert go_on_as_told(capsys) == 0
+    assert state_of(tmp_path / name)["step"] == 4
+    (tmp_path / name / "last.safetensors").unlink()
+    capsys.readouterr()
+    said = shlex.split(refused(capsys, f"./{name}", "--resume").partition("--init")[2])
+    assert Path(said[0]) == Path(name)
+    assert not said[0].startswith("-")
+
+
+def go_on_as_told(capsys, *more):
+    """Do what a run said last."""
+    line = capsys.readouterr().err.splitlines()[-1].partition("go on with: python -m tested_transformer ")[2]
+    return main([*shlex.split(line), *more])
+
+
+def state_of(folder):
+    """How far a run is."""
+    return checkpoint.read_tensors(folder / "last.safetensors")[1]["progress"]
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        ["--steps", "3"],
+        ["--epochs", "1"],
+        ["--minutes", "0.001"],
+        ["--patience", "1", "--rate-scale", "1e-9", "--ema", "0"],
+        ["--steps", "3", "--minutes", "60"],
+        ["--epochs", "1", "--cooldown", "5", "--steps", "900"],
+    ],
+)
+def test_who_does_what_a_run_says_at_its_end_goes_on(tmp_path, files, capsys, monkeypatch, limits):
+    assert main(["train", str(tmp_path / "run"), *files, *SIZES, *limits]) == 0
+    before = state_of(tmp_path / "run")["step"]
+    monkeypatch.setattr(Trainer, "save", lambda self: None)  # the second minute is long
+    whole = Trainer.gradients
+    monkeypatch.setattr(Trainer, "gradients", lambda self, group: (self.stop(), whole(self, group))[1])
+    assert go_on_as_told(capsys) == 0
+    assert f"stopped after step {before + 1}," in capsys.readouterr().err
+
+
+def test_a_run_whose_rate_came_down_to_zero_is_over(tmp_path, files, capsys):
+    assert main(["train", str(tmp_path / "my run"), *files, *SIZES, "--steps", "3", "--cooldown", "2"]) == 0
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.endswith(f"; the rate came down to zero; begin a new run with --init '{tmp_path}/my run'")
+
+
+def test_a_run_that_was_too_short_for_its_warm_up_says_so(tmp_path, files, capsys):
+    assert main(["train", str(tmp_path / "run"), *files, *SIZES, "--steps", "3", "--warmup", "4"]) == 0
+    rises = "the learning rate was still rising (--warmup 4): train for longer, or let it rise for fewer steps"
+    assert rises in capsys.readouterr().err
+    assert main(["train", str(tmp_path / "run"), "--resume", "--steps", "4"]) == 0
+    assert "still rising" not in capsys.readouterr().err
 
 
 def test_a_picture_that_cannot_be_written_ends_no_run(began, capsys):
@@ -439,6 +517,175 @@ def test_what_is_trained_on_is_not_what_is_validated_on(tmp_path, files, monkeyp
     found, tokens = texts_of_a_run(monkeypatch, tmp_path / "c", *files, *valid)
     assert (len(found[0]), found[1]) == (60, [("held out", "\u00fcbrig")])
     assert all(len(tokens.encode(word)) < len(word.encode()) for word in ("cat", "Katze")), "both sides teach it"
+
+
+def written(folder, pairs):
+    """What names two files with these pairs on the command line."""
+    for name, side in zip(("p.en", "p.de"), zip(*pairs, strict=True), strict=True):
+        (folder / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    return ["--source", str(folder / "p.en"), "--target", str(folder / "p.de")]
+
+
+def test_of_the_pairs_that_are_held_out_those_that_are_trained_on_are_left_out(tmp_path, monkeypatch):
+    pairs = [(f"cat {i}", f"Katze {i}") for i in range(151)]
+    pairs[50], pairs[100] = (
+        (" cat 7", "Katze 7  "),
+        ("cat 9", "Kater 9"),
+    )  # a pair again; another target is another pair
+    (train, valid), _ = texts_of_a_run(monkeypatch, tmp_path / "run", *written(tmp_path, pairs))
+    assert valid == [("cat 0", "Katze 0"), ("cat 9", "Kater 9"), ("cat 150", "Katze 150")]
+    assert len(train) == 147, "it still learns from them"
+    pairs[3] = ("", "")
+    pairs[50] = ("", " ")  # an empty pair is none, and none that is there twice
+    (train, valid), _ = texts_of_a_run(monkeypatch, tmp_path / "run", *written(tmp_path, pairs))
+    assert (len(train), len(valid)) == (146, 3)
+
+
+def test_how_many_pairs_are_on_both_sides_is_told(tmp_path, files, capsys, monkeypatch):
+    again = "of 2 pairs to validate on stand in training, too: they are left out"
+    assert main(["train", str(tmp_path / "a"), *files, *SIZES, "--steps", "1"]) == 0
+    assert f"\n1 {again}\n" in capsys.readouterr().err
+    assert f" 1 {again}\n" in (tmp_path / "a" / "log.txt").read_text()
+    valid = ["--valid-source", files[1], "--valid-target", files[3]]
+    assert main(["train", str(tmp_path / "b"), *files, *valid, *SIZES, "--steps", "1"]) == 0
+    told = capsys.readouterr().err
+    assert "60 of 60 pairs to validate on stand in training, too: new ones would have a higher loss" in told
+    assert len(texts_of_a_run(monkeypatch, tmp_path / "c", *files, *valid)[0][1]) == 60, "what was given stays whole"
+    alike = written(tmp_path, [("the cat", "die Katze")] * 51)
+    said = refused(capsys, tmp_path / "d", *alike, *SIZES, "--steps", 1)
+    assert "2 of 2 pairs to validate on stand in training, too: take repeated lines out, or give --valid-source" in said
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_run_that_validated_on_what_it_learned_is_told_why_it_cannot_go_on(tmp_path, files, capsys, monkeypatch):
+    folder = tmp_path / "my run"
+    with monkeypatch.context() as patched:
+        patched.setattr(train, "apart", lambda pairs, held, ours: (held, []))
+        assert main(["train", str(folder), *files, *SIZES, "--steps", "1"]) == 0
+    capsys.readouterr()
+    said = refused(capsys, folder, "--resume", "--steps", 2)
+    assert "was trained with other pairs: 58 and 2 pairs, " in said
+    why = "an older version validated on pairs that stand in training, too: begin another run with its model"
+    assert f"; {why}, --init '{folder}'\n" in said
+    Path(files[1]).write_text("a cat\n" + Path(files[1]).read_text().partition("\n")[2])
+    assert why not in refused(capsys, folder, "--resume", "--steps", 2), "these are other pairs indeed"
+
+
+def test_a_tokeniser_learns_from_no_text_that_is_held_out(tmp_path, files, monkeypatch):
+    held = [("quux quux quux", "qyyx qyyx qyyx")]
+    pairs = [held[0] if i % 50 == 0 else (f"cat {i}", f"Katze {i}") for i in range(101)]
+    _, tokens = texts_of_a_run(monkeypatch, tmp_path / "a", *written(tmp_path, pairs))
+    assert [len(tokens.encode(word)) for word in ("quux", "qyyx")] == [4, 4], "it never saw them"
+    assert len(tokens.encode("Katze")) < 5
+    own = written(tmp_path, held)
+    valid = ["--valid-source", own[1], "--valid-target", own[3]]
+    _, tokens = texts_of_a_run(monkeypatch, tmp_path / "b", *files, *valid)
+    assert [len(tokens.encode(word)) for word in ("quux", "qyyx")] == [4, 4]
+
+
+def test_the_start_is_that_of_the_seed(tmp_path, files, monkeypatch):
+    starts = []
+
+    def trainer(model, *rest, **more):
+        starts.append(model.state_dict())
+        raise ValueError("begun")
+
+    monkeypatch.setattr(train, "Trainer", trainer)
+    for seed in ("5", "5", "6"):
+        assert main(["train", str(tmp_path / "run"), *files, *SIZES, "--steps", "1", "--seed", seed]) == 1
+    one, again, other = starts
+    assert all(torch.equal(one[name], again[name]) for name in one)
+    assert not torch.equal(one["embedding.weight"], other["embedding.weight"])
+
+
+SETTINGS = {
+    "mini": ({"d_model": 128, "d_ff": 256, "n_heads": 4, "n_layers": 4, "dropout": 0.2}, 800, 0.8, 1300),
+    "small": ({"d_model": 256, "d_ff": 1024, "n_heads": 8, "n_layers": 3, "dropout": 0.1}, 2000, 1.0, 2000),
+    "base": ({"d_model": 512, "d_ff": 2048, "n_heads": 8, "n_layers": 6, "dropout": 0.1}, 4000, 1.0, 25_000),
+    "big": ({"d_model": 1024, "d_ff": 4096, "n_heads": 16, "n_layers": 6, "dropout": 0.3}, 4000, 1.0, 25_000),
+}
+"""Sizes, warm-up, scale of the rate, tokens of a batch; those of base and big are the paper's (5.1, 5.3, Table 3)."""
+
+
+def asked(*line):
+    """The run for which the command line asks."""
+    return begins(parser().parse_args(["train", *map(str, line)]))
+
+
+@pytest.mark.parametrize("preset", SETTINGS)
+def test_a_preset_has_its_sizes_and_settings(tmp_path, preset):
+    sizes, warmup, scale, tokens = SETTINGS[preset]
+    run = asked(tmp_path / "run", "--phrasebook", "--steps", 9, "--preset", preset)
+    assert {name: getattr(run.config, name) for name in sizes} == sizes
+    assert run.options == Options(steps=9, warmup=warmup, rate_scale=scale, batch_tokens=tokens)
+    assert (run.config.norm_first, run.config.activation, run.options.smoothing) == (False, "relu", 0.1)
+    assert (run.preset, run.merges, run.init) == (preset, 8000, None)
+
+
+def test_the_help_tells_what_holds_if_nothing_is_said(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+
+    def told(command):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("  -")]
+        return {line[0]: " ".join(line[1:]) for line in lines}
+
+    told_of = told("train")
+    for option, end in {
+        "--warmup": "(--init 60, mini 800, small 2000, else 4000)",
+        "--rate-scale": "(--init 0.1, mini 0.8, else 1.0)",
+        "--batch-tokens": "(--init and mini 1300, small 2000, else 25000)",
+        "--n-heads": "(mini 4, small and base 8, big 16)",
+        "--dropout": "(mini 0.2, small and base 0.1, big 0.3)",
+        "--max-len": "(default 1024)",
+        "--ema": "(default 0.999)",
+        "--precision": "(default float32)",
+    }.items():
+        assert told_of[option].endswith(end), option
+    for name, value in vars(Options()).items():
+        assert value is None or re.search(r"\((default|--init) .*\)$", told_of[flag(name)]), name
+    assert "those before --resume among them" in told_of["--minutes"]
+    for command in ("translate", "evaluate"):
+        assert told(command)["--beam"].endswith("(default 4)")
+        assert told(command)["--alpha"].endswith("(default 0.6)")
+
+
+def test_a_run_that_begins_with_a_model_warms_up_for_a_short_time_to_a_lower_rate(tmp_path, files):
+    run = asked(tmp_path / "run", *files, "--steps", 9, "--init", "phrasebook")
+    assert run.options == Options(steps=9, warmup=60, rate_scale=0.1, batch_tokens=1300)
+    assert (run.preset, run.merges, run.init) == (None, None, str(PHRASEBOOK))
+    told = ["--warmup", 7, "--rate-scale", 0.5, "--batch-tokens", 99]
+    run = asked(tmp_path / "run", *files, "--steps", 9, "--init", "phrasebook", *told)
+    assert run.options == Options(steps=9, warmup=7, rate_scale=0.5, batch_tokens=99)
+
+
+def test_the_kernel_with_which_a_run_began_stays(tmp_path):
+    for fused in (True, False):
+        run = asked(tmp_path / "run", "--phrasebook", "--steps", 9)
+        replace(run, config=run.config.replace(fused=fused)).save(tmp_path / "run.json")
+        assert Run.load(tmp_path / "run.json").config.fused is fused
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [("--d-model", 10**12), ("--d-model", 10**6), ("--d-ff", 10**18), ("--n-layers", 10**9), ("--max-len", 10**12)],
+)
+def test_a_model_for_which_there_is_no_memory_is_refused_before_anything_is_made(tmp_path, files, capsys, sizes):
+    said = refused(capsys, tmp_path / "run", *files, "--steps", 1, *sizes)
+    assert re.search(r"the model is too large: training takes [\d,]+ GiB, and here are \d+; choose smaller sizes", said)
+    assert not (tmp_path / "run").exists()
+
+
+def test_how_much_memory_a_model_needs_is_known_beforehand(monkeypatch):
+    for changed in ({"n_layers": 3}, {"norm_first": True, "final_norm": True}, {"attention_bias": True}):
+        config = TINY.replace(**changed)
+        size = sum(w.numel() for w in Transformer(config).parameters()) + config.max_len * config.d_model
+        monkeypatch.setattr("tested_transformer.command.run.memory", lambda size=size: 16 * size)
+        check_room(config)
+        monkeypatch.setattr("tested_transformer.command.run.memory", lambda size=size: 15 * size)
+        with pytest.raises(ValueError, match="the model is too large"):
+            check_room(config)
 
 
 def test_a_run_begins_with_its_preset_and_what_was_said_besides(tmp_path, files):

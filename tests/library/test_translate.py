@@ -4,10 +4,12 @@ import html
 import io
 import json
 import os
+import queue
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 from functools import partial
@@ -31,7 +33,7 @@ from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis
 from tested_transformer.decoding.limits import max_lengths
-from tested_transformer.decoding.translator import Candidate, Translator
+from tested_transformer.decoding.translator import PHRASEBOOK, Candidate, Translator
 from tested_transformer.model.attention import attention
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.heads import split_heads
@@ -370,21 +372,136 @@ def test_there_may_be_nothing_to_read(capsys, monkeypatch):
     assert "there is nothing to read: name a file, or pipe lines in" in capsys.readouterr().err
 
 
+class Pieces(io.BufferedIOBase):
+    """Bytes that come piece by piece, as into a terminal or a pipe; before each, what was said until then is noted."""
+
+    def __init__(self, pieces, said=lambda: None):
+        self.pieces, self.said, self.heard = [*pieces, b""], said, []
+
+    def read1(self, size):
+        self.heard.append(self.said())
+        return self.pieces.pop(0)
+
+    def isatty(self):
+        return True
+
+
 def test_at_a_terminal_each_line_is_answered_at_once(monkeypatch, capsys):
-    asked = []
-
-    class Terminal(io.BytesIO):
-        def __next__(self):
-            asked.append(capsys.readouterr().out)
-            return super().__next__()
-
-        def isatty(self):
-            return True
-
-    lines = Terminal(b"I drink tea.\nIs the friend helping me?\n")
+    lines = Pieces([b"I drink tea.\n", b"Is the friend helping me?\n"], lambda: capsys.readouterr().out)
     monkeypatch.setattr("sys.stdin", types.SimpleNamespace(buffer=lines, isatty=lines.isatty))
     assert main(["translate"]) == 0
-    assert asked == ["", "Ich trinke Tee.\n", "Hilft mir der Freund?\n"]
+    assert lines.heard == ["", "Ich trinke Tee.\n", "Hilft mir der Freund?\n"]
+
+
+def test_lines_that_come_in_pieces_are_put_together(monkeypatch, capsys):
+    tea = "I drink tea.\r\nDer T\u00e4\n\nI drink tea.".encode()
+    monkeypatch.setattr("sys.stdin", types.SimpleNamespace(buffer=Pieces([bytes([byte]) for byte in tea])))
+    assert main(["translate", "--beam", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (len(lines), lines[0], *lines[2:]) == (4, "Ich trinke Tee.", "", "Ich trinke Tee.")
+
+
+class Heard(io.StringIO):
+    """Standard output of which somebody hears each line as soon as it is flushed."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = queue.Queue()
+
+    def flush(self):
+        self.lines.put(self.getvalue())
+        self.truncate(self.seek(0))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe")
+def test_who_writes_a_line_into_a_pipe_hears_the_answer_before_the_next_one(monkeypatch):
+    reads, writes = os.pipe()
+    answers, out = [], Heard()
+
+    def talk():
+        with open(writes, "wb", buffering=0) as pipe:
+            for line in KNOWN:
+                pipe.write(f"{line}\n".encode())
+                answers.append(out.lines.get(timeout=20))
+
+    monkeypatch.setattr("sys.stdout", out)
+    with open(reads, encoding="utf-8") as pipe:
+        monkeypatch.setattr("sys.stdin", pipe)
+        talks = threading.Thread(target=talk)
+        talks.start()
+        assert main(["translate", "--beam", "1"]) == 0
+        talks.join()
+    assert answers == [f"{line}\n" for line in KNOWN.values()]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe")
+@pytest.mark.parametrize("way", ["file", "pipe", "named pipe"])
+def test_lines_that_are_there_are_translated_together(tmp_path, monkeypatch, capsys, way):
+    together, path, content = [], tmp_path / "a.en", b"I drink tea.\n" * 130
+    monkeypatch.setattr(Translator, "translate", lambda self, texts, n: together.append(len(texts)) or texts)
+    if way == "file":
+        path.write_bytes(content)
+    elif way == "named pipe":  # as a shell makes one of <(command)
+        os.mkfifo(path)
+        writes = threading.Thread(target=path.write_bytes, args=[content])
+        writes.start()
+    else:
+        monkeypatch.setattr("sys.stdin", typed(content))
+    assert main(["translate", *([] if way == "pipe" else [str(path)])]) == 0
+    assert capsys.readouterr().out == content.decode()
+    assert together == [64, 64, 2]
+
+
+def test_a_line_that_is_too_long_costs_no_other_one(tmp_path, capsys):
+    long = "the dog " * Translator.load().model.config.max_len
+    text = "".join(f"{line}\n" for line in ["I drink tea.", long, *["I drink tea."] * 70, long, "", "I drink tea."])
+    (tmp_path / "a.en").write_text(text, encoding="utf-8")
+    assert main(["translate", str(tmp_path / "a.en"), "--beam", "1", "--attention", str(tmp_path / "a.html")]) == 1
+    out, said = capsys.readouterr()
+    tea = "Ich trinke Tee.\n"
+    assert out == tea + "\n" + tea * 70 + "\n\n" + tea
+    warned = [line for line in said.splitlines() if "stays empty" in line]
+    rule = r"tokens, and the model reads 1024 at most: split it"
+    assert re.fullmatch(rf"warning: line 2 stays empty: sentence 2 has \d+ {rule}", warned[0])
+    assert re.fullmatch(rf"warning: line 73 stays empty: sentence 73 has \d+ {rule}", warned[1])
+    assert said.splitlines()[-1] == "error: 2 lines were too long to be translated"
+    assert (tmp_path / "a.html").read_text(encoding="utf-8").count("<h2>") == 20, "the page is there all the same"
+
+
+def test_bytes_without_an_end_are_no_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("tested_transformer.command.translate.LONGEST", 2**16)
+    (tmp_path / "a.en").write_bytes(b"I drink tea.\n" + b"\0" * 2**17)
+    endless = [tmp_path / "a.en", *([Path("/dev/zero")] if Path("/dev/zero").exists() else [])]
+    for path, before in zip(endless, ["Ich trinke Tee.\n", ""], strict=False):
+        assert main(["translate", str(path), "--beam", "1"]) == 1
+        out, said = capsys.readouterr()
+        assert (out, said) == (before, "error: a line of more than 65,536 bytes is no sentence\n")
+
+
+def test_a_line_stays_one_line_whatever_the_model_writes(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.en").write_text("I drink tea.\nI drink tea.\n", encoding="utf-8")
+    monkeypatch.setattr(Translator, "translate", lambda self, texts, n: ["Ich\ntrinke\n"] * len(texts))
+    assert main(["translate", str(tmp_path / "a.en")]) == 0
+    assert capsys.readouterr().out == "Ich trinke \n" * 2
+
+
+class Screen(io.TextIOWrapper):
+    """A terminal with letters of that encoding."""
+
+    def __init__(self, encoding):
+        super().__init__(io.BytesIO(), encoding=encoding)
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("encoding", "letter"), [("ascii", b"\\xe4"), ("utf-8", b"\xc3\xa4")])
+def test_a_terminal_shows_what_it_can(monkeypatch, encoding, letter):
+    screen = Screen(encoding)
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setattr("sys.stdin", typed("The cat sleeps.\nI drink tea.\n"))
+    assert main(["translate"]) == 0
+    assert screen.buffer.getvalue().splitlines() == [b"Die Katze schl" + letter + b"ft.", b"Ich trinke Tee."]
 
 
 def test_work_that_could_not_be_written_down_is_not_begun(tmp_path, capsys, monkeypatch):
@@ -481,9 +598,113 @@ def test_a_page_shows_the_first_sentences_of_many_and_all_are_translated(tmp_pat
     monkeypatch.setattr("sys.stdin", None)  # closed: a file is read all the same
     (tmp_path / "a.en").write_text("\n".join(KNOWN), encoding="utf-8")
     assert main(["translate", str(tmp_path / "a.en"), "--attention", str(tmp_path / "a.html")]) == 0
-    assert capsys.readouterr().out.splitlines() == list(KNOWN.values())
-    headings = re.findall("<h2>(.*?)</h2>", (tmp_path / "a.html").read_text(encoding="utf-8"))
-    assert headings == list(KNOWN)[:2]
+    out, said = capsys.readouterr()
+    assert out.splitlines() == list(KNOWN.values())
+    assert said == f"warning: {tmp_path / 'a.html'} shows 2 of 4 sentences\n"
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert re.findall("<h2>(.*?)</h2>", page) == list(KNOWN)[:2]
+    assert "Shown are 2 of 4 sentences.</p>" in page
+    with pytest.raises(SystemExit):
+        main(["translate", "--help"])
+    assert "for the first 2 sentences" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_translation_that_finds_no_end_is_left_out_of_the_page(tmp_path, capsys, monkeypatch):
+    torch.manual_seed(0)
+    tokens = BytePairEncoding([])
+    checkpoint.save(tmp_path, Transformer(Config(tokens.vocab_size, 16, 16, 2, 1, max_len=9)), tokens)
+    monkeypatch.setattr(Translator, "translate", lambda self, texts, n: ["x" * (9 if t == "ab" else 3) for t in texts])
+    monkeypatch.setattr("sys.stdin", typed("ab\nc\n"))
+    assert main(["translate", "--model", str(tmp_path), "--attention", str(tmp_path / "a.html")]) == 0
+    out, said = capsys.readouterr()
+    assert out == "xxxxxxxxx\nxxx\n"
+    assert re.search(r"warning: the page lacks 'ab': the length of target \(10\) must not exceed max_len \(9\)", said)
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert re.findall("<h2>(.*?)</h2>", page) == ["c"]
+    assert "Shown are 1 of 2 sentences" in page
+
+
+@pytest.mark.parametrize("name", ["source", "model.safetensors", "run.json", "epoch-0003.safetensors"])
+@pytest.mark.parametrize("link", ["", "symbolic", "hard"])
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
+def test_what_is_read_is_not_written_over_by_whatever_name(tmp_path, capsys, monkeypatch, name, link, command):
+    monkeypatch.setattr(Translator, "load", lambda *given: pytest.fail("the model was loaded"))
+    (tmp_path / name).write_text("I drink tea.\n")
+    onto = tmp_path / name
+    if link:
+        onto = tmp_path / "link"
+        onto.symlink_to(name) if link == "symbolic" else onto.hardlink_to(tmp_path / name)
+    data = ["--source", tmp_path / "source", "--target", tmp_path / "source", "--out"]
+    how = [tmp_path / "source", "--attention"] if command == "translate" else data
+    assert main([command, "--model", str(tmp_path), *map(str, how), str(onto)]) == 1
+    why = "it is read" if name == "source" else f"it belongs to {tmp_path}"
+    assert capsys.readouterr().err == f"error: {onto} would be written over, and {why}\n"
+    assert (tmp_path / name).read_text() == "I drink tea.\n"
+
+
+def test_a_page_may_be_written_anew_beside_its_model(tmp_path, monkeypatch):
+    for path in PHRASEBOOK.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "a.html").write_text("old")
+    monkeypatch.setattr("sys.stdin", typed("I drink tea.\n"))
+    assert main(["translate", "--model", str(tmp_path), "--attention", str(tmp_path / "a.html")]) == 0
+    assert "Ich trinke Tee." in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no name for standard output")
+@pytest.mark.parametrize(("number", "name"), [(0, "input"), (1, "output"), (2, "error")])
+def test_a_page_does_not_take_the_place_of_a_standard_stream(tmp_path, capfd, monkeypatch, number, name):
+    monkeypatch.setattr(Translator, "load", lambda *given: pytest.fail("the model was loaded"))
+    kept, said = os.dup(number), []
+    monkeypatch.setattr("tested_transformer.__main__.print", lambda text, file: said.append(text), raising=False)
+    with open(tmp_path / "stream", "w+") as stream:
+        os.dup2(stream.fileno(), number)
+        try:
+            ended = [main(["translate", "--attention", way]) for way in (f"/dev/fd/{number}", str(tmp_path / "stream"))]
+        finally:
+            os.dup2(kept, number)
+            os.close(kept)
+    assert ended == [1, 1]
+    assert all(f"would be written over, and it is what standard {name} is connected to" in text for text in said)
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
+def test_an_alpha_without_a_finite_penalty_is_refused_before_the_weights_are_read(capsys, monkeypatch, command):
+    monkeypatch.setattr(Translator, "load", lambda *given: pytest.fail("the model was loaded"))
+    monkeypatch.setattr("sys.stdin", typed("I drink tea.\n"))
+    data = ["--phrasebook"] if command == "evaluate" else []
+    assert main([command, *data, "--alpha", "1e308"]) == 1
+    said = "alpha (1e+308) is too large: it makes the penalty of length 1024 infinite"
+    assert capsys.readouterr().err == f"error: {said}\n"
+    assert main([command, *data, "--alpha", "nan"]) == 1
+    assert "alpha (nan) must be at least 0 and finite" in capsys.readouterr().err
+
+
+def test_the_model_of_the_package_has_a_name_unless_a_folder_is_called_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert parser().parse_args(["translate", "--model", "phrasebook"]).model == PHRASEBOOK
+    assert parser().parse_args(["train", "new", "--init", "phrasebook"]).init == PHRASEBOOK
+    (tmp_path / "phrasebook").mkdir()
+    assert parser().parse_args(["translate", "--model", "phrasebook"]).model == Path("phrasebook")
+
+
+@pytest.mark.parametrize("command", ["train", "translate", "evaluate"])
+def test_a_command_calculates_with_as_many_threads_as_it_was_told(tmp_path, capsys, monkeypatch, command):
+    asked = []
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr("sys.stdin", typed(""))
+    given = {
+        "train": ["train", str(tmp_path / "run")],
+        "evaluate": ["evaluate", "--model", str(tmp_path), "--phrasebook"],
+    }
+    given = given.get(command, ["translate", "--model", str(tmp_path)])
+    for number in ([], ["--threads", "3"], ["--threads", "100000"]):
+        assert main([*given, *number]) == 1, "they want more to be said, or a model"
+    assert asked == [3, 4], "more than there are would be of no use, or end the process"
+    capsys.readouterr()
+    assert main([*given, "--threads", "0"]) == 1
+    assert capsys.readouterr().err == "error: threads (0) must be at least 1\n"
 
 
 @pytest.mark.parametrize("command", ["translate", "evaluate"])

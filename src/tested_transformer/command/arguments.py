@@ -1,21 +1,67 @@
 """Arguments that commands share: which sentence pairs, which model, which search."""
 
 import argparse
+import os
 from pathlib import Path
 
+import torch
+
+from tested_transformer.checks import at_least
+from tested_transformer.decoding.hypothesis import length_penalty
 from tested_transformer.decoding.translator import PHRASEBOOK, Translator
 from tested_transformer.device import choose_device
 from tested_transformer.files import check_writable
+from tested_transformer.training import checkpoint
+from tested_transformer.training.filenames import (
+    CONFIG,
+    CURVES,
+    LOCK,
+    LOG,
+    METRICS,
+    MODEL,
+    RUN,
+    STATE,
+    TOKENS,
+)
 
-DEVICE = {"default": "auto", "help": "auto, cpu, cuda or cuda:1"}
+DEVICE = {"default": "auto", "help": "auto, cpu, cuda or cuda:1 (default auto)"}
+THREADS = {
+    "type": int,
+    "metavar": "N",
+    "help": "processors to calculate with, at most all (else what PyTorch takes); "
+    "on a busy machine 1 is often the fastest",
+}
+RUN_FILES = CONFIG, TOKENS, MODEL, STATE, RUN, METRICS, LOG, CURVES, LOCK
+
+
+def named(text: str) -> Path:
+    """The path of that name. No name is an error, not the folder where we are.
+
+    Neither can a name be bytes that are no text: safetensors and JSON have only UTF-8.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("its name is empty")
+    path = Path(text)
+    try:
+        str(path.resolve()).encode()
+    except UnicodeEncodeError:
+        rule = "rename it, or what it lies in"
+        raise argparse.ArgumentTypeError(f"{text!a} is no UTF-8: {rule}") from None
+    return path
+
+
+def model_folder(text: str) -> Path:
+    """The folder of that name; without one, "phrasebook" is the package's own model."""
+    path = named(text)
+    return PHRASEBOOK if text == PHRASEBOOK.name and not path.is_dir() else path
 
 
 def add_pairs(add: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Three ways to name sentence pairs, in a group for what one command adds."""
     data = add.add_argument_group("sentence pairs (one of the three)")
-    data.add_argument("--source", type=Path, help="text file, a sentence a line")
-    data.add_argument("--target", type=Path, help="its translation, line by line")
-    data.add_argument("--multi30k", type=Path, metavar="FOLDER", help="its .gz files")
+    data.add_argument("--source", type=named, help="text file, a sentence a line")
+    data.add_argument("--target", type=named, help="its translation, line by line")
+    data.add_argument("--multi30k", type=named, metavar="FOLDER", help="its .gz files")
     return data
 
 
@@ -28,26 +74,61 @@ def check_pairs(given: argparse.Namespace) -> None:
         raise ValueError("--source and --target belong together")
 
 
-def check_output(path: Path, *inputs: Path | None) -> None:
-    """Refuse to write where no file can be, or over what is read."""
+def check_output(path: Path, model: Path, *inputs: Path | None) -> None:
+    """Refuse to write where no file can be, or over what is read, printed or the model's.
+
+    A file is the same by whatever name or link it is reached.
+    """
     check_writable(path)
-    for given in inputs:
-        if given and given.exists() and path.exists() and path.samefile(given):
-            raise ValueError(f"{path} would be written over, and it is read")
+    if not path.exists():
+        return
+    own = [model / name for name in RUN_FILES] + [*model.glob("epoch-*.safetensors")]
+    for what, files in (("is read", inputs), (f"belongs to {model}", own)):
+        if any(file and file.exists() and path.samefile(file) for file in files):
+            raise ValueError(f"{path} would be written over, and it {what}")
+    for number, name in enumerate(("input", "output", "error")):
+        if is_open_as(number, path):
+            rule = f"and it is what standard {name} is connected to"
+            raise ValueError(f"{path} would be written over, {rule}")
+
+
+def is_open_as(number: int, path: Path) -> bool:
+    """Whether this file is open under that number; one that is closed is no file."""
+    try:
+        return os.path.samestat(os.fstat(number), path.stat())
+    except OSError:
+        return False
+
+
+def use_threads(number: int | None) -> None:
+    """Calculate with so many processors, or with all if these are fewer."""
+    if number is not None:
+        at_least(1, threads=number)
+        torch.set_num_threads(min(number, os.cpu_count() or 1))
 
 
 def add_translator(add: argparse.ArgumentParser) -> None:
     """The model and the search."""
     add.add_argument(
-        "--model", type=Path, default=PHRASEBOOK, metavar="FOLDER",
-        help="a trained model (else the phrasebook model of this package)",
+        "--model", type=model_folder, default=PHRASEBOOK, metavar="FOLDER",
+        help="a trained model (else phrasebook, the model of this package)",
     )  # fmt: skip
-    add.add_argument("--beam", type=int, default=4, metavar="WIDTH", help="1: greedy")
-    add.add_argument("--alpha", type=float, default=0.6, help="of the length penalty")
+    add.add_argument(
+        "--beam", type=int, default=4, metavar="WIDTH",
+        help="hypotheses side by side, 1 for greedy (default %(default)s)",
+    )  # fmt: skip
+    add.add_argument(
+        "--alpha", type=float, default=0.6, metavar="float",
+        help="of the length penalty (default %(default)s)",
+    )  # fmt: skip
     add.add_argument("--device", **DEVICE)
+    add.add_argument("--threads", **THREADS)
 
 
 def load_translator(given: argparse.Namespace) -> Translator:
     """The translator that the command line asks for."""
+    use_threads(given.threads)
+    config, _ = checkpoint.read_description(given.model / CONFIG)
+    length_penalty(config.max_len, given.alpha)  # before there is much to wait for
     device = choose_device(given.device)
     return Translator.load(given.model, device, given.beam, given.alpha)

@@ -30,7 +30,7 @@ def arguments(add: argparse.ArgumentParser) -> None:
 def evaluate(given: argparse.Namespace) -> None:
     """Translate, compare, and print the scores with what they were measured by."""
     if given.out:
-        shared.check_output(given.out, given.source, given.target)
+        shared.check_output(given.out, given.model, given.source, given.target)
     import_metrics()
     texts, name = read_pairs(given)
     if not texts:

@@ -36,15 +36,19 @@ class Seen(NamedTuple):
     weights: dict[str, Float[Tensor, "L H Tq Tk"]]
 
 
-def attention_page(sentences: Sequence[Seen]) -> str:
-    """HTML with one table for each kind, layer and head. Rows look, columns are seen."""
+def attention_page(sentences: Sequence[Seen], of: int = 0) -> str:
+    """HTML with one table for each kind, layer and head. Rows look, columns are seen.
+
+    Where these are not all, of says how many there were.
+    """
+    few = f" Shown are {len(sentences)} of {of:,} sentences."
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Attention</title><style>{STYLE}</style></head><body>"
         "<h1>Attention</h1><p>Each row is one token that looks, each column one that it"
         " may look at. The numbers are percent, and each row adds up to"
-        " 100, but for rounding.</p>"
+        f" 100, but for rounding.{few if len(sentences) < of else ''}</p>"
         f"{''.join(map(section, sentences))}</body></html>\n"
     )
 

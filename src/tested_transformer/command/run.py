@@ -1,10 +1,15 @@
 """What was asked of a run: it stands in run.json, and a run that goes on keeps to it."""
 
 import argparse
+import os
+import shlex
 from dataclasses import asdict, dataclass, fields
+from itertools import groupby
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
+from tested_transformer.byhand.transformer import shapes
 from tested_transformer.command import arguments as shared
 from tested_transformer.config import BASE, BIG, Config
 from tested_transformer.files import read_json, write_json
@@ -22,10 +27,14 @@ PRESETS: dict[str, tuple[Config, dict[str, Any]]] = {
 }
 """Sizes, with settings that suit them; the last two are the paper's."""
 
+TUNING: dict[str, Any] = {"warmup": 60, "rate_scale": 0.1, "batch_tokens": 1300}
+"""What suits a run with --init: it has a start, and its few steps begin at once."""
+
+PRESET, MERGES = "mini", 8000  # unless something else is said
 FILES = ("source", "target", "valid_source", "valid_target")
 SIZES = ("d_model", "d_ff", "n_heads", "n_layers", "max_len", "dropout", "norm_first")
 PAIRS = (*FILES, "multi30k", "phrasebook")
-FREE = {"folder", "resume", "device", "command"}
+FREE = {"folder", "resume", "device", "threads", "command"}
 """What may be said of a run that goes on, besides its limits."""
 
 
@@ -82,21 +91,54 @@ def begins(given: argparse.Namespace) -> Run:
         f.name: v for f in fields(Options) if (v := getattr(given, f.name)) is not None
     }
     sizes = {n: v for n in SIZES if (v := getattr(given, n)) is not None}
-    preset = given.preset or "mini"
-    config, settings = PRESETS[preset]
-    merges = 8000 if given.merges is None else given.merges
+    how: tuple[str | None, int | None, str | None]
     if given.init:
-        if given.preset:
-            raise ValueError("--preset has sizes, and so has the model of --init")
-        for name in (*SIZES, "merges"):
-            if name != "dropout" and getattr(given, name) is not None:
-                rule = f"is that of the model in {given.init}: leave it out"
-                raise ValueError(f"{flag(name)} {rule}")
-        config, merges = checkpoint.read_description(given.init / CONFIG)[0], None
+        check_start(given)
+        config, settings = checkpoint.read_description(given.init / CONFIG)[0], TUNING
+        how = None, None, str(given.init.resolve())
+    else:
+        preset = given.preset or PRESET
+        config, settings = PRESETS[preset]
+        how = preset, MERGES if given.merges is None else given.merges, None
     options = Options(**settings | asked)
     options.check_limits()
-    how = preset, merges, str(given.init.resolve()) if given.init else None
-    return Run(chosen(given), config.replace(**sizes), options, *how)
+    config = config.replace(**sizes)
+    check_room(config)
+    return Run(chosen(given), config, options, *how)
+
+
+def check_start(given: argparse.Namespace) -> None:
+    """Refuse what the model of --init has already."""
+    if given.preset:
+        raise ValueError("--preset has sizes, and so has the model of --init")
+    for name in (*SIZES, "merges"):
+        if name != "dropout" and getattr(given, name) is not None:
+            rule = f"is that of the model in {given.init}: leave it out"
+            raise ValueError(f"{flag(name)} {rule}")
+
+
+def check_room(config: Config) -> None:
+    """Refuse a model that this machine cannot train, before there is work to lose.
+
+    Each parameter takes four float32: itself, its gradient, and two that Adam keeps.
+    """
+    plain = {"norm_first": False, "final_norm": False, "activation": "relu"}
+    size = config.max_len * config.d_model  # the table of positions
+    for name, shape in shapes(config.replace(n_layers=1, **plain)).items():
+        size += prod(shape) * (config.n_layers if ".layers." in name else 1)
+    if 16 * size > (there := memory()):
+        found = (
+            f"training takes {size / 2**26:,.0f} GiB, and here are {there / 2**30:.0f}"
+        )
+        raise ValueError(f"the model is too large: {found}; choose smaller sizes")
+
+
+def memory() -> float:
+    """How many bytes of memory this machine has, infinity if it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not every system has these names
+        return inf
 
 
 def goes_on(given: argparse.Namespace) -> Run:
@@ -108,7 +150,7 @@ def goes_on(given: argparse.Namespace) -> Run:
     if not (given.folder / STATE).exists():
         what = f"the run in {given.folder} has no state ({STATE})"
         if (given.folder / MODEL).exists():
-            rule = f"begin another one with its model, --init {given.folder}"
+            rule = f"begin another one with its model, --init {typed(given.folder)}"
             raise ValueError(f"{what}: {rule}")
         raise ValueError(f"{what}, it never began: start it again, without --resume")
     began = vars(run) | asdict(run.config) | asdict(run.options)
@@ -137,7 +179,7 @@ def chosen(given: argparse.Namespace) -> dict[str, Any]:
         if (paths[0] is None) != (paths[1] is None):
             raise ValueError(f"{flag(one)} and {flag(other)} belong together")
         if paths[0] is not None:
-            data |= {one: str(paths[0].resolve()), other: str(paths[1].resolve())}
+            data |= {one: readable(one, paths[0]), other: readable(other, paths[1])}
     if data and not given.source:
         raise ValueError("--valid-source needs --source: other pairs have their own")
     if given.phrasebook is not None:
@@ -147,6 +189,37 @@ def chosen(given: argparse.Namespace) -> dict[str, Any]:
     return data
 
 
+def readable(name: str, path: Path) -> str:
+    """The whole path of a file. A pipe is refused: a run that goes on reads it again."""
+    if path.exists() and not path.is_file():
+        raise ValueError(
+            f"{flag(name)} ({path}) must be a file, not a folder or a pipe"
+        )
+    return str(path.resolve())
+
+
 def flag(name: str) -> str:
     """How a field is called on the command line."""
     return "--" + name.replace("_", "-")
+
+
+def typed(folder: Path) -> str:
+    """A folder as one types it: in quotes, and never like an option."""
+    name = str(folder)
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)
+
+
+def as_a_rule(name: str) -> str:
+    """What a setting is if nothing is said: "(mini 800, small 2000, else 4000)"."""
+    values = {
+        preset: (asdict(config) | asdict(Options(**settings)))[name]
+        for preset, (config, settings) in PRESETS.items()
+    }
+    if name in TUNING:
+        values = {"--init": TUNING[name]} | values
+    groups = [[*names] for _, names in groupby(values, values.get)]
+    told = [f"{' and '.join(names)} {values[names[0]]}" for names in groups]
+    if len(groups[-1]) > 1:
+        other = "else" if len(groups) > 1 else "default"
+        told[-1] = f"{other} {values[groups[-1][0]]}"
+    return f"({', '.join(told)})"

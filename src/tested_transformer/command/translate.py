@@ -4,13 +4,22 @@ import argparse
 import contextlib
 import io
 import sys
+from collections import deque
 from collections.abc import Iterator
+from io import BufferedIOBase
 from pathlib import Path
 
 from tested_transformer.command import arguments as shared
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.data.parallel import decode_lines
+from tested_transformer.decoding.translator import Translator
 from tested_transformer.files import write
+
+AT_ONCE = 64
+"""So many lines are translated together, if they are there."""
+
+LONGEST = 2**24
+"""More bytes without a newline are no text: a device may send them without an end."""
 
 FEW = 20
 """So many sentences a page of attention shows at most; each takes some 100 kB."""
@@ -23,37 +32,118 @@ def arguments(add: argparse.ArgumentParser) -> None:
         "input", type=Path, nargs="?", help="text file, a sentence a line (else stdin)"
     )
     add.add_argument(
-        "--attention", type=Path, metavar="PAGE.html", help="what the model looked at"
-    )
+        "--attention", type=Path, metavar="PAGE.html",
+        help=f"what the model looked at, for the first {FEW} sentences",
+    )  # fmt: skip
 
 
 def translate(given: argparse.Namespace) -> None:
-    """Write a line for each line read, as soon as it is ready."""
+    """Write a line for each line read, as soon as it is ready.
+
+    It is empty for a line with more tokens than the model reads; at the end that is an
+    error.
+    """
     if given.attention:
-        shared.check_output(given.attention, given.input)
+        shared.check_output(given.attention, given.model, given.input)
     if given.input is None and sys.stdin is None:
         raise ValueError("there is nothing to read: name a file, or pipe lines in")
     translator = shared.load_translator(given)
-    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
-        sys.stdout.reconfigure(encoding="utf-8")  # as what is read, wherever we are
-    live = given.input is None and sys.stdin.isatty()
+    prepare_output()
     seen: list[Seen] = []
-    sources: list[str] = []
-    with contextlib.closing(lines(given, sources)) as read:
-        for translation in translator.stream(read, 1 if live else 64):
-            print(translation, flush=True)
-            source = sources.pop(0)
-            if given.attention and source.strip() and len(seen) < FEW:
-                looked = translator.look(source, translation)
-                seen.append(Seen(source, translation, *looked))
+    sentences = lost = 0
+    with contextlib.closing(translated(translator, given.input)) as pairs:
+        for source, translation in pairs:
+            print(translation.replace("\n", " "), flush=True)  # one line for one line
+            lost += source is None
+            if given.attention and source and source.strip():
+                sentences += 1
+                if len(seen) < FEW:
+                    seen += look(translator, source, translation)
     if given.attention:
-        write(given.attention, attention_page(seen).encode())
+        write(given.attention, attention_page(seen, sentences).encode())
+        if len(seen) < sentences:
+            warn(f"{given.attention} shows {len(seen)} of {sentences:,} sentences")
+    if lost:
+        what = "line was" if lost == 1 else "lines were"
+        raise ValueError(f"{lost:,} {what} too long to be translated")
 
 
-def lines(given: argparse.Namespace, into: list[str]) -> Iterator[str]:
-    """The lines to translate, kept in `into` as well until they are."""
-    path = given.input
+def prepare_output() -> None:
+    """Write UTF-8, as what is read, but to a terminal what it can show."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        if sys.stdout.isatty():
+            sys.stdout.reconfigure(errors="backslashreplace")
+        else:
+            sys.stdout.reconfigure(encoding="utf-8")
+
+
+def translated(
+    translator: Translator, path: Path | None
+) -> Iterator[tuple[str | None, str]]:
+    """Each line with its translation; None with "" for one that the model cannot read."""
+    place = 0
+    for lines in arriving(path):
+        read = [
+            readable(translator, text, place + n) for n, text in enumerate(lines, 1)
+        ]
+        place += len(lines)
+        written = translator.translate([text or "" for text in read], AT_ONCE)
+        yield from zip(read, written, strict=True)
+
+
+def readable(translator: Translator, text: str, place: int) -> str | None:
+    """The text, or None and a warning if it is too long for the model."""
+    try:
+        translator.encode(text, place)
+    except ValueError as error:
+        warn(f"line {place} stays empty: {error}")
+        return None
+    return text
+
+
+def look(translator: Translator, source: str, translation: str) -> list[Seen]:
+    """What the page shows of a sentence: nothing, and a warning, if that is too long."""
+    try:
+        return [Seen(source, translation, *translator.look(source, translation))]
+    except ValueError as error:  # a translation that found no end before the limit
+        warn(f"the page lacks {source[:40]!r}: {error}")
+        return []
+
+
+def warn(text: str) -> None:
+    """Tell what is not as it should be, and go on."""
+    print(f"warning: {text}", file=sys.stderr)
+
+
+def arriving(path: Path | None) -> Iterator[list[str]]:
+    """Lines in batches of AT_ONCE, or fewer, if no more have come yet.
+
+    So who types a line, or writes one into a pipe, gets its translation at once.
+    """
+    waiting: deque[bytes] = deque()
+    batch: list[str] = []
     with open(path, "rb") if path else contextlib.nullcontext(sys.stdin.buffer) as file:
-        for line in decode_lines(file, path or "standard input"):
-            into.append(line)
-            yield line
+        lines = decode_lines(raw_lines(file, waiting), path or "standard input")
+        try:
+            for line in lines:
+                batch.append(line)
+                if len(batch) == AT_ONCE or not waiting:
+                    yield batch
+                    batch = []
+        except ValueError:
+            yield batch  # what came before the error
+            raise
+
+
+def raw_lines(file: BufferedIOBase, waiting: deque[bytes]) -> Iterator[bytes]:
+    """Lines without their ends; those that have come already stand in waiting."""
+    rest = b""
+    while came := file.read1(2**20):  # what there is, and waits only if it is nothing
+        *lines, rest = (rest + came).split(b"\n")
+        waiting.extend(lines)
+        while waiting:
+            yield waiting.popleft()
+        if len(rest) > LONGEST:
+            raise ValueError(f"a line of more than {LONGEST:,} bytes is no sentence")
+    if rest:
+        yield rest

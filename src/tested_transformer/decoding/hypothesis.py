@@ -34,4 +34,8 @@ def length_penalty(length: int, alpha: float) -> float:
     at_least(1, length=length)
     if not 0 <= alpha < float("inf"):
         raise ValueError(f"alpha ({alpha}) must be at least 0 and finite")
-    return ((5 + length) / 6) ** alpha
+    try:
+        return ((5 + length) / 6) ** float(alpha)
+    except OverflowError:
+        rule = f"is too large: it makes the penalty of length {length} infinite"
+        raise ValueError(f"alpha ({alpha}) {rule}") from None
