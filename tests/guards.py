@@ -1,6 +1,7 @@
 """What must hold for every chapter, as functions that name what does not. test_guards.py plants each fault."""
 
 import ast
+import functools
 import inspect
 import json
 import pathlib
@@ -179,6 +180,25 @@ def broken_links(path):
                 found.append(f"{path.name}: {link} leads to no file")
             elif anchor and anchor not in slugs(target):
                 found.append(f"{path.name}: {link} leads to no heading")
+    return found
+
+
+@functools.cache
+def names():
+    """What pages are called, in small letters: by their files and by their titles."""
+    pages = [*BOOK.glob("*.ipynb"), *BOOK.glob("*.md")]
+    titles = {HEADING.search(cells(page)[0]["source"])[1].lower(): page.name for page in pages}
+    return {page.stem: page.name for page in pages} | titles
+
+
+def misled_links(path):
+    """Links to a page that are called as another page is: [heads](masks.ipynb). A part of the right name will do."""
+    found = []
+    for cell in (cell for cell in cells(path) if cell["cell_type"] == "markdown"):
+        for words, link in re.findall(r"\[([^][]+)\]\((\w+\.(?:ipynb|md))\)", without_code(cell["source"])):
+            other = names().get(words.lower(), link)
+            if other != link and not any(words.lower() in name for name, page in names().items() if page == link):
+                found.append(f"{path.name}: {words} is {other}, and the link leads to {link}")
     return found
 
 

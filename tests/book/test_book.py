@@ -37,6 +37,7 @@ def test_a_chapter_is_fully_run_and_in_normal_form(path):
         guards.pictures_without_words,
         guards.interactive_without_words,
         guards.broken_links,
+        guards.misled_links,
     ],
     ids=lambda guard: guard.__name__,
 )

@@ -228,6 +228,14 @@ def test_links_lead_somewhere(write, tmp_path):
     assert guards.broken_links(write(markdown("`[a](gone.md)`", "```", "[a](gone.md)", "```"))) == []
 
 
+def test_a_link_that_is_called_as_another_page_is_is_found(write):
+    good = "[heads](heads.ipynb) [attention](backward.ipynb)", "[masks](heads.ipynb#here) [a](b.md)"
+    assert guards.misled_links(write(markdown("# Here", *good, "`[heads](masks.ipynb)`"))) == []
+    for words, page in {"heads": "heads.ipynb", "Decoding": "decode.ipynb", "Many machines": "machines.ipynb"}.items():
+        fault = f"page.ipynb: {words} is {page}, and the link leads to masks.ipynb"
+        assert guards.misled_links(write(markdown(f"See [{words}](masks.ipynb)."))) == [fault]
+
+
 # Chapters that are hard to read
 
 WORDS = markdown("word " * 400)

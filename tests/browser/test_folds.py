@@ -199,6 +199,26 @@ def test_on_paper_all_is_open_and_nothing_asks_to_be_clicked(visit, scripts):
         assert not page.locator(part).first.is_visible(), part
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_after_printing_the_page_is_as_the_reader_had_left_it(visit, theme):
+    """A browser without a window does not print: what it tells the page before and after is told here."""
+    page = visit(PAGE, color_scheme=theme)
+    opened = page.locator("details.deeper, details.above-input").all()[1::3]
+    for fold in opened:
+        fold.evaluate("e => { e.open = true; }")
+    seen = (
+        "() => [document.documentElement.dataset.theme, ...[...document.querySelectorAll('details')].map(e => e.open)]"
+    )
+    before = page.evaluate(seen)
+    assert before[0] == theme
+    assert before.count(True) == len(opened) > 3
+    for _ in range(2):
+        page.evaluate("() => { dispatchEvent(new Event('beforeprint')); }")
+        assert page.evaluate(seen) == ["light", *[True] * (len(before) - 1)]
+        page.evaluate("() => { dispatchEvent(new Event('afterprint')); }")
+        assert page.evaluate(seen) == before
+
+
 def test_a_section_that_has_moved_away_says_so_to_those_who_come_for_it(visit, tmp_path):
     line = '<p class="moved" id="{0}">This section has moved: <a href="x.html">{0}</a></p>'
     head = f'<!doctype html><html lang="en"><link rel="stylesheet" href="{(build.HTML / "_static/book.css").as_uri()}">'

@@ -15,6 +15,7 @@ from tested_transformer.phrasebook import words as lexicon
 from tested_transformer.phrasebook.clauses import Speaker
 from tested_transformer.phrasebook.corpus import held_out, sentences, split
 from tested_transformer.phrasebook.english import sentence as in_english
+from tested_transformer.phrasebook.german import SHORT
 from tested_transformer.phrasebook.german import sentence as in_german
 from tested_transformer.phrasebook.sentences import think
 from tested_transformer.phrasebook.tags import ROLES, combinations, name
@@ -93,6 +94,12 @@ PREPOSITIONS = {
     "mit": {"dat"}, "zu": {"dat"}, "für": {"acc"}, "auf": {"acc"}, "über": {"acc"}, "an": {"acc"},
     "in": {"dat", "acc"}, "im": {"dat"}, "ins": {"acc"}, "zum": {"dat"}, "zur": {"dat"}, "am": {"dat"},
 }  # fmt: skip
+CONTRACTED = {
+    "in dem": "im", "in das": "ins", "zu dem": "zum", "zu der": "zur", "an dem": "am", "an das": "ans",
+    "bei dem": "beim", "von dem": "vom",
+}  # fmt: skip
+GOVERNED = {"auf": "warten", "über": "sprechen", "zu": "fahren"}  # each belongs to a verb that cannot do without it
+QUESTIONS = {"wer", "wen", "wem", "was", "wo", "wohin", "wann", "warum"}
 PRONOUNS = {
     "ich": "nom", "du": "nom", "er": "nom", "wir": "nom", "es": "nom acc", "sie": "nom acc", "mich": "acc",
     "dich": "acc", "ihn": "acc", "uns": "acc dat", "mir": "dat", "dir": "dat", "ihm": "dat", "ihr": "dat",
@@ -192,7 +199,8 @@ def is_determiner(word):
 
 
 def phrases(words):
-    """All ways to cut words into phrases, each as (kind, cases, person)."""
+    """All ways to cut words into phrases, each as (kind, cases, person). For a person, adverbs and prepositions have
+    themselves."""
     if not words:
         yield []
         return
@@ -201,14 +209,14 @@ def phrases(words):
         yield from ([("adverb", set(), ""), *rest] for rest in phrases(words[2:]))
         return
     if first in ADVERBS or first in STEMS or first in ("müde", "teuer", "dunkel"):
-        yield from ([("adverb", set(), ""), *rest] for rest in phrases(words[1:]))
+        yield from ([("adverb", set(), first), *rest] for rest in phrases(words[1:]))
         return
     if first in PREPOSITIONS:
-        contracted = {"im": "dem", "ins": "das", "zum": "dem", "zur": "der"}.get(first)
-        after = [contracted, *words[1:]] if contracted else words[1:]
-        for cases, _, rest in noun_phrases(after):
-            if cases & PREPOSITIONS[first]:
-                yield from ([("preposition", set(), ""), *more] for more in phrases(rest))
+        apart = {short: long for long, short in CONTRACTED.items()}.get(first, first)
+        preposition, *article = apart.split()
+        for cases, _, rest in noun_phrases([*article, *words[1:]]):
+            if found := cases & PREPOSITIONS[first]:
+                yield from ([("preposition", found, preposition), *more] for more in phrases(rest))
         return
     for cases, person, rest in noun_phrases(words):
         yield from ([("noun", cases, person), *more] for more in phrases(rest))
@@ -245,6 +253,13 @@ def fits(cut, lemma, persons):
     return False
 
 
+def governs(cut, lemma):
+    """Are these the prepositions that the verb wants? Into a place one goes; in a place is where all else happens."""
+    found = {word: cases for kind, cases, word in cut if kind != "noun"}
+    into = "wohin" in found or found.get("in") == {"acc"}
+    return into == (lemma == "gehen") and all((verb == lemma) == (word in found) for word, verb in GOVERNED.items())
+
+
 def verbs_of(words, main):
     """Takes the verbs out of a clause: (words before the finite verb, the others, lemma, persons)."""
     if main:
@@ -270,7 +285,10 @@ def verbs_of(words, main):
 
 
 def check_clause(words, main, follows):
-    """The finite verb stands second (first in a question or behind a clause), or last; and everything agrees."""
+    """The finite verb stands second (first in a question or behind a clause), or last; and everything agrees.
+
+    Returns whether it asks.
+    """
     words = [words[0] if words[0] in NOUN_FORMS or words[0] in ("Anna", "Paul") else words[0].lower(), *words[1:]]
     before, after, lemma, persons = verbs_of(words, main)
     if follows:
@@ -278,14 +296,26 @@ def check_clause(words, main, follows):
     assert not (set(after) & (FINITE.keys() | JOINED.keys() | PARTICIPLES.keys()) - {"sein", "ein"} - set(EIN_WORDS))
     cuts = [a + b for a in phrases(before) for b in phrases(after) if len(a) == (1 if before else 0)]
     assert cuts, f"what stands before the verb is not one phrase, or words do not agree: {before} {after}"
-    assert any(fits(cut, lemma, persons) for cut in cuts), f"cases or persons are wrong: {words}"
+    cuts = [cut for cut in cuts if governs(cut, lemma)]
+    assert any(fits(cut, lemma, persons) for cut in cuts), f"cases, persons or prepositions are wrong: {words}"
+    asked = before and (before[0] in QUESTIONS or before[0].startswith("welch"))
+    return bool(main and not follows and (asked or not before))
+
+
+def check_negation(words):
+    """What is denied and is not known is "kein": not "nicht ein Auto", "nicht Äpfel"."""
+    for n, word in enumerate(words, start=1):
+        denied = words[n:] if word == "nicht" else []
+        for _ in noun_phrases(denied):
+            known = is_determiner(denied[0]) and not denied[0].startswith("ein")
+            assert known or denied[0].lower() in PRONOUNS, f"not kein, but nicht: {words}"
 
 
 def check_german(text):
     """Raises an AssertionError where a sentence is not the German that the checker knows."""
     assert text[0].isupper(), "a capital at the start"
     assert re.fullmatch(r"[^.?]+[.?]", text)
-    clauses = text[:-1].split(", ")
+    clauses, asks = text[:-1].split(", "), False
     for i, clause in enumerate(clauses):
         words = clause.split(" ")
         conjunction = words[0].lower() in CONJUNCTIONS.values()
@@ -303,7 +333,11 @@ def check_german(text):
                 "Hause",
             )
             assert noun == word[0].isupper(), f"nouns have capitals, other words do not: {word}"
-        check_clause(words[conjunction:], not conjunction, follows=i == 1 and not conjunction)
+        asks |= check_clause(words[conjunction:], not conjunction, follows=i == 1 and not conjunction)
+        check_negation(words)
+        pairs = {" ".join(pair).lower() for pair in pairwise(words)}
+        assert not pairs & CONTRACTED.keys(), "a preposition and its article are one word"
+    assert asks == (text[-1] == "?"), "a question, and nothing else, ends with a question mark"
 
 
 # By hand
@@ -356,6 +390,22 @@ we | go | will | into: the hotel; time: tomorrow; first: time
     Tomorrow we will go to the hotel. Morgen werden wir ins Hotel gehen.
 we | drive | now | zu: the doctor
     We are driving to the doctor. Wir fahren zum Arzt.
+we | drive | now | zu: the tired teacher
+    We are driving to the tired teacher. Wir fahren zur müden Lehrerin.
+we | drive | past | zu: the doctors; mit: our friends
+    We drove to the doctors with our friends. Wir sind mit unseren Freunden zu den Ärzten gefahren.
+they | live | habit | in: the city; mit: I
+    They live with me in the city. Sie wohnen mit mir in der Stadt.
+she | talk | now | über: the dog; mit: Anna
+    She is talking about the dog with Anna. Sie spricht mit Anna über den Hund.
+you | wait | now | auf: the train; in: the garden
+    You are waiting for the train in the garden. Du wartest im Garten auf den Zug.
+the child | play | now | mit: the cars
+    The child is playing with the cars. Das Kind spielt mit den Autos.
+the boy | write | past | acc: a poem; für: his mother
+    The boy wrote a poem for his mother. Der Junge hat für seine Mutter ein Gedicht geschrieben.
+she | give | now | dat: he; acc: the book; not
+    She is not giving him the book. Sie gibt ihm das Buch nicht.
 I | get up | habit | time: in the morning; first: time
     In the morning I get up. Am Morgen stehe ich auf.
 I | get up | past | time: today
@@ -456,6 +506,18 @@ def test_a_clause_is_said_as_in_a_grammar_book(clause, wanted):
     assert f"{in_english(meaning)} {in_german(meaning)}" == wanted.strip()
 
 
+@pytest.mark.parametrize(
+    ("who", "english", "accusative", "dative"),
+    [("I", "me", "mich", "mir"), ("you", "you", "dich", "dir"), ("he", "him", "ihn", "ihm"),
+     ("she", "her", "sie", "ihr"), ("we", "us", "uns", "uns"), ("they", "them", "sie", "ihnen")],
+)  # fmt: skip
+def test_a_pronoun_has_its_form_in_each_case(who, english, accusative, dative):
+    for verb, case, german in (("visit", "acc", f"besucht {accusative}"), ("help", "dat", f"hilft {dative}")):
+        meaning = [("", say("the teacher", verb, "habit", f"{case}: {who}"))]
+        assert in_english(meaning) == f"The teacher {verb}s {english}."
+        assert in_german(meaning) == f"Die Lehrerin {german}."
+
+
 def test_in_a_subordinate_clause_the_verb_stands_last_and_takes_its_prefix_back():
     main, sub = say("I", "stay", "now", "in: at home"), say("he", "get up", "habit", "not")
     assert in_english([("", main), ("because", sub)]) == "I am staying at home because he does not get up."
@@ -494,6 +556,12 @@ WRONG = [
     "Ich bleibe hier weil es regnet.", "Ich bleibe hier, weil es hat geregnet.", "Ich bleibe hier, weil regnet es.",
     "Wenn es regnet, ich bleibe hier.", "ich schlafe.", "Ich lese das buch.", "Ich Lese das Buch.",
     "Ich gehe in die dunklen Wald.", "Ich schlafe in den Wald mit der Mann.", "Wer hilft den Mann?", "Wen hilft du?",
+    "Ich fahre zu der Lehrerin.", "Ich fahre zu dem Arzt.", "Ich wohne in dem Wald.", "Wir gehen in das Hotel.",
+    "Ich schlafe in der Stadt mit dem Mann?", "Schläfst du.", "Warum schläfst du.", "Welches Buch liest du.",
+    "Weißt du, dass es regnet.", "Wenn es regnet, bleibe ich hier?",
+    "Ich kaufe nicht ein Auto.", "Ich trinke nicht frische Milch.", "Ich esse nicht Äpfel.",
+    "Ich warte für den Zug.", "Ich warte.", "Wir sprechen auf den Hund.", "Ich gehe im Wald.", "Wohin schläfst du?",
+    "Wir wohnen in die Stadt.", "Ich fahre.", "Ich schlafe zur Lehrerin.",
     "Ich schlafe das Buch.", "Ich lese.", "Du darfst schläft.", "Wir warten auf dem Zug.", "Das ist dunkel Zimmer.",
 ]  # fmt: skip
 
@@ -559,6 +627,12 @@ def check_english(text):
             third = finite in THIRD | {"does", "is", "was"}
             assert third == (subject <= THIRD_PERSON) or subject == {"i"}, text
             assert (finite == "am") == (subject == {"i"} and finite in BE - {"was"}), text
+
+
+def test_every_contraction_that_the_grammar_makes_is_made(some):
+    words = {word for sentence in some for word in WORDS.findall(sentence.german.lower())}
+    assert set(SHORT.values()) <= words & set(CONTRACTED.values())
+    assert SHORT.items() <= CONTRACTED.items()
 
 
 def test_english_obeys_the_rules_that_the_checker_knows(some):

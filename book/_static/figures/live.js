@@ -207,5 +207,6 @@
     }
   }
 
+  Object.assign(window.figures, { percent });
   customElements.define("live-figure", LiveFigure);
 })();

@@ -1,0 +1,57 @@
+"""What the scripts of figures calculate and say at their borders, under Node: tested where there is no browser, too."""
+
+import numpy as np
+import pytest
+import torch
+from node import evaluated
+
+from tested_transformer.decoding.sampling import next_probabilities
+
+# The sampler
+
+
+@pytest.mark.parametrize("words", [2, 4, 8])
+def test_a_nucleus_ends_where_its_share_is_reached_exactly(words):
+    """All words are equally likely, so sums of their shares are exact: with p = n / words it has n words."""
+    logits, shares = [0.0] * words, [n / words for n in range(1, words + 1)]
+    found = evaluated(
+        "given[1].map(p => figures.nextProbabilities(given[0], { p }))", [logits, shares], "common.js", "sampler.js"
+    )
+    for n, (mine, p) in enumerate(zip(found, shares, strict=True), start=1):
+        assert mine == next_probabilities(torch.tensor(logits, dtype=torch.float64), top_p=p).tolist(), p
+        assert sum(x > 0 for x in mine) == n
+
+
+# The translator of the page
+
+
+def test_a_probability_is_said_in_percent_and_is_never_all_or_nothing():
+    borders = np.array([0.001, 0.9985, 0.999, 0.9995])
+    near = (borders[:, None] + np.array([-1e-3, -1e-5, -1e-9, 0, 1e-9, 1e-5])).ravel()
+    probabilities = [*np.linspace(0, 1, 2001), *near[near > 0]]
+    found = evaluated("given.map(figures.percent)", probabilities, "common.js", "model.js", "live.js")
+    for said, p in zip(found, probabilities, strict=True):
+        if p < 0.001:
+            assert said == "< 0.1 %", p
+        elif p >= 0.9995:  # in one decimal it would be 100.0
+            assert said == "> 99.9 %", p
+        else:
+            number = float(said.removesuffix(" %"))
+            assert abs(number - 100 * p) <= 0.05 + 1e-9, p
+            assert 0.1 <= number <= 99.9, p
+
+
+# Smoothing
+
+
+@pytest.mark.parametrize(("ends", "endless"), [(2.5, False), (None, True)])
+def test_a_loss_is_at_its_floor_where_two_decimals_show_no_difference_and_an_end_is_known(ends, endless):
+    figure = "{ data: { steps: [7] }, step: 0, stops: given[0] ?? Infinity, count: () => '7' }"
+    said = f"given[1].map(rest => elements['smoothing-figure'].prototype.said.call({figure}, 1, 0.5 + rest, 0.5))"
+    rests = [0.0, 1e-9, 1e-4, 0.004, 0.00499, 0.00501, 0.006, 0.01, 0.02, 0.049, 0.051, 0.2, 3.0]
+    for text, rest in zip(evaluated(said, [ends, rests], "common.js", "smoothing.js"), rests, strict=True):
+        at_floor = "The model says the target, so the loss is at its floor."
+        assert text.startswith(f"After 7 steps the gap is 1.00; it {'never ends' if endless else 'ends at 2.50'}. ")
+        assert text.endswith(at_floor) == (not endless and f"{rest:.2f}" == "0.00"), rest
+        if rest > 0.005:
+            assert text.endswith(f"The loss is {rest:.2f} above its floor.")
