@@ -18,6 +18,7 @@ from tested_transformer.files import sweep, write
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
 from tested_transformer.text import tokenizer
+from tested_transformer.text.normalise import normalise
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.curves import curves
@@ -116,7 +117,7 @@ def train(given: argparse.Namespace) -> None:
         elif run.init:
             start, tokens = checkpoint.load(run.init)
         else:
-            both = [text for pair in train_texts for text in pair]
+            both = [normalise(text) for pair in train_texts for text in pair]
             tokens = BytePairEncoding.train(both, run.merges)
         if tokens is None:
             raise ValueError(f"{run.init} has no {TOKENS}, so it reads no text")

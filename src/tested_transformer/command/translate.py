@@ -11,6 +11,7 @@ from tested_transformer.command import arguments as shared
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.data.parallel import decode_lines
 from tested_transformer.files import write
+from tested_transformer.text.normalise import normalise
 
 FEW = 20
 """So many sentences a page of attention shows at most; each takes some 100 kB."""
@@ -43,7 +44,7 @@ def translate(given: argparse.Namespace) -> None:
         for translation in translator.stream(read, 1 if live else 64):
             print(translation, flush=True)
             source = sources.pop(0)
-            if given.attention and source.strip() and len(seen) < FEW:
+            if given.attention and normalise(source) and len(seen) < FEW:
                 looked = translator.look(source, translation)
                 seen.append(Seen(source, translation, *looked))
     if given.attention:
