@@ -120,6 +120,21 @@ def test_pairs_that_cannot_be_used_are_counted_and_not_cut(tmp_path, files, caps
     assert "left out: 2 with an empty side, 1 of more than 30 tokens" in capsys.readouterr().err
 
 
+def test_a_run_learns_the_same_from_texts_that_only_look_the_same(tmp_path, files, capsys):
+    arguments = [*SIZES, "--steps", "2"]
+    assert main(["train", str(tmp_path / "clean"), *files, *arguments]) == 0
+    for path in (Path(files[1]), Path(files[3])):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        unseen = [f"\ufeff{line} ".replace(" ", "\xa0", 1).replace("e", "e\u200b", 1) for line in lines]
+        path.write_text("\n".join([*unseen, "\u2060\xad"]) + "\n", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["train", str(tmp_path / "unseen"), *files, *arguments]) == 0
+    assert "left out: 1 with an empty side" in capsys.readouterr().err
+    (one, tokens), (other, same) = (checkpoint.load(tmp_path / name) for name in ("clean", "unseen"))
+    assert tokens.merges == same.merges
+    assert all(map(torch.equal, one.parameters(), other.parameters()))
+
+
 def refused(capsys, *arguments):
     """What an error says, after making sure that it is one."""
     assert main(["train", *map(str, arguments)]) == 1

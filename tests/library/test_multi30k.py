@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -66,6 +67,30 @@ def test_each_split_has_a_file_in_both_languages_of_equally_many_lines():
     assert [lines[f"{split}.de.gz"] for split in splits] == [29_000, 1_014, 1_000]
 
 
+def test_checksums_are_those_of_sha_256_and_each_belongs_to_one_file():
+    digests = [digest for _, digest in multi30k.FILES.values()]
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
+    assert len({*digests}) == len(digests)
+
+
+@pytest.mark.parametrize("name", [name for name in multi30k.FILES if not name.startswith("train")])
+def test_the_published_checksums_are_those_of_the_real_files(name):
+    """Where the files are; those of the training set with the slow tests, below."""
+    folder = os.environ.get("TESTED_TRANSFORMER_DATA")
+    if not folder:
+        pytest.skip("TESTED_TRANSFORMER_DATA names no folder with real sentences")
+    packed = next(pathlib.Path(folder).rglob(name)).read_bytes()
+    assert hashlib.sha256(packed).hexdigest() == multi30k.FILES[name][1]
+
+
+@pytest.mark.parametrize("split", ["test_2017_flickr", "test_2017_mscoco", "test_2018_flickr"])
+def test_a_test_set_without_a_known_checksum_is_read_too(tmp_path, split):
+    assert f"{split}.de.gz" not in multi30k.FILES
+    for language, lines in (("en", ENGLISH), ("de", GERMAN)):
+        (tmp_path / f"{split}.{language}.gz").write_bytes(packed(lines))
+    assert multi30k.read(tmp_path, split) == list(zip(ENGLISH, GERMAN, strict=True))
+
+
 @pytest.mark.slow
 def test_the_published_files_are_read():
     folder = os.environ.get("TESTED_TRANSFORMER_DATA")
@@ -86,8 +111,25 @@ def test_the_published_files_are_read():
 
 
 def test_an_unknown_split_is_refused_with_the_names_of_those_there_are(folder):
-    with pytest.raises(ValueError, match=r"split \('valid'\) must be one of train, val, test_2016_flickr"):
+    with pytest.raises(ValueError, match=r"split \('valid'\) must be one of train, val, test_2016_flickr, test_2017"):
         multi30k.read(folder, "valid")
+
+
+def test_of_a_test_set_without_a_known_checksum_both_files_are_whole_and_equally_long(tmp_path):
+    english, german = (tmp_path / f"test_2018_flickr.{language}.gz" for language in ("en", "de"))
+    english.write_bytes(packed(ENGLISH))
+
+    def refused(content, rule, error=ValueError):
+        if content is not None:
+            german.write_bytes(content)
+        with pytest.raises(error, match=rule):
+            multi30k.read(tmp_path, "test_2018_flickr")
+
+    refused(None, r"test_2018_flickr\.de\.gz is missing: get it from", FileNotFoundError)
+    refused(packed(GERMAN[:2]), r"en\.gz has 3 lines, .*de\.gz has 2: get them from https://github.com/multi30k/")
+    refused(packed(GERMAN)[:-9], r"de\.gz is damaged \(.*\): get it from")
+    refused("\n".join(GERMAN).encode(), r"de\.gz is damaged \(Not a gzipped file")
+    refused(gzip.compress("\n".join(GERMAN).encode("latin-1")), r"de\.gz is not UTF-8")
 
 
 def test_a_missing_file_is_named_with_the_place_to_get_it(folder):

@@ -5,19 +5,23 @@ import json
 import os
 import pathlib
 import pickle
+import re
 from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
+import spellings
 import torch
 from helpers import unchecked
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spellings import ONE_EMOJI, ONE_WORD
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tested_transformer.config import Config
-from tested_transformer.text import tokens
+from tested_transformer.phrasebook import corpus
+from tested_transformer.text import _characters, tokens
 from tested_transformer.text.merges import PairCounts, merge
 from tested_transformer.text.tokens import (
     BOS,
@@ -135,6 +139,58 @@ def test_no_piece_is_longer_than_64_characters_and_a_space():
     assert [len(piece) for piece in split("x " + "a" * 130 + "!" * 65 + "\t" * 70)] == [1, 65, 64, 2, 64, 1, 64, 6]
 
 
+@pytest.mark.parametrize("word", ONE_WORD.values(), ids=ONE_WORD)
+def test_a_word_is_one_piece_in_every_script_and_may_become_one_token(word):
+    assert split(f"a {word}, {word}") == ["a", f" {word}", ",", f" {word}"]
+    assert len(BytePairEncoding.train([word] * 2, 500).encode(word)) == 1
+
+
+@pytest.mark.parametrize("emoji", ONE_EMOJI.values(), ids=ONE_EMOJI)
+def test_an_emoji_made_of_several_characters_is_one_piece(emoji):
+    assert split(f"I love {emoji} and {emoji}") == ["I", " love", f" {emoji}", " and", f" {emoji}"]
+
+
+def test_a_mark_stays_with_its_letter_where_a_long_word_is_cut():
+    syllable = "กี่"  # a letter and two marks: 64 characters end after the letter
+    assert [len(piece) for piece in split(syllable * 30)] == [63, 27]
+    assert split("x" + syllable * 21 + "กี") == ["x" + syllable * 21, "กี"]
+    assert split("a" * 64 + "\u0301b") == ["a" * 63, "a\u0301b"]
+
+
+def test_even_a_letter_with_a_hundred_marks_is_cut_into_pieces():
+    marks = "\u0301" * 100
+    assert split(f"go a{marks}b") == ["go", " ", "a", marks[:64], marks[64:], "b"]
+    assert split("\u0301 \u0301a") == ["\u0301", " \u0301", "a"]
+
+
+OLD_PIECES = re.compile(r" ?\w{1,64}| ?[^\w\s]{1,64}|\s{1,64}(?!\S)|\s")
+"""Before marks belonged to words."""
+
+
+def test_a_text_without_marks_and_joiners_is_cut_as_it_always_was():
+    parts = corpus.split(2000, 500)
+    texts = [text for part in parts for s in part for text in (s.english, s.german)]
+    assert len(texts) > 5000
+    strange = [text for name, text in STRANGE.items() if name not in ("a combining mark",)]
+    odd = [
+        "x " + "a" * 130 + "!" * 65 + "\t" * 70,
+        "I  love\r\n\tAI ",
+        "日本語のテキスト",
+        "한국어",
+        "Привет, мир! 12.5 €",
+    ]
+    for text in [*texts, *TEXTS, *strange, *odd]:
+        assert split(text) == OLD_PIECES.findall(text), text
+
+
+def test_the_ranges_hold_every_mark_and_all_punctuation_of_unicode():
+    for kind, ranges in _characters.ranges(range(0x110000), "MP").items():
+        ours = {"M": _characters.MARKS, "P": _characters.PUNCTUATION.removesuffix(re.escape("$+<=>^`|~"))}
+        assert ours[kind] == ranges
+    assert re.fullmatch(f"[{_characters.PUNCTUATION}]{{32}}", "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+    assert not re.search(f"[{_characters.PUNCTUATION}{tokens.ATTACHED}]", "aZ09 é€²日\u200b")
+
+
 def test_a_pair_is_merged_from_left_to_right_without_overlap():
     assert merge("aaab", ("a", "a"), "aa") == ["aa", "a", "b"]
     assert merge("ab", ("b", "a"), "ba") == ["a", "b"]
@@ -189,6 +245,27 @@ def test_a_word_of_more_than_100_characters_is_unknown_as_a_whole():
     wordpiece = WordPiece(Vocabulary(["a", "##a", "a" * 101]))
     assert wordpiece.encode("a" * 100) == [4] + [5] * 99
     assert wordpiece.encode("a" * 101) == [UNK]
+    greek = WordPiece(Vocabulary(["α", "##α"]))  # two bytes each
+    assert greek.encode("α" * 100) == [4] + [5] * 99
+    assert greek.encode("α" * 101) == [UNK]
+
+
+@pytest.mark.parametrize("word", (ONE_WORD | ONE_EMOJI).values(), ids=ONE_WORD | ONE_EMOJI)
+def test_a_word_of_any_script_comes_back_from_wordpiece(word):
+    for text in (word, f"{word} {word}"):
+        wordpiece = WordPiece.train([text] * 9, 99)
+        assert wordpiece.decode(wordpiece.encode(text)) == text
+
+
+def test_a_word_ends_at_white_space_and_at_every_mark_of_punctuation_as_in_bert():
+    text = "a_b don't 3€ x+y=z «ja»… 50% I❤️AI"
+    words = ["a", "_", "b", "don", "'", "t", "3€", "x", "+", "y", "=", "z", "«", "ja", "»", "…", "50", "%", "I❤️AI"]
+    assert tokens.WORDS.findall(text) == words == their_words(text)
+
+
+def their_words(text):
+    """The words of BERT, cut by the library."""
+    return [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
 
 
 def test_wordpiece_prefers_a_pair_that_is_rarely_apart_to_a_frequent_one():
@@ -466,8 +543,22 @@ def test_merges_are_those_of_the_library_where_letters_repeat(texts):
 def test_wordpiece_ids_are_those_of_the_library_from_the_same_vocabulary(wordpiece, text):
     vocab = {token: i for i, token in enumerate(wordpiece.vocabulary.tokens)}
     theirs = Tokenizer(models.WordPiece(vocab, unk_token="<unk>"))
-    theirs.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(OurPieces(tokens.WORDS))
+    theirs.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    text = re.sub(r"[\x1c-\x1f]", " ", text)  # white space for Python, and not for the library
     assert theirs.encode(text).ids == wordpiece.encode(text)
+
+
+@given(
+    text=st.text(st.sampled_from(spellings.KNOWN) | st.sampled_from("ab1 ,_\n")) | st.sampled_from([*ONE_WORD.values()])
+)
+@settings(max_examples=300, deadline=None)
+def test_words_are_those_of_bert_in_every_script(text):
+    assert tokens.WORDS.findall(text) == their_words(text)
+
+
+def test_words_are_those_of_bert_at_every_character():
+    text = "".join(f"a{char}b {char}{char} " for char in spellings.KNOWN)
+    assert tokens.WORDS.findall(text) == their_words(text)
 
 
 @pytest.mark.slow
@@ -510,17 +601,43 @@ def test_one_word_where_a_list_of_tokens_is_meant_is_refused():
         Vocabulary.train(["love"]).encode("love")
 
 
+def each_reader(bpe, wordpiece):
+    """All that read texts or tokens, and how each names the one that is wrong."""
+    return {
+        "the text": (split, bpe.encode, wordpiece.encode),
+        "texts[1]": (
+            lambda text: BytePairEncoding.train(["a", text], 1),
+            lambda text: WordPiece.train(iter(["a", text]), 99),
+        ),
+        "tokens[1]": (
+            lambda text: Vocabulary.train(["a", text]),
+            lambda text: Vocabulary(["a"]).encode(iter(["a", text])),
+        ),
+        "token 5": (lambda text: Vocabulary(["a", text]),),
+    }
+
+
 def test_a_lone_surrogate_is_refused_and_named(bpe, wordpiece):
-    rule = r"character 2 of the text is '\\ud83d', half of a surrogate pair"
-    for refuse in (
-        split,
-        bpe.encode,
-        wordpiece.encode,
-        lambda t: BytePairEncoding.train([t], 1),
-        lambda t: Vocabulary([t]),
-    ):
-        with pytest.raises(ValueError, match=rule):
-            refuse("ab\ud83d")
+    for name, readers in each_reader(bpe, wordpiece).items():
+        rule = re.escape(f"character 2 of {name} is '\\ud83d', half of a surrogate pair")
+        for refuse in readers:
+            with pytest.raises(ValueError, match=rule):
+                refuse("ab\ud83d")
+
+
+@pytest.mark.parametrize("text", [None, float("nan"), 5, b"love", ["love"]], ids=repr)
+def test_what_is_no_text_is_refused_and_named(bpe, wordpiece, text):
+    for name, readers in each_reader(bpe, wordpiece).items():
+        for refuse in readers:
+            with unchecked(), pytest.raises(TypeError, match=re.escape(f"{name} ({text!r}) must be a string")):
+                refuse(text)
+
+
+def test_a_string_of_numpy_is_a_text(bpe):
+    text = np.array(["love"])[0]
+    assert type(text) is np.str_
+    assert bpe.encode(text) == bpe.encode("love")
+    assert BytePairEncoding.train(np.array(TEXTS), 60).merges == bpe.merges
 
 
 def test_an_id_outside_the_vocabulary_is_refused(bpe, wordpiece):

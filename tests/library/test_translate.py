@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from tested_transformer.__main__ import main, parser
 from tested_transformer.command.arguments import load_translator
-from tested_transformer.command.evaluate import read_pairs, scores
+from tested_transformer.command.evaluate import read_pairs, scores, without_spaces
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.data import multi30k
@@ -41,7 +41,7 @@ from tested_transformer.model.masks import causal_mask, padding_mask
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
 from tested_transformer.phrasebook.corpus import Sentence
-from tested_transformer.text.tokens import BytePairEncoding
+from tested_transformer.text.tokens import BytePairEncoding, pad
 from tested_transformer.training import checkpoint
 
 
@@ -173,6 +173,37 @@ def test_hypotheses_that_read_the_same_are_one_candidate(translator):
     assert ids != letters
     hypotheses = [Hypothesis(tuple(ids), -1.0, -1.5), Hypothesis(tuple(letters), -2.0, -2.5)]
     assert translator._candidates(hypotheses) == [Candidate("Tee", -1.0, -1.5)]
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_translation_is_one_line_whatever_the_model_writes(monkeypatch, width):
+    translator = Translator.load(width=width)
+    written = {
+        "eins\nzwei": "eins zwei",
+        "drei\rvier": "drei vier",
+        "\r\nfünf \r\n\n\rsechs\n": "fünf  sechs",
+        "\n": "",
+    }
+
+    def search(model, source, *given):
+        return torch.from_numpy(pad([[*translator.tokens.encode(text), 2] for text in written], 0))
+
+    def hypotheses(*given):
+        return [[Hypothesis(tuple(row), -1.0, -1.5)] for row in search(*given).tolist()]
+
+    monkeypatch.setattr("tested_transformer.decoding.translator.greedy", search)
+    monkeypatch.setattr("tested_transformer.decoding.translator.beam", hypotheses)
+    asked = ["I drink tea."] * len(written)
+    assert translator.translate(asked) == [*translator.stream(asked)] == [*written.values()]
+    assert [found[0].text for found in translator.n_best(asked)] == [*written.values()]
+
+
+def test_hypotheses_that_differ_in_the_end_of_a_line_are_one_candidate(translator):
+    texts = "eins zwei", "eins\nzwei", "eins\r\nzwei\n", "drei"
+    hypotheses = [
+        Hypothesis(tuple(translator.tokens.encode(text)), float(-n), float(-n)) for n, text in enumerate(texts, 1)
+    ]
+    assert translator._candidates(hypotheses) == [Candidate("eins zwei", -1.0, -1.0), Candidate("drei", -4.0, -4.0)]
 
 
 @pytest.mark.parametrize("width", [1, 4])
@@ -583,6 +614,13 @@ def test_each_sentence_of_the_page_stands_over_its_own_translation(tmp_path):
     assert [text for tag, text in first if tag == "td"][1:] == percent
 
 
+def test_a_line_of_nothing_that_is_seen_is_an_empty_line_and_not_on_the_page(tmp_path, capsys):
+    (tmp_path / "a.en").write_text("I drink tea.\n\u200b\u2060\n\ufeffI drink tea.\n", encoding="utf-8")
+    assert main(["translate", str(tmp_path / "a.en"), "--attention", str(tmp_path / "a.html")]) == 0
+    assert capsys.readouterr().out == "Ich trinke Tee.\n\nIch trinke Tee.\n"
+    assert (tmp_path / "a.html").read_text(encoding="utf-8").count("<h2>") == 2
+
+
 def test_the_page_of_attention_has_every_sentence(tmp_path, capsys):
     (tmp_path / "a.en").write_text("I drink tea.\n\nIs the friend helping me?\n", encoding="utf-8")
     assert main(["translate", str(tmp_path / "a.en"), "--attention", str(tmp_path / "a.html")]) == 0
@@ -745,6 +783,86 @@ def test_scores_know_what_was_written_from_what_is_right():
     assert abs(one["chrF2"] - other["chrF2"]) > 1
 
 
+NEAR_RIGHT = {  # one letter of each is wrong
+    "Chinese": ("我喜欢这只红色的猫。", "我喜欢这只白色的猫。"),
+    "Japanese": ("彼は毎日学校に行きます。", "彼は毎日学校へ行きます。"),
+    "Thai": ("ฉันชอบแมวสีแดง", "ฉันชอบแมวสีขาว"),
+    "Lao": ("ຂ້ອຍມັກແມວສີແດງ", "ຂ້ອຍມັກແມວສີຂາວ"),
+    "Khmer": ("ខ្ញុំចូលចិត្តឆ្មា", "ខ្ញុំចូលចិត្តឆ្កែ"),
+    "Burmese": ("ကျွန်တော်ကြောင်ကြိုက်တယ်", "ကျွန်တော်ခွေးကြိုက်တယ်"),
+}
+
+
+@pytest.mark.parametrize("language", NEAR_RIGHT)
+def test_where_words_have_no_spaces_bleu_can_be_told_how_to_cut(language, tmp_path, capsys):
+    written, right = NEAR_RIGHT[language]
+    assert scores([written], [right])["BLEU"] == 0
+    by_letter = scores([written], [right], "char")
+    assert by_letter["BLEU"] == round(sacrebleu.corpus_bleu([written], [[right]], tokenize="char").score, 2) > 40
+    assert "tok:char" in by_letter["BLEU signature"]
+    assert without_spaces([right])
+    (tmp_path / "a.en").write_text("I drink tea.\n", encoding="utf-8")
+    (tmp_path / "a.xx").write_text(right + "\n", encoding="utf-8")
+    files = ["--source", str(tmp_path / "a.en"), "--target", str(tmp_path / "a.xx")]
+    for more, warned in (([], True), (["--bleu-tokenize", "intl"], True), (["--bleu-tokenize", "char"], False)):
+        assert main(["evaluate", *files, *more]) == 0
+        out, err = capsys.readouterr()
+        assert ("warning: the references are written without spaces" in err) == warned
+        assert not warned or "try --bleu-tokenize char" in err
+        assert "tok:" + (more or ["13a"])[-1] in out
+
+
+def test_texts_with_spaces_give_no_warning():
+    spaced = [
+        "Ich mag 猫.",
+        "我 喜欢 这 只 红色 的 猫 。",
+        "나는 고양이를 좋아한다.",
+        "मुझे बिल्ली पसंद है।",
+        "ฉัน ชอบ แมว สี แดง",
+        "!?",
+        "",
+    ]
+    assert not any(without_spaces([text]) for text in spaced)
+    assert not without_spaces([*KNOWN.values(), "我喜欢猫。"])
+
+
+def test_a_way_to_cut_that_is_not_there_is_refused_before_any_work(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(Translator, "load", lambda *given: pytest.fail("a model was loaded"))
+    for option in ("--bleu-tokenize", "--part"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["evaluate", "--phrasebook", option, "words"])
+        assert f"argument {option}: invalid choice: 'words' (choose from " in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "sacrebleu.tokenizers.tokenizer_ja_mecab", None)
+    assert main(["evaluate", "--phrasebook", "--bleu-tokenize", "ja-mecab"]) == 1
+    assert "error: sacreBLEU, as installed here, cannot cut by 'ja-mecab': " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("space", [" ", "\t", "\xa0", "\u2003", "\r", "\ufeff", "\u200b", " \u3000"], ids=ascii)
+def test_what_nobody_sees_in_a_reference_costs_nothing(tmp_path, capsys, space):
+    (tmp_path / "a.en").write_text("I drink tea.\nI drink tea.\n", encoding="utf-8")
+    right = f"Ich trinke Tee.{space}\n{space}Ich trinke Tee.\n"
+    (tmp_path / "a.de").write_bytes(right.encode())
+    files = ["--source", str(tmp_path / "a.en"), "--target", str(tmp_path / "a.de")]
+    assert main(["evaluate", *files]) == 0
+    assert {"exact            1.0", "BLEU             100.0", "chrF2            100.0"} <= {
+        *capsys.readouterr().out.splitlines()
+    }
+
+
+def test_pairs_with_an_empty_side_are_left_out_and_counted(tmp_path, capsys):
+    (tmp_path / "a.en").write_text("I drink tea.\nI drink tea.\n\xa0\nI drink tea.\n", encoding="utf-8")
+    (tmp_path / "a.de").write_text("Ich trinke Tee.\n\nIch trinke Tee.\n\u200b\n", encoding="utf-8")
+    files = ["--source", str(tmp_path / "a.en"), "--target", str(tmp_path / "a.de"), "--out", str(tmp_path / "a.json")]
+    assert main(["evaluate", *files]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {"sentences        1", "left out (empty) 3", "exact            1.0", "chrF2            100.0"} <= {*lines}
+    numbers = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert (numbers["sentences"], numbers["left out (empty)"], numbers["BLEU"]) == (1, 3, 100)
+    (tmp_path / "a.de").write_text("\n" * 4)
+    assert main(["evaluate", *files]) == 1
+    assert "error: no pair is left: all 4 have an empty side" in capsys.readouterr().err
+
+
 def test_the_pairs_that_are_held_out_are_those_of_the_test_set(monkeypatch):
     parts = [[Sentence(f"{name} en", f"{name} de", frozenset(), frozenset())] for name in ("train", "valid", "test")]
     monkeypatch.setattr(corpus, "split", lambda: parts)
@@ -802,6 +920,7 @@ def test_the_numbers_say_what_was_measured_with_what_and_in_which_time(tmp_path,
     assert main(["evaluate", *files, "--beam", "2", "--alpha", "0.25", "--out", str(tmp_path / "a.json")]) == 0
     numbers = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     expected = {"data": str(tmp_path / "a.en"), "sentences": 1, "beam": 2, "alpha": 0.25, "cpu_s": 3.0, "wall_s": 7.0}
+    expected |= {"left out (empty)": 0}
     assert numbers == expected | scores(["Ich trinke Tee."], right)
 
 

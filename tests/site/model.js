@@ -4,7 +4,7 @@ const [, , ...scripts] = process.argv;
 globalThis.window = globalThis;
 Object.assign(globalThis, { HTMLElement: class {}, customElements: { define() {} } }); // nothing is drawn
 for (const path of scripts) (0, eval)(fs.readFileSync(path, "utf8"));
-const { Translator, finish } = globalThis.translator;
+const { Translator, finish, normalise } = globalThis.translator;
 const model = new Translator(globalThis.phrasebook);
 
 // Heads that are off, and looks that are hidden, both as lists of what names them.
@@ -15,7 +15,11 @@ const changed = ({ off = [], hidden = [] }) => {
 
 const ASKED = {
   ids: ({ text }) => model.read(text),
+  normalised: ({ text }) => normalise(text),
+  unknown: ({ text }) => model.unknown(text),
+  line: ({ ids }) => model.text(ids),
   pieces: ({ text }) => model.tokens.encode(text),
+  cut: ({ text }) => model.tokens.cut(text).map((ids) => model.tokens.decode(ids)),
   joins: ({ text }) => {
     const cut = model.tokens.cut(text);
     return [[null, cut], ...model.tokens.joins(cut)];

@@ -16,10 +16,12 @@ import torch
 import weights
 from guards import BOOK, SCRIPTS
 from node import NODE
+from spellings import KEPT, LOOK_ALIKE, ODD_CHARACTERS, ONE_EMOJI, ONE_WORD, UNSEEN
 
 from tested_transformer.book.draw.interactive import written
 from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.text.merges import merge
+from tested_transformer.text.normalise import normalise
 from tested_transformer.text.tokens import BYTE_IDS, split
 
 SENTENCES = parity.asked(80)
@@ -93,6 +95,57 @@ def test_every_character_is_of_the_same_kind(answered):
     for first in range(0, len(known), step):
         text = "".join(f"a{char}b {char}{char}" for char in known[first : first + step])
         assert answered("pieces", text=text) == tokens.encode(text), f"{ord(known[first]):x}"
+        assert answered("cut", text=text) == split(text), f"{ord(known[first]):x}"
+
+
+def test_texts_are_cut_at_the_same_places(answered):
+    long = (
+        "กี่" * 50,
+        "x" + "กี่" * 21 + "กี",
+        "a" * 64 + "\u0301b",
+        "go a" + "\u0301" * 100 + "b",
+        "\u0301 \u0301a",
+        "x " + "a!" * 130,
+    )
+    for text in (*long, *(f" a {word}, {word}\t" for word in (ONE_WORD | ONE_EMOJI).values())):
+        assert answered("cut", text=text) == split(text), ascii(text)
+
+
+def test_texts_are_normalised_alike(answered):
+    texts = [
+        *LOOK_ALIKE.values(),
+        *UNSEEN,
+        *KEPT,
+        *ONE_WORD.values(),
+        "Ａ４ ﬁnd e\u0301\u0323",
+        "\u1100\u0301\u180e\u3099\u180b",
+    ]
+    draws = np.random.default_rng(0)
+    texts += ["".join(draws.choice(ODD_CHARACTERS, 8)) for _ in range(2000)]
+    for text in texts:
+        assert answered("normalised", text=text) == normalise(text), ascii(text)
+        assert answered("cut", text=text) == split(text), ascii(text)
+
+
+def test_every_character_is_normalised_alike(answered):
+    """Each between letters, after another mark, alone, and after an emoji; of rare ones every 29th."""
+    some = [*range(0x3000), *range(0x3000, 0x11_0000, 29), *range(0xE0000, 0xE0200), *range(0xFE00, 0x1_0000)]
+    known = [chr(n) for n in some if unicodedata.category(chr(n)) not in ("Cn", "Cs")]
+    for first in range(0, len(known), 400):
+        text = "".join(f"a{char}b {char}{char} क{char}👩{char}\n" for char in known[first : first + 400])
+        assert answered("normalised", text=text) == normalise(text), f"{ord(known[first]):x}"
+
+
+def test_a_word_is_known_or_unknown_as_a_whole(answered):
+    words = [word for name, word in ONE_WORD.items() if name != "a key of a telephone"]
+    assert answered("unknown", text=f"I {' '.join(words)}\u200b, the ch\xadair") == [*map(normalise, words)]
+
+
+def test_an_end_of_line_that_the_model_writes_is_a_space(answered):
+    asked = parity.translator()
+    for text in ("\neins\r\n\rzwei\n", "eins\u2028zwei\tdrei", "\n", "Ich brauche den Stuhl."):
+        ids = [*asked.tokens.encode(text), 2]
+        assert answered("line", ids=ids) == asked._text(ids)
 
 
 def test_ids_become_the_same_text(answered):

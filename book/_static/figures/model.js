@@ -4,10 +4,24 @@
 (() => {
   const [PAD, BOS] = [0, 1], SPECIALS = 4, MORE = 50; // as in the package: text.tokens, decoding.limits
 
-  // White space and word characters as Python has them: \s and \w of JavaScript are others.
+  // White space and word characters as Python has them: \s and \w of JavaScript are others. What is attached, marks and
+  // joiners, belongs to the character before it.
   const SPACE = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000", WORD = "\\p{L}\\p{N}_";
-  const PIECES = new RegExp(` ?[${WORD}]{1,64}| ?[^${WORD}${SPACE}]{1,64}|[${SPACE}]{1,64}(?![^${SPACE}])|[${SPACE}]`, "gu");
-  const EDGES = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
+  const ATTACHED = "\\p{M}\\u180e\\u200c\\u200d", ONE_WORD = `[${WORD}][${WORD}${ATTACHED}]`;
+  const PIECES = new RegExp(` ?${ONE_WORD}{0,63}(?![${ATTACHED}])| ?[^${WORD}${SPACE}]{1,64}|[${SPACE}]{1,64}(?![^${SPACE}])|[^]`, "gu");
+
+  // One spelling for texts that look the same: text.normalise of the package, step by step.
+  const UNSEEN = /[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]+/gu;
+  const BLANK = /[\u2800\u3164\uffa0]/gu, HYPHENS = /[\u2010\u2011]/gu;
+  const SAME_LETTERS = /[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\ufb00-\ufb04]+/gu;
+  const TAGS = /(?<![\u{1f3f4}\u{e0020}-\u{e007f}])[\u{e0000}-\u{e007f}]+/gu;
+  const MODIFIERS = /(?<![#*0-9\xa9\xae\u0590-\u1cff\u2000-\u{10ffff}])[\u034f\u180b-\u180f\u200c\u200d\ufe00-\ufe0f\u{e0100}-\u{e01ef}]+/gu;
+  const SPACES = new RegExp(`[${SPACE}]+`, "gu"), single = (text) => text.replace(SPACES, " ").replace(/^ | $/g, "").normalize("NFC");
+  const once = (text) => {
+    const seen = text.replace(UNSEEN, "").replace(BLANK, " ").replace(HYPHENS, "-");
+    return single(single(seen.replace(SAME_LETTERS, (letters) => letters.normalize("NFKC"))).replace(TAGS, "").replace(MODIFIERS, ""));
+  };
+  const normalise = (text) => { for (let next; (next = once(text)) !== text; text = next); return text; };
   const visible = (byte) => byte > 32 && (byte < 127 || byte > 160) && byte !== 173;
   const ALL = [...Array(256).keys()], BYTES = [...ALL.filter(visible), ...ALL.filter((byte) => !visible(byte))];
 
@@ -112,7 +126,7 @@
 
     // What the model reads: ids, the last of them for the end.
     read(text) {
-      const { eos_id, max_len } = this.config, ids = [...this.tokens.encode(text.replace(EDGES, "")), eos_id];
+      const { eos_id, max_len } = this.config, ids = [...this.tokens.encode(normalise(text)), eos_id];
       if (ids.length > max_len) throw new RangeError(`the sentence has ${ids.length} tokens, and the model reads ${max_len} at most: split it`);
       return ids;
     }
@@ -124,9 +138,10 @@
     }
 
     // The words of a text that the model was never trained on, as they are written.
-    unknown(text) { return [...new Set(text.match(new RegExp(`[${WORD}]+`, "gu")))].filter((word) => !this.words.has(word)); }
+    unknown(text) { return [...new Set(normalise(text).match(new RegExp(`${ONE_WORD}*`, "gu")))].filter((word) => !this.words.has(word)); }
 
-    text(ids) { return this.tokens.decode(ids.filter((id) => id !== this.config.eos_id)); }
+    // One line: an end of line within what was written becomes a space.
+    text(ids) { return this.tokens.decode(ids.filter((id) => id !== this.config.eos_id)).replace(/^[\r\n]+|[\r\n]+$/g, "").replace(/[\r\n]+/g, " "); }
 
     // A linear layer: the rows of its matrix times x.
     linear(name, x) {
@@ -328,5 +343,5 @@
     document.head.append(script);
   }));
 
-  globalThis.translator = { Translator, Tokens, finish, load, sliced, softmax };
+  globalThis.translator = { Translator, Tokens, finish, load, normalise, sliced, softmax };
 })();

@@ -30,6 +30,7 @@ from tested_transformer.files import sweep, write
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
 from tested_transformer.text import tokenizer
+from tested_transformer.text.normalise import normalise
 from tested_transformer.text.tokenizer import Saved
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
@@ -164,7 +165,7 @@ def beginning(
     if resumed:
         return tokenizer.load(resumed / TOKENS), None
     if not run.init:
-        both = [text for pair in texts for text in pair]
+        both = [normalise(text) for pair in texts for text in pair]
         return BytePairEncoding.train(both, run.merges), None
     model, tokens = checkpoint.load(run.init)
     if tokens is None:
@@ -257,7 +258,9 @@ def go_on(folder: Path, options: Options, progress: Progress, stopped: bool) -> 
     if not more and options.minutes and not stopped:
         more["minutes"] = max(options.minutes, round(progress.seconds / 60))
     if "steps" in more and options.cooldown:
-        return f"the rate came down to zero; begin a new run with --init {typed(folder)}"
+        return (
+            f"the rate came down to zero; begin a new run with --init {typed(folder)}"
+        )
     again = f"go on with: python -m tested_transformer train {typed(folder)} --resume"
     raised = [f"{flag(name)} {ceil(2 * value)}" for name, value in more.items()]
     return " ".join([again, *raised])

@@ -14,6 +14,7 @@ from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.data.parallel import decode_lines
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.files import write
+from tested_transformer.text.normalise import normalise
 
 AT_ONCE = 64
 """So many lines are translated together, if they are there."""
@@ -53,9 +54,9 @@ def translate(given: argparse.Namespace) -> None:
     sentences = lost = 0
     with contextlib.closing(translated(translator, given.input)) as pairs:
         for source, translation in pairs:
-            print(translation.replace("\n", " "), flush=True)  # one line for one line
+            print(translation, flush=True)
             lost += source is None
-            if given.attention and source and source.strip():
+            if given.attention and source and normalise(source):
                 sentences += 1
                 if len(seen) < FEW:
                     seen += look(translator, source, translation)

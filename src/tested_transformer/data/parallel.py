@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from tested_transformer.text.normalise import normalise
 from tested_transformer.text.tokenizer import Tokenizer
 
 
@@ -54,17 +55,22 @@ def encode_pairs(
 ) -> Encoded:
     """Sources end with eos; targets begin with bos, too. tokens says what they are.
 
-    A pair with an empty side, or with a side of more than max_len ids that a model
-    would read, is left out whole and counted. Nothing is cut.
+    Each side is read as `normalise` writes it. A pair with an empty side, or with a
+    side of more than max_len ids that a model would read, is left out whole and
+    counted. Nothing is cut.
     """
     kept, empty, too_long = [], 0, 0
     _, bos, eos, _ = tokens.special_ids
-    for source, target in pairs:
-        if not source.strip() or not target.strip():
+    for place, pair in enumerate(pairs):
+        source, target = (
+            normalise(text, f"the {side} of pair {place}")
+            for text, side in zip(pair, ("source", "target"), strict=True)
+        )
+        if not source or not target:
             empty += 1
             continue
-        read = [*tokens.encode(source.strip()), eos]
-        write = [bos, *tokens.encode(target.strip()), eos]
+        read = [*tokens.encode(source), eos]
+        write = [bos, *tokens.encode(target), eos]
         if len(read) > max_len or len(write) - 1 > max_len:
             too_long += 1
         else:

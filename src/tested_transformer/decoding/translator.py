@@ -1,6 +1,7 @@
 """From sentences to sentences: a trained model with its tokeniser."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,6 +17,7 @@ from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.text.normalise import normalise
 from tested_transformer.text.tokenizer import Tokenizer
 from tested_transformer.text.tokens import pad
 from tested_transformer.training import checkpoint
@@ -143,16 +145,15 @@ class Translator:
         attention; see `attention_weights`.
         """
         read = self.encode(source, 1)
-        write = [self.model.config.bos_id, *self.tokens.encode(target.strip())]
+        write = [self.model.config.bos_id, *self.tokens.encode(normalise(target))]
         weights = attention_weights(self.model, *map(self._batch, ([read], [write])))
         named = [[self.name(i) for i in ids] for ids in (read, write)]
         return *named, {kind: tensor[:, 0] for kind, tensor in weights.items()}
 
     def encode(self, text: str, place: int) -> list[int]:
-        """The ids that the model reads; place is for the error message."""
-        if not isinstance(text, str):
-            raise TypeError(f"sentence {place} ({text!r:.40}) must be a string")
-        ids = [*self.tokens.encode(text.strip()), self.model.config.eos_id]
+        """The ids of the text, as `normalise` writes it; place is for errors."""
+        text = normalise(text, f"sentence {place}")
+        ids = [*self.tokens.encode(text), self.model.config.eos_id]
         if len(ids) > (most := self.model.config.max_len):
             found = f"sentence {place} has {len(ids)} tokens"
             raise ValueError(f"{found}, and the model reads {most} at most: split it")
@@ -197,8 +198,10 @@ class Translator:
         return list(best.values())
 
     def _text(self, ids: Sequence[int]) -> str:
+        """One line: an end of line within what the model wrote becomes a space."""
         eos, padding = self.model.config.eos_id, self.model.config.pad_id
-        return self.tokens.decode([i for i in ids if i not in (eos, padding)])
+        written = self.tokens.decode([i for i in ids if i not in (eos, padding)])
+        return re.sub(r"[\r\n]+", " ", written.strip("\r\n"))
 
     def _batch(self, rows: list[list[int]]) -> Tensor:
         device = self.model.embedding.weight.device

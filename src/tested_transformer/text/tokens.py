@@ -17,7 +17,8 @@ from tested_transformer import files
 from tested_transformer.checks import at_least, require_many
 from tested_transformer.config import SpecialIds
 from tested_transformer.text import _files
-from tested_transformer.text._checks import checked, in_range
+from tested_transformer.text._characters import JOINERS, MARKS, PUNCTUATION
+from tested_transformer.text._checks import all_checked, checked, in_range
 from tested_transformer.text.merges import PairCounts, merge
 
 PAD, BOS, EOS, UNK = SpecialIds()
@@ -32,8 +33,14 @@ BYTES = bytes(
 """All bytes, visible characters first: the order of GPT-2, so ties fall as there."""
 BYTE_IDS = {byte: i for i, byte in enumerate(BYTES, start=len(SPECIALS))}
 
-PIECES = re.compile(r" ?\w{1,64}| ?[^\w\s]{1,64}|\s{1,64}(?!\S)|\s")
-WORDS = re.compile(r"\w+|[^\w\s]")
+ATTACHED = MARKS + JOINERS
+"""What belongs to the character before it, as ranges for the brackets of a pattern."""
+PIECES = re.compile(
+    rf" ?\w[\w{ATTACHED}]{{0,63}}(?![{ATTACHED}])| ?[^\w\s]{{1,64}}"
+    r"|\s{1,64}(?!\S)|[\s\S]"
+)
+WORDS = re.compile(rf"[^\s{PUNCTUATION}]+|[{PUNCTUATION}]")
+"""Cut at white space, and every punctuation character alone: the words of BERT."""
 LONGEST_TOKEN = 1 + 4 * 64  # bytes: a space and 64 characters
 LONGEST_WORD = 100  # characters, as in BERT
 REMEMBERED = 100_000  # pieces
@@ -43,7 +50,8 @@ def split(text: str) -> list[str]:
     """Cut a text into pieces that no merge will cross. Joined, they are the text.
 
     Pieces are words and punctuation, each with the space before it, and white space.
-    A lone surrogate is no character and raises a ValueError.
+    A letter keeps its marks, in every script. A lone surrogate is no character and
+    raises a ValueError.
     """
     return PIECES.findall(checked(text))
 
@@ -61,11 +69,11 @@ class Vocabulary:
         self.vocab_size = len(self.tokens)
         self._ids: dict[str, int] = {}
         for i, token in enumerate(self.tokens[len(SPECIALS) :], start=len(SPECIALS)):
-            if not token:
+            if not checked(token, f"token {i}"):
                 raise ValueError(
                     f"token {i} is empty; a token has at least one character"
                 )
-            if self._ids.setdefault(checked(token), i) != i:
+            if self._ids.setdefault(token, i) != i:
                 raise ValueError(
                     f"token {i} ({token!r}) is token {self._ids[token]} already"
                 )
@@ -82,7 +90,8 @@ class Vocabulary:
         if vocab_size is not None and vocab_size < len(SPECIALS):
             rule = f"at least {len(SPECIALS)}, the special tokens"
             raise ValueError(f"vocab_size ({vocab_size}) must be {rule}")
-        ranked = sorted(Counter(tokens).items(), key=lambda item: (-item[1], item[0]))
+        counts = Counter(all_checked(tokens, "tokens"))
+        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         return cls(
             [
                 token
@@ -98,7 +107,7 @@ class Vocabulary:
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """The id of each token, or that of `<unk>` if it is not in the vocabulary."""
         require_many(tokens, "tokens")
-        return [self._ids.get(token, UNK) for token in tokens]
+        return [self._ids.get(token, UNK) for token in all_checked(tokens, "tokens")]
 
     def decode(self, ids: Iterable[SupportsIndex]) -> list[str]:
         """The token at each id."""
@@ -158,7 +167,9 @@ class BytePairEncoding:
         """
         require_many(texts, "texts")
         at_least(0, n_merges=n_merges)
-        counts = Counter(piece for text in texts for piece in split(text))
+        counts = Counter(
+            piece for text in all_checked(texts, "texts") for piece in split(text)
+        )
         pairs = PairCounts({_byte_ids(piece): n for piece, n in counts.items()})
         queue = [(-n, pair) for pair, n in pairs.counts.items()]
         heapify(queue)
@@ -251,7 +262,7 @@ class WordPiece:
         """
         require_many(texts, "texts")
         counts = Counter(
-            word for text in texts for word in WORDS.findall(checked(text))
+            word for text in all_checked(texts, "texts") for word in WORDS.findall(text)
         )
         pairs = PairCounts(
             {
