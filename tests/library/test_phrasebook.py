@@ -384,6 +384,12 @@ you | wait | now | auf: the small girl
     You are waiting for the small girl. Du wartest auf das kleine Mädchen.
 he | find | past | acc: three old coats
     He found three old coats. Er hat drei alte Mäntel gefunden.
+he | find | past | acc: three old coats; in: outside
+    He found three old coats outside. Er hat draußen drei alte Mäntel gefunden.
+he | throw away | past | acc: n
+    He threw it away. Er hat es weggeworfen.
+she | look for | now | acc: he
+    She is looking for him. Sie sucht ihn.
 they | go | past | into: the city
     They went to the city. Sie sind in die Stadt gegangen.
 we | go | will | into: the hotel; time: tomorrow; first: time
@@ -516,6 +522,16 @@ def test_a_pronoun_has_its_form_in_each_case(who, english, accusative, dative):
         meaning = [("", say("the teacher", verb, "habit", f"{case}: {who}"))]
         assert in_english(meaning) == f"The teacher {verb}s {english}."
         assert in_german(meaning) == f"Die Lehrerin {german}."
+
+
+@pytest.mark.parametrize(
+    ("english", "german"),
+    [("my", "meinen"), ("your", "deinen"), ("his", "seinen"), ("her", "ihren"), ("our", "unseren"), ("their", "ihren")],
+)
+def test_a_possessive_says_whose_it_is(english, german):
+    meaning = [("", say("the teacher", "visit", "habit", f"acc: {english} brother"))]
+    assert in_english(meaning) == f"The teacher visits {english} brother."
+    assert in_german(meaning) == f"Die Lehrerin besucht {german} Bruder."
 
 
 def test_in_a_subordinate_clause_the_verb_stands_last_and_takes_its_prefix_back():

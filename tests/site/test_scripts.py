@@ -1,5 +1,8 @@
 """What the scripts of figures calculate and say at their borders, under Node: tested where there is no browser, too."""
 
+import math
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -39,6 +42,30 @@ def test_a_probability_is_said_in_percent_and_is_never_all_or_nothing():
             number = float(said.removesuffix(" %"))
             assert abs(number - 100 * p) <= 0.05 + 1e-9, p
             assert 0.1 <= number <= 99.9, p
+
+
+def test_a_small_probability_of_a_beam_is_said_to_be_below_what_three_decimals_show():
+    probabilities = [*np.linspace(0, 0.999, 1999), 0.000499, 0.0005, 0.000501, 0.00149, 0.00151]
+    for said, p in zip(
+        evaluated("given.map(figures.share)", probabilities, "common.js", "beam.js"), probabilities, strict=True
+    ):
+        assert said == "< 0.001" if p < 0.0005 else abs(float(said) - p) <= 0.0005 + 1e-9, p
+
+
+# Costs
+
+
+@pytest.mark.parametrize(("written", "words"), [("large", "million billion trillion"), ("bytes", "kB MB GB TB")])
+def test_large_numbers_have_three_digits_and_a_word_for_thousands(written, words):
+    sizes = {word: 10.0 ** (12 - 3 * n) for n, word in enumerate(reversed(words.split()))}
+    borders = (1, 9.994, 9.996, 99.94, 99.96, 99.6, 996, 999.4, 999.6)
+    numbers = [x * size for size in sizes.values() for x in (*borders, *np.geomspace(1, 999, 50)) if x * size < 9.99e14]
+    said = evaluated(f"given.map(figures.{written})", numbers, "common.js", "cost.js")
+    for text, x in zip(said, numbers, strict=True):
+        digits, word = text.split()
+        assert re.fullmatch(r"\d\.\d\d|\d\d\.\d|\d{3}", digits), text
+        third = 10 ** (math.floor(math.log10(x)) - 2)
+        assert abs(float(digits) * sizes[word] - x) <= (0.5 + 1e-9) * third, text
 
 
 # Smoothing

@@ -187,6 +187,6 @@
     }
   }
 
-  Object.assign(window.figures, { beam, exhaustive, greedy });
+  Object.assign(window.figures, { beam, exhaustive, greedy, share });
   customElements.define("beam-figure", BeamFigure);
 })();

@@ -150,6 +150,6 @@
     }
   }
 
-  Object.assign(window.figures, { price, STEPS });
+  Object.assign(window.figures, { bytes, large, price, STEPS });
   customElements.define("cost-figure", CostFigure);
 })();
