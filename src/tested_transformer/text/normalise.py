@@ -29,7 +29,7 @@ def normalise(text: str, name: str = "the text") -> str:
     """The text without what nobody sees, in one spelling of what looks the same.
 
     Training, translating and measuring read every text like this, so a character that
-    nobody sees changes no translation and no score. In this order:
+    nobody sees changes no translation and no score:
 
     - what nobody sees is left out: control characters, the mark of the byte order,
       spaces of no width, soft hyphens, marks of direction;
