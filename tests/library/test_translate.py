@@ -137,7 +137,7 @@ def test_a_search_that_cannot_be_made_is_refused_before_there_is_a_sentence(tran
     with unchecked(), pytest.raises(TypeError, match=r"width \('4'\) must be a whole number"):
         Translator(model, tokens, "4")
     for alpha in (-0.1, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match=r"alpha \(.*\) must be at least 0 and finite"):
+        with pytest.raises(ValueError, match=r"alpha \(.*\) must be at least 0 and at most 20"):
             Translator(model, tokens, 4, alpha)
     for act in (translator.translate, translator.n_best, lambda *given: list(translator.stream(*given))):
         with pytest.raises(ValueError, match=r"at_once \(0\) must be at least 1"):
@@ -712,10 +712,10 @@ def test_an_alpha_without_a_finite_penalty_is_refused_before_the_weights_are_rea
     monkeypatch.setattr("sys.stdin", typed("I drink tea.\n"))
     data = ["--phrasebook"] if command == "evaluate" else []
     assert main([command, *data, "--alpha", "1e308"]) == 1
-    said = "alpha (1e+308) is too large: it makes the penalty of length 1024 infinite"
+    said = "alpha (1e+308) must be at least 0 and at most 20"
     assert capsys.readouterr().err == f"error: {said}\n"
     assert main([command, *data, "--alpha", "nan"]) == 1
-    assert "alpha (nan) must be at least 0 and finite" in capsys.readouterr().err
+    assert "alpha (nan) must be at least 0 and at most 20" in capsys.readouterr().err
 
 
 def test_the_model_of_the_package_has_a_name_unless_a_folder_is_called_so(tmp_path, monkeypatch):

@@ -11,7 +11,6 @@ from tested_transformer.decoding.hypothesis import length_penalty
 from tested_transformer.decoding.translator import PHRASEBOOK, Translator
 from tested_transformer.device import choose_device
 from tested_transformer.files import check_writable
-from tested_transformer.training import checkpoint
 from tested_transformer.training.filenames import (
     CONFIG,
     CURVES,
@@ -128,7 +127,6 @@ def add_translator(add: argparse.ArgumentParser) -> None:
 def load_translator(given: argparse.Namespace) -> Translator:
     """The translator that the command line asks for."""
     use_threads(given.threads)
-    config, _ = checkpoint.read_description(given.model / CONFIG)
-    length_penalty(config.max_len, given.alpha)  # before there is much to wait for
+    length_penalty(1, given.alpha)  # refused before there is much to wait for
     device = choose_device(given.device)
     return Translator.load(given.model, device, given.beam, given.alpha)

@@ -215,7 +215,7 @@ def _check_search(width: int, alpha: float, config: Config) -> None:
         rule = f"must be at least 1 and at most vocab_size ({config.vocab_size})"
         raise ValueError(f"width ({width}) {rule}")
     number(alpha=alpha)
-    length_penalty(config.max_len, alpha)
+    length_penalty(1, alpha)
 
 
 def _check_at_once(at_once: int) -> None:
