@@ -65,6 +65,7 @@ def test_the_page_says_peak_last_rate_and_reach(page, k, d, total):
     else:
         last = said.partition("last rate is ")[2].partition(",")[0]
         assert number(last) == pytest.approx(rate(total, d, k), rel=0.005)
+        assert f", {100 * rate(total, d, k) / rate(top, d, k):.0f} % of it." in said
     ten = said.partition("Ten steps go about ")[2]
     assert number(ten.partition(", without")[0]) == pytest.approx(reach(k, d), rel=0.005)
     assert number(ten.partition("warm-up ")[2].removesuffix(".")) == pytest.approx(reach(k, d, least=k), rel=0.005)

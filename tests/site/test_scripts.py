@@ -68,6 +68,18 @@ def test_large_numbers_have_three_digits_and_a_word_for_thousands(written, words
         assert abs(float(digits) * sizes[word] - x) <= (0.5 + 1e-9) * third, text
 
 
+# Attention as geometry
+
+
+def test_an_output_lies_all_but_at_a_corner_where_two_decimals_of_the_weight_are_one():
+    tops = [0.5, 0.9, 0.98, 0.99, 0.9949, 0.9951, 0.999, 1.0]
+    weights = [[(1 - top) / 2, top, (1 - top) / 2] for top in tops]
+    lies = "given.map(weights => figures.lies(['a', 'b', 'c'], weights, [true, true, true]))"
+    for said, top in zip(evaluated(lies, weights, "common.js", "geometry.js"), tops, strict=True):
+        where = "all but at the corner of" if f"{top:.2f}" == "1.00" else "pulled most towards"
+        assert said == f"the output lies inside the triangle, {where} “b”", top
+
+
 # Smoothing
 
 

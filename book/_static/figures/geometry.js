@@ -299,6 +299,6 @@
     }
   }
 
-  Object.assign(window.figures, { geometry });
+  Object.assign(window.figures, { geometry, lies });
   customElements.define("geometry-figure", GeometryFigure);
 })();
