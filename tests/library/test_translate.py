@@ -139,6 +139,8 @@ def test_a_search_that_cannot_be_made_is_refused_before_there_is_a_sentence(tran
     for alpha in (-0.1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match=r"alpha \(.*\) must be at least 0 and at most 20"):
             Translator(model, tokens, 4, alpha)
+    with pytest.raises(ValueError, match=r"alpha \(1e\+308\) is too large: it makes the penalty of length 1024 infinite"):
+        Translator(model, tokens, 4, 1e308)
     for act in (translator.translate, translator.n_best, lambda *given: list(translator.stream(*given))):
         with pytest.raises(ValueError, match=r"at_once \(0\) must be at least 1"):
             act(["I drink tea."], 0)
@@ -689,7 +691,7 @@ def test_a_page_may_be_written_anew_beside_its_model(tmp_path, monkeypatch):
     assert "Ich trinke Tee." in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no name for standard output")
+@pytest.mark.skipif(sys.platform != "linux", reason="a name for what is open")
 @pytest.mark.parametrize(("number", "name"), [(0, "input"), (1, "output"), (2, "error")])
 def test_a_page_does_not_take_the_place_of_a_standard_stream(tmp_path, capfd, monkeypatch, number, name):
     monkeypatch.setattr(Translator, "load", lambda *given: pytest.fail("the model was loaded"))

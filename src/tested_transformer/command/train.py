@@ -193,7 +193,7 @@ def apart(
     new = [pair for pair in valid if as_key(pair) not in known]
     found = f"{len(valid) - len(new):,} of {len(valid):,} pairs to validate on"
     found += " stand in training, too"
-    if not known:
+    if len(new) == len(valid):
         return valid, []
     if not ours:
         return valid, [f"{found}: new ones would have a higher loss"]
