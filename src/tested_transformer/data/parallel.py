@@ -61,11 +61,9 @@ def encode_pairs(
     """
     kept, empty, too_long = [], 0, 0
     _, bos, eos, _ = tokens.special_ids
-    for place, pair in enumerate(pairs):
-        source, target = (
-            normalise(text, f"the {side} of pair {place}")
-            for text, side in zip(pair, ("source", "target"), strict=True)
-        )
+    for place, (source, target) in enumerate(pairs):
+        source = normalise(source, f"the source of pair {place}")
+        target = normalise(target, f"the target of pair {place}")
         if not source or not target:
             empty += 1
             continue
