@@ -257,7 +257,9 @@ def go_on(folder: Path, options: Options, progress: Progress, stopped: bool) -> 
     if not more and options.minutes and not stopped:
         more["minutes"] = max(options.minutes, round(progress.seconds / 60))
     if "steps" in more and options.cooldown:
-        return f"the rate came down to zero; begin a new run with --init {typed(folder)}"
+        return (
+            f"the rate came down to zero; begin a new run with --init {typed(folder)}"
+        )
     again = f"go on with: python -m tested_transformer train {typed(folder)} --resume"
     raised = [f"{flag(name)} {ceil(2 * value)}" for name, value in more.items()]
     return " ".join([again, *raised])
