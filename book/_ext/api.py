@@ -445,9 +445,10 @@ def option(action):
     )
     takes = f" {value}" if action.option_strings and action.nargs != 0 else ""
     typed = (", ".join(action.option_strings) or action.dest) + takes
-    said = action.help
+    said = action.help.replace("%(default)s", str(action.default))
     if (
-        action.option_strings
+        said == action.help
+        and action.option_strings
         and isinstance(action.default, str | int | float)
         and action.nargs != 0
     ):

@@ -139,7 +139,9 @@ def test_a_search_that_cannot_be_made_is_refused_before_there_is_a_sentence(tran
     for alpha in (-0.1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match=r"alpha \(.*\) must be at least 0 and at most 20"):
             Translator(model, tokens, 4, alpha)
-    with pytest.raises(ValueError, match=r"alpha \(1e\+308\) is too large: it makes the penalty of length 1024 infinite"):
+    with pytest.raises(
+        ValueError, match=r"alpha \(1e\+308\) is too large: it makes the penalty of length 1024 infinite"
+    ):
         Translator(model, tokens, 4, 1e308)
     for act in (translator.translate, translator.n_best, lambda *given: list(translator.stream(*given))):
         with pytest.raises(ValueError, match=r"at_once \(0\) must be at least 1"):

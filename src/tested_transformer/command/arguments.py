@@ -23,7 +23,7 @@ from tested_transformer.training.filenames import (
     TOKENS,
 )
 
-DEVICE = {"default": "auto", "help": "auto, cpu, cuda or cuda:1 (default auto)"}
+DEVICE = {"default": "auto", "help": "auto, cpu, cuda or cuda:1 (default %(default)s)"}
 THREADS = {
     "type": int,
     "metavar": "N",

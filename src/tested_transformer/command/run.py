@@ -5,11 +5,10 @@ import os
 import shlex
 from dataclasses import asdict, dataclass, fields
 from itertools import groupby
-from math import inf, prod
+from math import inf
 from pathlib import Path
 from typing import Any
 
-from tested_transformer.byhand.transformer import shapes
 from tested_transformer.command import arguments as shared
 from tested_transformer.config import BASE, BIG, Config
 from tested_transformer.files import read_json, write_json
@@ -120,16 +119,15 @@ def check_start(given: argparse.Namespace) -> None:
 def check_room(config: Config) -> None:
     """Refuse a model that this machine cannot train, before there is work to lose.
 
-    Each parameter takes four float32: itself, its gradient, and two that Adam keeps.
+    Each number takes four float32: itself, its gradient, and two that Adam keeps. Most
+    are in the attention and feed-forward of each layer and in two tables.
     """
-    plain = {"norm_first": False, "final_norm": False, "activation": "relu"}
-    size = config.max_len * config.d_model  # the table of positions
-    for name, shape in shapes(config.replace(n_layers=1, **plain)).items():
-        size += prod(shape) * (config.n_layers if ".layers." in name else 1)
+    c = config
+    heads = 2 * c.d_model * c.n_heads * (c.d_k + c.d_v)
+    layers = c.n_layers * (3 * heads + 2 * 2 * c.d_model * c.d_ff)
+    size = layers + (c.vocab_size + c.max_len) * c.d_model
     if 16 * size > (there := memory()):
-        found = (
-            f"training takes {size / 2**26:,.0f} GiB, and here are {there / 2**30:.0f}"
-        )
+        found = f"it takes {size / 2**26:,.0f} GiB, and here are {there / 2**30:.0f}"
         raise ValueError(f"the model is too large: {found}; choose smaller sizes")
 
 
