@@ -36,7 +36,14 @@ def reach(k, d, factor=1.0, least=1):
     return sum(rate(max(s, least), d, k, factor) for s in range(1, 11))
 
 
-CASES = [(4000, 512, 100_000), (1, 64, 60), (16_000, 2048, 300), (16_000, 128, 300_000), (10, 512, 1000)]
+CASES = [
+    (4000, 512, 100_000),
+    (1, 64, 60),
+    (16_000, 2048, 300),
+    (16_000, 128, 300_000),
+    (10, 512, 1000),
+    (1000, 64, 1000),
+]
 
 
 def test_the_rate_is_that_of_the_package(page):

@@ -84,10 +84,11 @@ def test_dropout_stands_behind_the_embeddings_and_in_the_layers():
     assert torch.equal(model(IDS), model(IDS))
 
 
-def test_the_word_head_is_a_layer_gelu_norm_and_the_rows_of_the_table():
-    head, table = randomised(WordHead(CONFIG)), torch.randn(30, 8, dtype=torch.float64)
-    x = torch.randn(4, 8, dtype=torch.float64)
-    h = F.gelu(x @ head.linear.weight.T + head.linear.bias)
+@pytest.mark.parametrize("activation", [F.gelu, F.relu])
+def test_the_word_head_is_a_layer_its_activation_norm_and_the_rows_of_the_table(activation):
+    head = randomised(WordHead(CONFIG.replace(activation=activation.__name__)))
+    table, x = (torch.randn(n, 8, dtype=torch.float64) for n in (30, 4))
+    h = activation(x @ head.linear.weight.T + head.linear.bias)
     expected = F.layer_norm(h, (8,), head.norm.weight, head.norm.bias, 1e-12) @ table.T + head.bias
     assert torch.allclose(head(x, table), expected, rtol=0, atol=1e-12)
 

@@ -10,6 +10,24 @@ from node import evaluated
 
 from tested_transformer.decoding.sampling import next_probabilities
 
+# Numbers
+
+
+def test_a_number_is_written_with_its_decimals_and_is_zero_only_where_it_is_the_noise_of_floats():
+    said = {
+        0: "0", 1e-10: "0", -1e-10: "0", 1.1e-10: "1.1e−10", 1e-7: "1.0e−7", -0.004: "−4.0e−3", 0.006: "0.01",
+        -0.5: "−0.50", 2: "2.00", 99999.5: "99999.50", 999999: "999999.00", 1e6: "1.00e6", -2.5e12: "−2.50e12",
+    }  # fmt: skip
+    assert evaluated("given.map(x => figures.written(x, 2))", [*said], "common.js") == [*said.values()]
+    assert evaluated("[Infinity, -Infinity].map(x => figures.written(x, 2))", None, "common.js") == ["∞", "−∞"]
+
+
+def test_a_matrix_has_as_few_decimals_as_write_it_without_rounding_and_four_at_most():
+    matrices = {0: [[1, -2]], 1: [[1, 0.5]], 2: [[0.25, 1e-11]], 3: [[0.125]], 4: [[1 / 3]], 5: [[1, 1e-9]]}
+    found = evaluated("given.map(m => figures.places(m))", [*matrices.values()], "common.js")
+    assert found == [min(n, 4) for n in matrices]
+
+
 # The sampler
 
 
