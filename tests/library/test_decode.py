@@ -469,11 +469,11 @@ REFUSED = {
     "a beam of nothing": (beam, {"width": 0}, ValueError, r"width \(0\) must be at least 1"),
     "half a hypothesis": (beam, {"width": 2.0}, TypeError, r"width \(2.0\) must be a whole number"),
     "true as a width": (beam, {"width": True}, TypeError, r"width \(True\) must be a whole number"),
-    "a reward for shortness": (beam, {"alpha": -0.1}, ValueError, r"alpha \(-0.1\) must be at least 0 and at most 20"),
+    "a reward for shortness": (beam, {"alpha": -0.1}, ValueError, r"alpha \(-0.1\) must be at least 0 and at most 50"),
     "alpha not a number": (beam, {"alpha": math.nan}, ValueError, r"alpha \(nan\) must be at least 0"),
     "alpha without end": (beam, {"alpha": math.inf}, ValueError, r"alpha \(inf\) must be at least 0"),
     "a penalty without end": (
-        beam, {"alpha": 1e308}, ValueError, r"alpha \(1e\+308\) must be at least 0 and at most 20",
+        beam, {"alpha": 1e308}, ValueError, r"alpha \(1e\+308\) must be at least 0 and at most 50",
     ),
     "an empty source for a beam": (
         beam, {"source": NOTHING}, ValueError, r"source of shape \(2, 0\)",
@@ -503,9 +503,9 @@ def test_a_length_of_nothing_has_no_penalty():
 
 @pytest.mark.parametrize("kind", [float, np.float64])
 def test_a_penalty_is_finite_or_refused(kind):
-    assert length_penalty(2**40, kind(20)) == pytest.approx(((5 + 2**40) / 6) ** 20)
-    with pytest.raises(ValueError, match=r"alpha \(20\.1\) must be at least 0 and at most 20"):
-        length_penalty(1, kind(20.1))
+    assert length_penalty(2**22, kind(50)) == pytest.approx(((5 + 2**22) / 6) ** 50)
+    with pytest.raises(ValueError, match=r"alpha \(50\.1\) must be at least 0 and at most 50"):
+        length_penalty(1, kind(50.1))
 
 
 def test_logits_that_are_no_numbers_do_not_pass_for_an_empty_answer():

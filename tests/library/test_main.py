@@ -796,7 +796,8 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, files, capsys):
 @pytest.mark.slow
 def test_two_processes_learn_what_one_learns(tmp_path, files):
     torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
-    told = [*files, *SIZES, "--steps", "40", "--dropout", "0"]
+    told = [*files, "--valid-source", files[1], "--valid-target", files[3]]  # a pair for each of them in a batch
+    told += [*SIZES, "--steps", "40", "--dropout", "0"]
     assert main(["train", str(tmp_path / "one"), *told]) == 0
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     line = [*torchrun, "-m", "tested_transformer", "train", str(tmp_path / "two"), *told]

@@ -32,6 +32,6 @@ def length_penalty(length: int, alpha: float) -> float:
     penalty is 1.
     """
     at_least(1, length=length)
-    if not 0 <= alpha <= 20:  # with more, the penalty of a long sentence overflows
-        raise ValueError(f"alpha ({alpha}) must be at least 0 and at most 20")
+    if not 0 <= alpha <= 50:  # with more, the penalty of a long sentence overflows
+        raise ValueError(f"alpha ({alpha}) must be at least 0 and at most 50")
     return ((5 + length) / 6) ** alpha
