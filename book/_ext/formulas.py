@@ -1,5 +1,6 @@
 """Formulas as MathML, made while the book is built, so that a page stands at once and needs no script for them."""
 
+import atexit
 import functools
 import html
 import importlib.metadata
@@ -51,7 +52,10 @@ def reader():
     script = pathlib.Path(__file__).with_suffix(".js")
     mathjax = folder("sphinx-mathjax-offline", "sphinx-mathjax-offline/static/mathjax")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
-    return subprocess.Popen([node, script, mathjax], stderr=subprocess.DEVNULL, **pipes)
+    command = [node, script, mathjax]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **pipes)
+    atexit.register(process.communicate)  # at the end of its input it ends, too
+    return process
 
 
 @functools.cache

@@ -1,12 +1,16 @@
 """Formulas as MathML: what TeX says must be seen, and what no browser shows is a fault of the page."""
 
+import os
 import re
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import formulas
 import pytest
 from docutils import nodes
 from fontTools.ttLib import TTFont
+from guards import ROOT
 
 
 def inside(tex, display=False):
@@ -30,6 +34,14 @@ def inside(tex, display=False):
 )
 def test_what_tex_says_is_written_as_browsers_read_it(tex, shown):
     assert inside(tex) == shown
+
+
+def test_the_process_that_reads_tex_ends_with_the_one_that_asked_it():
+    code = "import formulas; print(formulas.mathml('x'))"
+    line = [sys.executable, "-X", "dev", "-W", "error", "-c", code]  # with a word on all that is left open
+    place = os.environ | {"PYTHONPATH": str(ROOT / "book" / "_ext")}
+    run = subprocess.run(line, env=place, capture_output=True, text=True, check=True)
+    assert (run.stdout, run.stderr) == ("<math><mi>x</mi></math>\n", "")
 
 
 @pytest.mark.parametrize(
