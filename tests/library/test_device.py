@@ -143,7 +143,7 @@ MODELS = {
     "Bert": (Bert(TINY), SOURCE),
     "Pretraining": (Pretraining(Bert(TINY)), SOURCE, ASK),
     "Classifier": (Classifier(Bert(TINY), 3), SOURCE),
-    "VisionTransformer": (VisionTransformer(TINY, 2, 3, 1), PICTURES),
+    "VisionTransformer": (VisionTransformer(TINY.replace(max_len=2 * 2 + 1), 2, 3, 1), PICTURES),
     "EncoderDecoder": (EncoderDecoder(16, 8), TARGET[:, :1], TARGET[:, :1]),
 }
 
@@ -174,7 +174,7 @@ SEARCHES = {
     "greedy": (greedy, lively(), SOURCE % 12),
     "beam": (beam, lively(), SOURCE % 12),
     "exhaustive": (exhaustive, lively(), SOURCE % 12, 0.6, 3),
-    "sample": (drawn, Gpt(TINY), TARGET[:, :2]),
+    "sample": (drawn, Gpt(TINY), TARGET[:, :1]),
     "attention_weights": (attention_weights, lively(), SOURCE % 12, TARGET % 12),
 }
 

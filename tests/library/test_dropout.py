@@ -112,8 +112,7 @@ def of_vit(state, shapes):
 def test_a_vision_transformer_drops_where_theirs_does_and_is_theirs_in_use(run, train):
     sizes = {key: value for key, value in SIZES.items() if key not in ("vocab_size", "max_position_embeddings")}
     other = theirs("ViTForImageClassification", **sizes, image_size=8, patch_size=2, num_labels=5).train(train)
-    ours = VisionTransformer(FIRST, 2, 5).double().train(train)
-    ours.positions.table = nn.Parameter(ours.positions.table[: 4 * 4 + 1])
+    ours = VisionTransformer(FIRST.replace(max_len=4 * 4 + 1), 2, 5).double().train(train)
     ours.load_state_dict(of_vit(other.state_dict(), ours.state_dict()))
     images = torch.randn(3, 3, 8, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     mine = run(lambda: ours(images))
@@ -144,7 +143,10 @@ MODELS = {
     "translator": lambda c: (Transformer(c), SOURCE, TARGET),
     "bert": lambda c: (Bert(c), SOURCE),
     "gpt": lambda c: (Gpt(c), SOURCE),
-    "vision": lambda c: (VisionTransformer(c, 2, 5, 1), torch.ones(1, 1, 4, 4, dtype=torch.float64)),
+    "vision": lambda c: (
+        VisionTransformer(c.replace(max_len=2 * 2 + 1), 2, 5, 1),
+        torch.ones(1, 1, 4, 4, dtype=torch.float64),
+    ),
 }
 
 
