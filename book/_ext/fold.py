@@ -165,6 +165,10 @@ def together(run):
         kind = set(mark["classes"]) & {"checked", "source", "set-up"}
         if (
             out
+            and isinstance(
+                out[-1], Fold
+            )  # and no cell of the same kind that stands open
+            and isinstance(mark, Fold)
             and kind & set(out[-1]["classes"])
             and not (out[-1]["failed"] or mark["failed"])
         ):

@@ -84,6 +84,14 @@ PAGES = {
         CLAIM,
         code("show(short)", shown(SHORT, "text/markdown")),
     ],
+    "open": [
+        "# A page\n\nLong and short, short and long.",
+        code("show(long)", shown(LONG, "text/markdown")),
+        code("show(short)", shown(SHORT, "text/markdown")),
+        code("show(short)", shown(SHORT, "text/markdown")),
+        code("show(long)", shown(LONG, "text/markdown")),
+        "## Going deeper\n\nMore.",
+    ],
     "guess": [
         BADGE + "**Before you look:** which is larger?",
         code("matrix(a)", shown("a sight")),
@@ -243,6 +251,11 @@ def test_source_after_source_has_one_mark(pages):
     assert marks(pages["sources"]) == ["source: short, long (14 lines)", "✓ checked: 1 claim", "source: short (1 line)"]
     first = pages["sources"].select_one("details.source")
     assert [f"def {name}" in first.text for name in ("short", "long")] == [True, True]
+
+
+def test_a_source_that_stands_open_is_not_joined_with_the_mark_behind_it(pages):
+    folded = "source: long (13 lines)"
+    assert marks(pages["open"]) == [folded, "code", "code", folded]
 
 
 def test_in_the_deeper_lane_all_source_folds(pages):
