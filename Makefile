@@ -56,7 +56,7 @@ slow: setup
 	$(BIN)/python -m pytest -q -rs -m slow -n 2 tests
 
 torture: setup
-	KILLS=1000 $(BIN)/python -m pytest -q -s -m slow tests/library/test_kill.py
+	KILLS=1000 $(BIN)/python -m pytest -q -s -m slow -o faulthandler_timeout=0 tests/library/test_kill.py
 
 browser: setup
 	$(BIN)/python tools/browser.py

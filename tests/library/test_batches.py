@@ -257,6 +257,8 @@ def test_a_rank_that_does_not_exist_is_refused_at_once(rank, world_size):
 def test_more_processes_than_pairs_in_a_batch_are_refused():
     with pytest.raises(ValueError, match="a batch of 2 must have a pair for each of 3 processes: raise max_tokens"):
         batches(pairs_of([(5, 5)] * 4), 10, world_size=3)
+    with pytest.raises(ValueError, match="a batch of 1 must have a pair for each of 2 processes: start fewer"):
+        batches(pairs_of([(5, 5)]), 10, world_size=2)
     assert len(list(islice(batches(pairs_of([(5, 5)] * 4), 10, world_size=2), 9))) == 2
 
 

@@ -13,7 +13,7 @@ from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.exhaustive import exhaustive
 from tested_transformer.decoding.greedy import greedy
-from tested_transformer.decoding.sampling import sample
+from tested_transformer.decoding.sampling import draw, sample
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.device import choose_device, given_device
 from tested_transformer.model.bert import Bert, Classifier, Pretraining
@@ -133,6 +133,30 @@ def test_the_device_that_is_played_keeps_tensors_apart_as_a_real_one_does(device
     layer(there).sum().backward()
     assert {x.device.type for x in (layer.weight, layer.weight.grad, layer.state_dict()["bias"])} == {device.type}
     assert {p.device.type for p in layer.double().cpu().parameters()} == {"cpu"}
+
+
+class Mac(Elsewhere):
+    """A device that cannot hold float64, as the GPU of a Mac."""
+
+    device = torch.device("mps")
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        out = super().__torch_function__(func, types, args, kwargs)
+        if isinstance(out, torch.Tensor) and out.dtype == torch.float64 and self.has(out):
+            raise TypeError("the MPS framework doesn't support float64")
+        return out
+
+
+def test_on_a_mac_too_tokens_are_drawn_and_lie_on_its_device():
+    p = torch.full((3, 5), 0.2)
+    expected = draw(p, torch.Generator().manual_seed(1))
+    with Mac() as mode:
+        there = p.to(mode.device)
+        found = draw(there, torch.Generator().manual_seed(1))
+        assert found.device == mode.device
+        with pytest.raises(TypeError, match="float64"):
+            there.double()
+    assert torch.equal(found, expected)
 
 
 PICTURES = torch.ones(2, 1, 4, 4)

@@ -286,10 +286,11 @@ def test_what_is_not_said_of_fine_tuning_is_32_texts_a_step_with_seed_0():
 
 
 def test_arrays_are_as_good_as_tensors_for_fine_tuning():
-    found = [
-        fine_tune(classifier(), *given, 3, 0.01, size=4) for given in ((IDS, LABELS), (IDS.numpy(), LABELS.numpy()))
-    ]
-    assert found[0] == found[1]
+    wanted = fine_tune(classifier(), IDS, LABELS, 3, 0.01, size=4)
+    for given in ((IDS.numpy(), LABELS.numpy()), (IDS.int(), LABELS.int())):
+        assert fine_tune(classifier(), *given, 3, 0.01, size=4) == wanted
+    with unchecked(), pytest.raises(TypeError, match=r"the numbers of classes, not torch\.float32"):
+        fine_tune(classifier(), IDS, LABELS.float(), 3, 0.01, size=4)
 
 
 @pytest.mark.parametrize("n", [11, 13])

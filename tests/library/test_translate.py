@@ -500,13 +500,17 @@ def test_a_line_that_is_too_long_costs_no_other_one(tmp_path, capsys):
 
 
 def test_bytes_without_an_end_are_no_line(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("tested_transformer.command.translate.LONGEST", 2**16)
+    for module in ("command.translate", "data.parallel"):
+        monkeypatch.setattr(f"tested_transformer.{module}.LONGEST", 2**16)
     (tmp_path / "a.en").write_bytes(b"I drink tea.\n" + b"\0" * 2**17)
     endless = [tmp_path / "a.en", *([Path("/dev/zero")] if Path("/dev/zero").exists() else [])]
-    for path, before in zip(endless, ["Ich trinke Tee.\n", ""], strict=False):
+    for path, before, line in zip(endless, ["Ich trinke Tee.\n", ""], (2, 1), strict=False):
         assert main(["translate", str(path), "--beam", "1"]) == 1
         out, said = capsys.readouterr()
-        assert (out, said) == (before, "error: a line of more than 65,536 bytes is no sentence\n")
+        rule = f"error: {path}, line {line}: more than 65,536 bytes are no sentence\n"
+        assert (out, said) == (before, rule)
+        assert main(["evaluate", "--source", str(path), "--target", str(path)]) == 1
+        assert capsys.readouterr().err == rule
 
 
 class Screen(io.TextIOWrapper):

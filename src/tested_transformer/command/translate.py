@@ -11,16 +11,13 @@ from pathlib import Path
 
 from tested_transformer.command import arguments as shared
 from tested_transformer.command.page import Seen, attention_page
-from tested_transformer.data.parallel import decode_lines
+from tested_transformer.data.parallel import LONGEST, decode_lines
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.files import write
 from tested_transformer.text.normalise import normalise
 
 AT_ONCE = 64
 """So many lines are translated together, if they are there."""
-
-LONGEST = 2**24
-"""More bytes without a newline are no text: a device may send them without an end."""
 
 FEW = 20
 """So many sentences a page of attention shows at most; each takes some 100 kB."""
@@ -145,6 +142,6 @@ def raw_lines(file: BufferedIOBase, waiting: deque[bytes]) -> Iterator[bytes]:
         while waiting:
             yield waiting.popleft()
         if len(rest) > LONGEST:
-            raise ValueError(f"a line of more than {LONGEST:,} bytes is no sentence")
+            break  # without waiting for its end: it is refused
     if rest:
         yield rest

@@ -65,7 +65,8 @@ def batches(
         raise ValueError(f"rank ({rank}) must be {rule}")
     if smallest < world_size:
         rule = f"must have a pair for each of {world_size} processes"
-        raise ValueError(f"a batch of {smallest} {rule}: raise max_tokens")
+        hint = "raise max_tokens" if len(pairs) >= world_size else "start fewer"
+        raise ValueError(f"a batch of {smallest} {rule}: {hint}")
     if not 0 <= start <= len(planned):
         rule = f"at least 0 and at most {len(planned)}, the number of batches"
         raise ValueError(f"start ({start}) must be {rule}")

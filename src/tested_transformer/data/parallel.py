@@ -3,23 +3,32 @@
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from tested_transformer.text.normalise import normalise
 from tested_transformer.text.tokenizer import Tokenizer
+
+LONGEST = 2**24
+"""More bytes without a newline are no text: a device may send them without an end."""
 
 
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
     """The lines of a UTF-8 file, without their ends. Only a newline ends a line."""
     with open(path, "rb") as file:
-        return list(decode_lines(file, path))
+        lines = iter(partial(file.readline, LONGEST + 1), b"")
+        return list(decode_lines(lines, path))
 
 
 def decode_lines(lines: Iterable[bytes], name: object) -> Iterator[str]:
     """Lines of UTF-8 as text, without their ends and a mark of the byte order.
 
-    Bytes that are no UTF-8 are a ValueError with name and the number of the line.
+    Bytes that are no UTF-8, and more than LONGEST of them, are a ValueError with name
+    and the number of the line.
     """
     for number, line in enumerate(lines, start=1):
+        if len(line) > LONGEST:
+            rule = f"more than {LONGEST:,} bytes are no sentence"
+            raise ValueError(f"{name}, line {number}: {rule}")
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

@@ -68,10 +68,11 @@ def draw(
 
     Probabilities are laid end to end on a line of length 1; a random point hits one.
     """
-    ends = p.double().cumsum(-1)
+    there = p.cpu() if p.device.type == "mps" else p  # a Mac's GPU has no float64
+    ends = there.double().cumsum(-1)
     ends = ends / ends[:, -1:]  # the last is 1 to the last bit, and no point reaches it
     points = torch.rand(len(p), 1, dtype=torch.float64, generator=generator)
-    return (ends <= points.to(p.device)).sum(-1)
+    return (ends <= points.to(ends.device)).sum(-1).to(p.device)
 
 
 def sample(

@@ -31,6 +31,9 @@ def fine_tune(
         rule = "there must be a label for each text"
         raise ValueError(f"{rule}: {len(texts)} texts, {len(labels)} labels")
     texts, labels = torch.as_tensor(texts), torch.as_tensor(labels)
+    if labels.is_floating_point():
+        raise TypeError(f"labels must be the numbers of classes, not {labels.dtype}")
+    labels = labels.to(torch.int64)
     model.train()
     adam, losses = create_adam(model.parameters()), []
     rng = np.random.default_rng(seed)
