@@ -168,7 +168,12 @@ sys.exit(main(["translate"]))
 def test_ctrl_c_ends_a_command_that_is_still_loading_its_libraries(module):
     """PyTorch imports NumPy, too, and takes whatever happens meanwhile for a NumPy that is not there."""
     run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, module], input="I see.\n", capture_output=True, text=True, check=False
+        [sys.executable, "-c", INTERRUPTED, module],
+        input="I see.\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert (run.returncode, run.stdout, run.stderr) == (130, "", "interrupted\n")
 

@@ -11,6 +11,7 @@ import random
 import shutil
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections import Counter
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tqdm import tqdm
 
 from tested_transformer.__main__ import main
 from tested_transformer.training import checkpoint
@@ -112,6 +114,7 @@ def child(arguments, knife, count=None):
     if pid:
         return pid
     try:
+        tqdm.set_lock(threading.RLock())  # its own is shared by all forks: who dies with it keeps it from the others
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
         knife.attach()
@@ -125,7 +128,13 @@ def child(arguments, knife, count=None):
 
 
 def ended(pid):
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    until = time.monotonic() + 120
+    while not (done := os.waitpid(pid, os.WNOHANG))[0]:
+        if time.monotonic() > until:
+            os.kill(pid, signal.SIGKILL)
+            pytest.fail("a run neither ends nor goes on")
+        time.sleep(0.001)
+    return os.waitstatus_to_exitcode(done[1])
 
 
 def look(folder):
