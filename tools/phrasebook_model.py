@@ -5,7 +5,7 @@
     python tools/phrasebook_model.py --measure            # the one in the package, against the same rules
 
 Sizes and options are those of the run.json in the package. After training every weight is rounded once, by rows, to
-what int8 and a scale give, and model.safetensors holds exactly these values: Python, the chapters and the pages
+what int8 and a scale give, which is what model.safetensors holds: Python, the chapters and the pages
 calculate with the same numbers. What was measured of every seed goes to book/results/phrasebook.json.
 
 A model passes if, rounded,
@@ -45,7 +45,6 @@ from tested_transformer.files import sealed, write_json
 from tested_transformer.phrasebook import corpus
 from tested_transformer.training import checkpoint
 from tested_transformer.training.filenames import CONFIG, MODEL, RUN, TOKENS
-from tested_transformer.training.int8 import rounded
 from tested_transformer.training.log import read_metrics
 
 RESULTS = Path(__file__).parents[1] / "book" / "results" / "phrasebook.json"
@@ -71,16 +70,15 @@ def asked(run, seed):
 
 
 def train(run, seed, folder):
-    """Train one seed, and round what came out. A run that ended there already is only rounded."""
+    """Train one seed, and save what came out rounded. A run that ended there already is only rounded."""
     if not folder.exists() and command(["train", str(folder), *arguments(run, seed), "--device", "cpu"]):
         sys.exit(f"seed {seed} was not trained")
     steps = max(event.step for event in read_metrics(folder))
     if Run.load(folder / RUN) != asked(run, seed) or steps != run.options.steps:
         sys.exit(f"{folder} has another run, or one that did not end: give another folder")
     model, tokens = checkpoint.load(folder)
-    model.load_state_dict(rounded(model.state_dict()))
     target = folder / "rounded"
-    checkpoint.save(target, model, tokens)
+    checkpoint.save(target, model, tokens, int8=True)
     shutil.copy(folder / RUN, target / RUN)
     return target
 

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 import torch
-from helpers import unchecked
+from helpers import TINY, randomised, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from tested_transformer.decoding.translator import PHRASEBOOK
+from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
-from tested_transformer.training.int8 import from_int8, rounded, to_int8
+from tested_transformer.training.int8 import from_int8, packed, rounded, to_int8, unpacked
 
 SIZES = st.floats(2.0**-99, 2.0**119, width=32) | st.just(0.0)
 NUMBERS = SIZES | SIZES.map(lambda x: -x)
@@ -84,3 +85,54 @@ def test_the_model_of_the_package_is_exactly_its_rounded_form():
     model, _ = checkpoint.load(PHRASEBOOK)
     weights = model.state_dict()
     assert all(torch.equal(weight, weights[name]) for name, weight in rounded(weights).items())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_model_saved_with_a_byte_for_each_number_is_its_rounded_form(tmp_path, dtype):
+    model = randomised(Transformer(TINY)).to(dtype)
+    checkpoint.save(tmp_path, model, int8=True)
+    wanted = rounded(model.state_dict())
+    loaded, into = checkpoint.load(tmp_path)[0], checkpoint.load_into(tmp_path, Transformer(TINY).to(dtype))
+    for found in (loaded.state_dict(), into.state_dict()):
+        assert {weight.dtype for weight in found.values()} == {dtype}
+        assert all(torch.equal(found[name], weight) for name, weight in wanted.items())
+    first, _ = checkpoint.read_tensors(tmp_path / "model.safetensors")
+    checkpoint.save(tmp_path, loaded, int8=True)
+    again, _ = checkpoint.read_tensors(tmp_path / "model.safetensors")
+    assert all(torch.equal(again[name], tensor) for name, tensor in first.items()), "what was rounded stays as it is"
+
+
+def test_in_the_package_each_number_takes_a_byte():
+    numbers = sum(weight.numel() for weight in checkpoint.load(PHRASEBOOK)[0].parameters())
+    assert (PHRASEBOOK / "model.safetensors").stat().st_size < 1.1 * numbers
+
+
+def test_what_is_packed_comes_back_and_other_tensors_stay():
+    weights = {"a": torch.tensor([[1.0, 0.3], [0.0, -7.0]]), "a.b": torch.tensor([0.5])}
+    there = packed(weights)
+    assert {name: tensor.dtype for name, tensor in there.items()} == {
+        "a": torch.int8, "a.b": torch.int8, "a.scale": torch.float32, "a.b.scale": torch.float32
+    }  # fmt: skip
+    back = unpacked(there)
+    assert all(torch.equal(back[name], weight) for name, weight in rounded(weights).items())
+    others = {"w": torch.ones(2), "w.scale": torch.ones(1), "i": torch.ones(2, dtype=torch.int8)}
+    assert unpacked(others) == others
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda tensors: tensors.pop("embedding.weight.scale"), "embedding.weight holds no numbers but torch.int8"),
+        (
+            lambda tensors: tensors.update({"embedding.weight.scale": torch.ones(3)}),
+            r"embedding.weight.scale has shape \(3,\), and embedding.weight needs \(16, 1\)",
+        ),
+    ],
+)
+def test_a_file_whose_scales_do_not_fit_is_refused_by_name(tmp_path, change, words):
+    checkpoint.save(tmp_path, Transformer(TINY), int8=True)
+    tensors, _ = checkpoint.read_tensors(tmp_path / "model.safetensors")
+    change(tensors)
+    checkpoint.write_tensors(tmp_path / "model.safetensors", tensors, {})
+    with pytest.raises(ValueError, match=rf"model\.safetensors: {words}"):
+        checkpoint.load(tmp_path)

@@ -26,6 +26,7 @@ from tested_transformer.model.transformer import Transformer
 from tested_transformer.text import tokenizer
 from tested_transformer.text.tokenizer import Saved, Tokenizer
 from tested_transformer.training.filenames import CONFIG, MODEL, TOKENS
+from tested_transformer.training.int8 import SCALE, packed, unpacked
 
 OF_BERT = ("n_segments", "first_position")
 MODELS: dict[type[nn.Module], tuple[str, ...]] = {
@@ -49,6 +50,7 @@ FOREIGN = ("model_type", "architectures", "hidden_size", "n_embd")
 """What stands in the config.json of Hugging Face's models."""
 
 Model = TypeVar("Model", bound=nn.Module)
+Shape = TypeVar("Shape")
 
 
 def save(
@@ -56,12 +58,14 @@ def save(
     model: nn.Module,
     tokens: Tokenizer | None = None,
     weights: Mapping[str, Tensor] | None = None,
+    int8: bool = False,
 ) -> None:
     """Write config.json, model.safetensors and, if given, tokens.json into the folder.
 
     All of them or, where one cannot be written, none. weights, under the model's own
-    names, are written in place of its own (an average). What could not be read again
-    is refused.
+    names, are written in place of its own (an average). With int8 each number takes
+    one byte in the file, and the model comes back `rounded` to that. What could not be
+    read again is refused.
     """
     files.check_name(folder)
     folder = Path(folder)
@@ -82,7 +86,8 @@ def save(
     elif (folder / TOKENS).exists():
         rule = "give its tokens, or remove that file"
         raise ValueError(f"{folder / TOKENS} may be that of another model: {rule}")
-    contents[folder / MODEL] = tensor_bytes(weights, {}, beside)
+    written = packed(weights) if int8 else weights
+    contents[folder / MODEL] = tensor_bytes(written, {}, beside)
     folder.mkdir(parents=True, exist_ok=True)
     files.write_all(contents)
 
@@ -128,7 +133,7 @@ def load(
     folder, device = Path(folder), given_device(device)
     config, settings = read_description(folder / CONFIG, kind)
     path = folder / MODEL
-    shapes = read_shapes(path)
+    shapes = without_scales(read_shapes(path))
     check_sizes(config, shapes, folder)
     try:
         with torch.device("meta"):
@@ -136,7 +141,7 @@ def load(
     except (RuntimeError, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{folder / CONFIG} describes no model: {error}") from None
     check_shapes(model, shapes, path)
-    tokens, (weights, _) = load_tokens(folder, config), read_tensors(path)
+    tokens, weights = load_tokens(folder, config), read_weights(path)
     model = _with_room(model, device, dtype or widest(weights))
     load_weights(model, weights, path)
     return model.eval(), tokens
@@ -159,8 +164,23 @@ def load_into(folder: files.StrPath, model: Model) -> Model:
     For models with modules of their own: `load` knows only how to make plain ones.
     """
     path = Path(folder) / MODEL
-    load_weights(model, read_tensors(path)[0], path)
+    load_weights(model, read_weights(path), path)
     return model.eval()
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """The weights of a model, also from a file that has a byte for each number."""
+    tensors, _ = read_tensors(path)
+    try:
+        return unpacked(tensors)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def without_scales(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+    """The shapes of the weights, where the scales of int8 are between them."""
+    scales = {name + SCALE for name in shapes}
+    return {name: shape for name, shape in shapes.items() if name not in scales}
 
 
 def load_tokens(folder: Path, config: Config) -> Saved | None:

@@ -12,6 +12,9 @@ MOST = 127
 LIMITS = (2.0**-100, 2.0**120)
 """Beyond these a float32 has no room for the scale, or none for what comes back."""
 
+SCALE = ".scale"
+"""In a file, the scales of a weight have its name and this behind it."""
+
 SCALE_BITS = 17
 """So many binary digits a scale has. With the 7 of an integer they fit into the 24 of
 a float32, and the product of both is exact."""
@@ -47,3 +50,23 @@ def from_int8(
 def rounded(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """All weights of a model, each as its int8 form gives it."""
     return {name: from_int8(*to_int8(weight)) for name, weight in weights.items()}
+
+
+def packed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """All weights of a model as integers, and beside each the scales of its rows."""
+    both = {name: to_int8(weight) for name, weight in weights.items()}
+    scales = {name + SCALE: scale for name, (_, scale) in both.items()}
+    return {name: integers for name, (integers, _) in both.items()} | scales
+
+
+def unpacked(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of what was `packed`; tensors of other types stay as they are."""
+    weights = dict(tensors)
+    for name, integers in tensors.items():
+        if integers.dtype != torch.int8 or (scale := name + SCALE) not in weights:
+            continue
+        wanted, found = (*integers.shape[:-1], 1), tuple(weights[scale].shape)
+        if found != wanted:
+            raise ValueError(f"{scale} has shape {found}, and {name} needs {wanted}")
+        weights[name] = from_int8(integers, weights.pop(scale))
+    return weights
