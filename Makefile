@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CHAPTERS ?=
 ROWS ?=
+SINCE ?=
 SLOW ?=
 FOLDERS ?=
 # Around the commands of a target, whose clock starts when all is set up:
@@ -13,11 +14,13 @@ END = @s=$$(($$(date +%s) - $(BEGAN_$@))); echo "make $@ took $$((s / 60)) min $
 # half a minute for each that runs tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup book test slow torture browser pdf zip bench mutants fix lab matrix links clean
+.PHONY: help setup book test report slow torture browser pdf zip bench mutants fix lab matrix links clean
 help:
 	@echo "make book    build the book; prints where index.html is"
 	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
 	@echo "             with the slow tests: make test SLOW=yes"
+	@echo "make report  what an editor wants to know and no test forbids: form, lengths, words, letters"
+	@echo "             what is asserted no more: make report SINCE=COMMIT"
 	@echo "make setup   only set up .venv, which the others do first where it is not ready"
 	@echo "make slow    the tests that take long, or need real sentence pairs (TESTED_TRANSFORMER_DATA)"
 	@echo "make torture kill a run 1000 times, while it writes and at other moments (eight minutes)"
@@ -84,7 +87,9 @@ fix: setup
 	$(BIN)/python tools/address.py
 	$(BIN)/python tools/readme.py
 	$(BIN)/python tools/import_map.py
-	$(BIN)/python tools/claims.py
+
+report: setup
+	@$(BIN)/python tests/report.py $(CHAPTERS) $(if $(SINCE),--since $(SINCE))
 
 matrix: setup
 	$(BIN)/python tools/matrix.py $(if $(ROWS),--rows "$(ROWS)") $(CHAPTERS)

@@ -41,11 +41,15 @@ VAGUE = re.compile(r"\b(?:few|half|many|several|some)\s$")
 # Places, names, the minutes that an exercise takes and the distance of two lines of a formula are no results.
 NAMED = re.compile(
     r"(?:\b(?:arXiv|Chapter|Equation|Figure|NumPy|Python|PyTorch|Section|Table|version)|§)[\s:]*$"
+    r"|\b(?:CUDA|Chrome|Chromium|Core|Debian|GTX|Gemma|IPv|Intel|Llama|Pythia|Qwen|RTX|Radeon|Ryzen|Sphinx|Ubuntu|WMT"
+    r"|Windows|macOS)[\s-]$"
     r"|\b(?:Chapters|Equations|Figures|Sections|Tables)\s(?:[\d.]+(?:,\s|\s(?:and|to)\s))*$"
 )
 NO_RESULT = re.compile(r"\\\\\[[\d.]+em\]|^\**\d\. [^*]+\*\* \(\d+ minutes\)|\btakes about [\w-]+ minutes", re.M)
 CITED = re.compile(r"\{cite(?::\w+)?\}`([\w, ]+)`")
 YEAR = re.compile(r"(?:19|20)\d\d")
+DATED = re.compile(r"(?:\b(?:[Ii]n|[Oo]f|[Ss]ince|[Bb]y)\s|\bal\.,?\s\(?|\b[A-Z][\w-]+(?:,\s|\s\())$")
+"""What stands before a year that is one: in 2017, Vaswani et al. (2017), (Ruder, 2017)."""
 
 OTHERS = yaml.safe_load((guards.ROOT / "tests" / "book" / "published.yml").read_text(encoding="utf-8"))
 WIDE = {"Exercises", "Summary", "Where people go wrong"}
@@ -89,7 +93,8 @@ def numbers(text) -> Iterator[Number]:
     """All numbers in digits: −0.5, 1,234.50, 1.2 · 10⁻⁵ in LaTeX, 70.7 %, 65 million."""
     text = BARE.sub(r"1e\1\2", POWER.sub(r"e\1", text.replace("−", "-")))
     for match in NUMBER.finditer(text):
-        if NAMED.search(text[: match.start()]):
+        before = text[: match.start()]
+        if NAMED.search(before) or (is_year(match[0]) and DATED.search(before)):
             continue
         sign, digits, power, percent = match.groups("")
         plain = Decimal(sign.replace("–", "-") + re.sub(r"[^\d.]", "", digits) + power)
@@ -99,6 +104,11 @@ def numbers(text) -> Iterator[Number]:
         yield Number(
             match[0] + (scale[0] if scale else ""), plain * times, half, len(digits.partition(".")[2]), bool(percent)
         )
+
+
+def is_year(text):
+    """Is it a year of which this book may speak? A round 2000 is more often a number of something."""
+    return bool(YEAR.fullmatch(text)) and 1940 <= int(text) <= 2040 and text != "2000"
 
 
 def spelt(text) -> Iterator[Number]:

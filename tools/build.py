@@ -61,6 +61,17 @@ def faults(folder):
                 yield f"{name} leads to {url}, and there is no such place on that page"
 
 
+def lost_links(folder, documents):
+    """Links of the documents that lead to a page of this book, or a place on it, which is not there."""
+    book = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["baseurl"]
+    for path in documents:
+        for url in re.findall(re.escape(book) + r"[^\s)>\"]*", path.read_text(encoding="utf-8")):
+            name, _, anchor = url.removeprefix(book).partition("#")
+            target = folder / (name or "index.html")
+            if not target.is_file() or (anchor and anchor not in anchors(target)):
+                yield f"{path.name} leads to {url}, which does not exist"
+
+
 def main():
     """Build; the exit status is 0 only where every page of the table of contents has been written."""
     HTML.mkdir(parents=True, exist_ok=True)
@@ -78,7 +89,7 @@ def main():
         print(f"The disk is nearly full: {room >> 20} MB are free. Make room, and build again.", file=sys.stderr)
     if missing:
         print(f"not built: {', '.join(missing)}", file=sys.stderr)
-    stumbles = [] if status or missing else list(faults(HTML))
+    stumbles = [] if status or missing else [*faults(HTML), *lost_links(HTML, sorted(ROOT.glob("*.md")))]
     for fault in stumbles:
         print(fault, file=sys.stderr)
     if status or missing or stumbles:

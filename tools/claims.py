@@ -1,31 +1,10 @@
-"""What a chapter claims: its asserts, and the solutions that it hands to check and check_test.
-
-    python tools/claims.py [CHAPTER ...]
-
-writes into tests/book/claims.yml how many each chapter has, and a checksum of them. It renews the line of a chapter
-that has lost nothing since its line was last written, and of the chapters named. A chapter that once had more keeps
-that number in its line, and CHANGELOG.md has to say why it has fewer: "- Claims: attention 67 → 58, because …".
-"""
+"""What a chapter claims: its asserts, and the solutions that it hands to check and check_test. And empty claims."""
 
 import ast
 import builtins
-import hashlib
 import json
-import pathlib
 import re
-import subprocess
-import sys
 from collections import Counter
-
-import yaml
-
-ROOT = pathlib.Path(__file__).parents[1]
-RECORD = ROOT / "tests" / "book" / "claims.yml"
-CHANGELOG = ROOT / "CHANGELOG.md"
-HEAD = (
-    "# The claims of each chapter: how many, and a checksum. `make fix` renews a line if none is gone;\n"
-    "# if one is meant to go: python tools/claims.py CHAPTER (and a line in CHANGELOG.md if fewer are left)\n"
-)
 
 BUILTINS = set(dir(builtins)) - {"input", "open"}
 KNOWN = BUILTINS | {"np", "math", "torch"}  # what these make of literals is no news
@@ -259,102 +238,3 @@ def faults(path):
             if why := "never runs, or fails unseen" if id(node) in lost else idle(node.test, known):
                 place = f"line {node.lineno}" if called else f"cell {i}"
                 yield f"{path.name}, {place}: assert {ast.unparse(node.test)[:60]}: {why}"
-
-
-# The record
-
-
-def line(found):
-    """What the record says of these claims: how many, and a checksum."""
-    text = "\n".join(sorted(found))
-    return f"{len(found)} {hashlib.sha256(text.encode()).hexdigest()[:6]}"
-
-
-def renewed(path, old):
-    """The line of a chapter as it is now, with the most claims that it had by its old line, if these were more."""
-    new = line(claims(path))
-    count, *counts = (int(n) for text in (new, old or "") for n in re.findall(r"(?:^|, once )(\d+)", text))
-    return f"{new}, once {most}" if (most := max(counts, default=0)) > count else new
-
-
-def unexplained(chapter, known, changelog):
-    """Says which line the changelog must have, if a chapter once had more claims than its line now says."""
-    now, _, once = known.partition(", once ")
-    said = f"- Claims: {chapter} {once} → {now.partition(' ')[0]}, because "
-    return f"CHANGELOG.md has no line that begins: {said}" if once and f"\n{said}" not in changelog else ""
-
-
-def recorded():
-    """The lines on record, by chapter."""
-    return yaml.safe_load(RECORD.read_text(encoding="utf-8")) or {}
-
-
-def git(folder, *what):
-    """What Git says in a folder; None if there is no Git, or it does not know."""
-    try:
-        return subprocess.run(["git", *what], cwd=folder, capture_output=True, check=True).stdout.decode()
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
-def before(path):
-    """The claims that the committed line of a chapter stands for; None if Git does not know them."""
-    record = git(RECORD.parent, "show", f"HEAD:./{RECORD.name}")
-    if record is None:
-        return None
-    known = (yaml.safe_load(record) or {}).get(path.stem)
-    if known is None:
-        return set()  # a new chapter
-    commits = git(path.parent, "log", "--format=%H", "--", path.name).split()
-    texts = (git(path.parent, "show", f"{commit}:./{path.name}") for commit in commits)
-    return next((old for text in texts if text and same_claims(known, old := claims(path, text))), None)
-
-
-def same_claims(known, found):
-    """Does a line of the record stand for these claims?"""
-    return known is not None and known.partition(", ")[0] == line(found)
-
-
-def change(path, known):
-    """What is to be said of a chapter whose claims are not those of its line; nothing if they are."""
-    now = claims(path)
-    if same_claims(known, now):
-        return ""
-    old = before(path)
-    if old is None:
-        shallow = git(path.parent, "rev-parse", "--is-shallow-repository") == "true\n"
-        names = ["Git does not know which" + ", but will after `git fetch --unshallow`" * shallow]
-    else:
-        names = [f"gone: {claim}" for claim in sorted(old - now)] + [f"new: {claim}" for claim in sorted(now - old)]
-    renew = "make fix" if old is not None and old <= now else f"python tools/claims.py {path.stem}"
-    said = f"{path.stem}: other claims than on record ({known}, now {line(now)}). If they are meant: {renew}"
-    return "\n  ".join([said, *names])
-
-
-def chapters():
-    """The chapters of the book, by name."""
-    return {path.stem: path for path in sorted((ROOT / "book").glob("*.ipynb"))}
-
-
-def main(named):
-    """Renew the lines of the chapters named, and of those that lost nothing; the exit status is 1 if one is left."""
-    if unknown := sorted(set(named) - set(chapters())):
-        print(f"no such chapter: {', '.join(unknown)}; a chapter is named like its notebook, without .ipynb")
-        return 2
-    lines, said = {chapter: recorded().get(chapter) for chapter in chapters()}, []
-    for chapter, path in chapters().items():
-        what = change(path, lines[chapter])
-        if chapter in named or what.partition("\n")[0].endswith("make fix"):
-            lines[chapter] = renewed(path, lines[chapter])
-        elif what:
-            said.append(f"{what}\n")
-    text = "".join(f"{chapter}: {found}\n" for chapter, found in lines.items() if found)
-    RECORD.write_text(HEAD + text, encoding="utf-8", newline="\n")
-    changelog = CHANGELOG.read_text(encoding="utf-8")
-    said += [f"{what}\n" for chapter, found in lines.items() if (what := unexplained(chapter, found or "", changelog))]
-    print("".join(said), end="")
-    return int(bool(said))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

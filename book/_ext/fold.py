@@ -14,7 +14,6 @@ from docutils import nodes
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tools"))
 
-import anchors  # noqa: E402
 import lanes  # noqa: E402
 
 BESIDE = {"set-up", "checked"}  # their marks stand at the end of the paragraph before
@@ -79,7 +78,6 @@ def fold_page(app, doctree, page):
     """Fold the cells and the deeper sections of a page that is a notebook, and put a switch for all at its head."""
     if app.builder.format != "html":
         return
-    move_places(app, doctree, page)
     path = Path(app.env.doc2path(page))
     if path.suffix != ".ipynb":
         return
@@ -245,32 +243,6 @@ def fold_sections(doctree, path):
         section.replace_self(
             Deeper("", title, within, ids=section["ids"], names=section["names"])
         )
-
-
-def move_places(app, doctree, page):
-    """Let old addresses lead on: to another place on this page, or to a line that says where else."""
-    for old, new in anchors.moved().get(page.rpartition("/")[2], {}).items():
-        there, _, place = new.partition("#")
-        if there:
-            found = app.env.relfn2path(there, page)[0].rpartition(".")[0]
-            link = nodes.reference("", app.env.titles[found].astext(), internal=True)
-            link["refuri"] = app.builder.get_relative_uri(
-                page, found
-            ) + f"#{place}" * bool(place)
-            line = nodes.paragraph(
-                "", "This section has moved: ", link, ids=[old], classes=["moved"]
-            )
-            next(doctree.findall(nodes.section)).append(line)
-            continue
-        target = next(
-            (n for n in doctree.findall(nodes.Element) if place in n.get("ids", ())),
-            None,
-        )
-        if target is None:
-            raise ValueError(
-                f"{page}: {old} has moved to {new!r}, which must be a place on this page"
-            )
-        target["ids"].append(old)
 
 
 def visit_fold(self, node):

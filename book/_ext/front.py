@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[2]
 # The README's list has the same titles and questions.
 sys.path.append(str(ROOT / "tools"))
 
-import claims  # noqa: E402
 import lanes  # noqa: E402
 import routes  # noqa: E402
 from readme import headline  # noqa: E402
@@ -132,9 +131,6 @@ def show_badge(app, doctree, page):
         nodes.Text(f": {', '.join(said)}"),
         classes=[*SMALL, "badge-line"],
     )
-    if not on_record(ROOT / f"{page}.ipynb"):
-        said = " · claims changed since they were recorded"
-        badge += nodes.inline("", said, classes=["changed"])
     question = next(doctree.findall(nodes.paragraph))
     question.parent.insert(question.parent.index(question) + 1, badge)
 
@@ -158,10 +154,3 @@ def lasting(name):
 def leads_to_promise(app, name):
     """Where the first page says what checking means."""
     return app.builder.get_relative_uri(name, "book/index") + "#what-tested-means"
-
-
-def on_record(path):
-    """Are the claims of a chapter those that tests/book/claims.yml has?"""
-    found = claims.claims(path)
-    known = claims.recorded().get(path.stem, claims.line(()))
-    return known.partition(", once ")[0] == claims.line(found)

@@ -1,7 +1,6 @@
-"""The asserts of chapters, tests and package say something, run, and do not vanish. Each fault is planted here."""
+"""The asserts of chapters, tests and package say something, and run. Each fault is planted here."""
 
 import json
-import subprocess
 
 import claims
 import notebooks
@@ -31,20 +30,6 @@ def test_every_assert_of_a_chapter_can_fail(path):
 
 def test_every_assert_of_the_package_and_its_tests_can_fail():
     assert [fault for path in MODULES for fault in claims.faults(path)] == []
-
-
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.name)
-def test_no_claim_of_a_chapter_vanishes_unseen(path):
-    assert claims.change(path, claims.recorded().get(path.stem)) == ""
-
-
-def test_the_changelog_says_why_a_chapter_has_fewer_claims_than_it_once_had():
-    changelog = claims.CHANGELOG.read_text(encoding="utf-8")
-    assert [what for line in claims.recorded().items() if (what := claims.unexplained(*line, changelog))] == []
-
-
-def test_the_claims_of_a_chapter_that_is_gone_are_crossed_out_by_hand():
-    assert sorted(claims.recorded()) == [path.stem for path in CHAPTERS]
 
 
 GOOD = [
@@ -214,165 +199,14 @@ def test_pytest_calls_what_nobody_names(tmp_path):
     assert list(claims.faults(path)) == ["test_it.py, line 3: assert 1 == 1: is made of literals"]
 
 
-# The record
-
-
-CELLS = ["assert a\nassert b  # twice", "assert (b)\ncheck(f, g, [(1,)])", "check_test(f, g, h)\nprint(check)"]
-FOUND = {"assert a", "assert b", "check(f, g, [(1,)])", "check_test(f, g, h)"}
-
-
-@pytest.fixture
-def commit(write, tmp_path, monkeypatch):
-    """Writes a chapter of these cells and the line of those known, and commits both."""
-    monkeypatch.setattr(claims, "RECORD", tmp_path / "claims.yml")
-    who = ["-c", "user.name=a", "-c", "user.email=b", "-c", "commit.gpgsign=false"]
-
-    def committed(cells, known=CELLS):
-        line = f"page: {claims.line(claims.claims(write(*known)))}\n" if known else ""
-        claims.RECORD.write_text(line, encoding="utf-8")
-        write(*cells)
-        for line in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "a", "--allow-empty"]):
-            subprocess.run(["git", *line], cwd=tmp_path, check=True)
-
-    return committed
-
-
-def changed(path):
-    """What is said of a chapter whose line is that of CELLS."""
-    return claims.change(path, claims.line(FOUND)).splitlines()
+# Which claims a chapter has
 
 
 def test_claims_that_say_the_same_are_one_and_exercises_count(write):
-    assert claims.claims(write(*CELLS)) == FOUND
-    assert changed(write(*CELLS)) == []
+    cells = ["assert a\nassert b  # twice", "assert (b)\ncheck(f, g, [(1,)])", "check_test(f, g, h)\nprint(check)"]
+    assert claims.claims(write(*cells)) == {"assert a", "assert b", "check(f, g, [(1,)])", "check_test(f, g, h)"}
 
 
 def test_how_a_claim_is_laid_out_changes_nothing(write):
     one, other = 'assert f(a, "b") == {1: 2}', "# new\nassert (\n    f(a, 'b',)\n    == {1: 2,}\n), 'a word'\n"
     assert claims.claims(write(one)) == claims.claims(write(other))
-
-
-def test_the_line_of_a_chapter_is_a_number_and_a_checksum():
-    assert claims.line({"assert a", "assert b"}) == "2 9b4bce"
-    assert claims.line({"assert a", "assert b"}) != claims.line({"assert a", "assert c"})
-
-
-def test_a_claim_that_is_gone_is_told(write, commit):
-    commit(CELLS)
-    first, *names = changed(write(*CELLS[1:]))
-    assert first.endswith("If they are meant: python tools/claims.py page")
-    assert names == ["  gone: assert a"]
-
-
-def test_a_weaker_claim_does_not_replace_one(write, commit):
-    commit(CELLS)
-    first, *names = changed(write("assert a is not b\nassert b", *CELLS[1:]))
-    assert first.endswith("If they are meant: python tools/claims.py page")
-    assert names == ["  gone: assert a", "  new: assert a is not b"]
-
-
-def test_a_new_claim_asks_to_be_recorded(write, commit):
-    commit(CELLS)
-    first, *names = changed(write("assert new", *CELLS))
-    assert first.endswith("If they are meant: make fix")
-    assert names == ["  new: assert new"]
-
-
-def test_what_was_committed_without_its_line_is_told_all_the_same(write, commit):
-    commit(CELLS)
-    commit(CELLS[1:])
-    commit(CELLS[2:])
-    names = changed(write(*CELLS[1:]))[1:]
-    assert names == ["  gone: assert a"]
-
-
-def test_without_git_nothing_is_named(write, tmp_path, monkeypatch):
-    monkeypatch.setattr(claims, "RECORD", tmp_path / "claims.yml")
-    monkeypatch.setattr(claims, "git", lambda *_: None)
-    assert changed(write("assert new", *CELLS))[1:] == ["  Git does not know which"]
-
-
-def test_a_shallow_clone_says_how_git_gets_to_know(commit, tmp_path, monkeypatch):
-    commit(CELLS)
-    commit(CELLS[1:])
-    subprocess.run(["git", "clone", "-q", "--depth=1", tmp_path.as_uri(), tmp_path / "shallow"], check=True)
-    monkeypatch.setattr(claims, "RECORD", tmp_path / "shallow" / "claims.yml")
-    names = changed(tmp_path / "shallow" / "page.ipynb")[1:]
-    assert names == ["  Git does not know which, but will after `git fetch --unshallow`"]
-
-
-@pytest.fixture
-def renew(write, tmp_path, monkeypatch):
-    """Runs the tool on a book of one chapter, made of these cells, and gives its line."""
-    monkeypatch.setattr(claims, "chapters", lambda: {"page": tmp_path / "page.ipynb"})
-
-    def renewed(cells, *named):
-        write(*cells)
-        status, known = claims.main(named), claims.recorded().get("page")
-        changelog = claims.CHANGELOG.read_text(encoding="utf-8")
-        left = claims.change(tmp_path / "page.ipynb", known) + claims.unexplained("page", known or "", changelog)
-        assert status == (left != "")
-        return known
-
-    return renewed
-
-
-def test_a_line_is_renewed_where_nothing_is_gone(commit, renew):
-    commit(CELLS)
-    assert renew(["assert new", *CELLS]) == claims.line(FOUND | {"assert new"})
-    assert renew(["assert newer", *CELLS]) == claims.line(FOUND | {"assert newer"}), "new was never committed"
-
-
-def test_a_line_is_left_where_something_is_gone_until_the_chapter_is_named(commit, renew, capsys):
-    commit(CELLS)
-    weaker = ["assert a is not b\nassert new", *CELLS[1:]]
-    assert renew(weaker) == claims.line(FOUND)
-    assert "gone: assert a\n" in capsys.readouterr().out
-    assert renew(weaker, "page") == claims.line(FOUND - {"assert a"} | {"assert a is not b", "assert new"})
-    assert capsys.readouterr().out == ""
-
-
-def test_fewer_claims_need_a_line_in_the_changelog(commit, renew, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(claims, "CHANGELOG", tmp_path / "CHANGELOG.md")
-    claims.CHANGELOG.write_text("# Changelog\n", encoding="utf-8")
-    commit(CELLS)
-
-    def named(cells):
-        line = renew(cells, "page")
-        return line, capsys.readouterr().out
-
-    fewer = CELLS[1:]
-    assert named(fewer) == (
-        claims.line(FOUND - {"assert a"}) + ", once 4",
-        "CHANGELOG.md has no line that begins: - Claims: page 4 → 3, because \n",
-    )
-    assert claims.change(tmp_path / "page.ipynb", claims.recorded()["page"]) == ""
-    claims.CHANGELOG.write_text("# Changelog\n\n- Claims: page 4 → 3, because a is gone.\n", encoding="utf-8")
-    assert named(fewer)[1] == ""
-    assert named(CELLS[2:])[1] == "CHANGELOG.md has no line that begins: - Claims: page 4 → 1, because \n"
-    assert named(CELLS) == (claims.line(FOUND), "")
-    assert named(["assert new", *CELLS])[0] == claims.line(FOUND | {"assert new"})
-
-
-def test_a_new_chapter_gets_a_line(commit, renew):
-    commit(CELLS, known=[])
-    assert renew(CELLS) == claims.line(FOUND)
-
-
-def test_a_line_that_was_taken_out_does_not_come_back_weaker(commit, renew):
-    commit(CELLS)
-    claims.RECORD.write_text("", encoding="utf-8")
-    assert renew(CELLS[1:]) is None
-
-
-def test_without_git_nothing_is_renewed_unless_it_is_named(commit, renew, monkeypatch):
-    commit(CELLS)
-    monkeypatch.setattr(claims, "git", lambda *_: None)
-    assert renew(["assert new", *CELLS]) == claims.line(FOUND)
-    assert renew(["assert new", *CELLS], "page") == claims.line(FOUND | {"assert new"})
-
-
-def test_a_chapter_that_is_not_there_cannot_be_named(commit, renew, capsys):
-    commit(CELLS)
-    assert claims.main(["page.ipynb"]) == 2
-    assert capsys.readouterr().out.startswith("no such chapter: page.ipynb; ")

@@ -29,6 +29,16 @@ QUOTED = {
     "version 3.11, Python 3.11.2, PyTorch 2.10, 2.13.0+cpu, 3.20b1, v1.25": [],
     "Section 3.2.1, Sections 5.10, 5.3 and 5.4, § 3.10, Table 3, arXiv:1706.03762": [],
     "on 13.05.2024": [],
+    "In 2017 nobody knew where the curve bends. Whoever reads this on an RTX 4090 may wait.": [],
+    "since 2019, by 2026; Vaswani et al. (2017), (Ruder, 2017), Bahdanau (2015); Llama 70, Windows 2022": [],
+    "2017 steps, 2018 steps, in 2000 steps, in 1735 of 4090, by 20.17": [
+        "2017",
+        "2018",
+        "2000",
+        "1735",
+        "4090",
+        "20.17",
+    ],
     "Section 3.2.1 says 0.25": ["0.25"],
     "In Table 3, 93 million; as in Section 5.3, 7777 steps; since PyTorch 2.10, 47 %": ["93e6", "7777", "47%"],
     "in Chapters 13 to 15, Tables 13 and 14, Figures 20.1, 20.2, Equations 13 and 14": [],
@@ -159,14 +169,14 @@ def test_a_published_figure_may_stand_where_its_source_is_cited(write, monkeypat
     cited = "BERT {cite:p}`gage1994,devlin2019` in 2019 has 110 million and 25 %."
     for sentence in (cited, "The paper has 65 million."):
         assert found(write(markdown(sentence))) == []
-    assert len(found(write(markdown("BERT in 2019 has 110 million and 25 %.", "", "As {cite}`devlin2019` says.")))) == 3
+    assert len(found(write(markdown("BERT in 2019 has 110 million and 25 %.", "", "As {cite}`devlin2019` says.")))) == 2
     assert len(found(write(markdown("Ours has 65 million, 0.98 and 28.4.", "", "The paper.")))) == 3
     assert found(write(markdown("This paper's 65 million, with {cite}`vaswani2017,devlin2019` 65 million."))) == []
     for other in ("A newspaper has", "On paper", "Papers have", "The paper {cite}`devlin2019` has"):
         assert len(found(write(markdown(f"{other} 65 million.")))) == 1
     assert found(write(markdown("As {cite}`mikolov2013b` said in 2013."))) == []
     assert len(found(write(markdown("{cite}`mikolov2013b` has 13 of them.")))) == 1
-    assert len(found(write(markdown("In 2018 {cite}`devlin2019` counted 111 million and 26 %.")))) == 3
+    assert len(found(write(markdown("In 2018 {cite}`devlin2019` counted 111 million and 26 %.")))) == 2
 
 
 def test_a_markdown_page_is_held_to_it_too(tmp_path):

@@ -50,6 +50,16 @@ def test_a_dead_link_or_a_request_to_another_host_is_a_fault(book, body, what):
     assert what in found[0]
 
 
+def test_a_link_of_a_document_to_a_page_that_will_be_published_must_lead_somewhere(book, tmp_path):
+    book("")
+    url = "https://tested-transformer.github.io/tested-transformer/"
+    links = [url, f"{url}other.html", f"{url}other.html#here", f"{url}gone.html", f"{url}other.html#gone"]
+    (tmp_path / "index.html").write_text("")
+    (tmp_path / "README.md").write_text("".join(f"[x]({link}) and <{link}>\n" for link in links))
+    found = list(build.lost_links(tmp_path, [tmp_path / "README.md"]))
+    assert found == [f"README.md leads to {link}, which does not exist" for link in links[3:] for _ in "()"]
+
+
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
     """Where a build would begin, with a builder that fails."""

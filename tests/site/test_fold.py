@@ -2,7 +2,6 @@
 
 import json
 
-import anchors
 import fold
 import pytest
 from bs4 import BeautifulSoup
@@ -103,7 +102,6 @@ PAGES = {
         "## Another section",
     ],
 }
-MOVED = {"deep": {"old": "#second", "lost": "idea.ipynb#calls", "gone": "idea.ipynb"}}
 
 
 def written(folder, pages):
@@ -114,16 +112,14 @@ def written(folder, pages):
         (folder / f"{name}.ipynb").write_text(json.dumps(head | {"cells": made}), encoding="utf-8")
 
 
-def built(folder, pages, moved):
+def built(folder, pages):
     written(folder, pages)
     (folder / "conf.py").write_text(
         'extensions = ["myst_nb", "folds"]\nnb_execution_mode = "off"\nroot_doc = "idea"\nexclude_patterns = ["out"]\n'
         'myst_enable_extensions = ["attrs_block", "dollarmath"]\nnb_render_markdown_format = "myst"\n',
         encoding="utf-8",
     )
-    (folder / "moved.yml").write_text(json.dumps(moved), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(anchors, "MOVED", folder / "moved.yml")
         patch.syspath_prepend(folder)
         (folder / "folds.py").write_text("from fold import add_folds as setup\n", encoding="utf-8")
         Sphinx(folder, folder, folder / "out", folder / "out" / "trees", "html", status=None, warning=None).build()
@@ -132,7 +128,7 @@ def built(folder, pages, moved):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    return built(tmp_path_factory.mktemp("book"), PAGES, MOVED)
+    return built(tmp_path_factory.mktemp("book"), PAGES)
 
 
 def marks(part):
@@ -286,28 +282,10 @@ def test_nothing_is_lost(pages):
             assert cell["source"].strip() in text
 
 
-def test_an_old_address_leads_to_the_new_place(pages):
-    old = pages["deep"].find(id="old")
-    assert old.find_parent(id="second")
-    assert old.find_parent("details")
-
-
-def test_an_old_address_of_what_is_on_another_page_now_says_so(pages):
-    lines = [pages["deep"].find(id=name) for name in ("lost", "gone")]
-    assert [line.text for line in lines] == ["This section has moved: A page"] * 2
-    assert [line.a["href"] for line in lines] == ["idea.html#calls", "idea.html"]
-    assert all(line["class"] == ["moved"] for line in lines)
-
-
-def test_an_old_address_that_would_lead_nowhere_is_an_error(tmp_path):
-    with pytest.raises(Exception, match=r"old has moved to '#nowhere', which must be a place on this page"):
-        built(tmp_path, {"idea": ["# A page"]}, {"idea": {"old": "#nowhere"}})
-
-
 def test_a_section_of_the_second_level_does_not_go_deeper(tmp_path):
     cells = ["# A page\n\n## Going deeper\n\n### One", "## Two\n\nWords."]
     with pytest.raises(Exception, match=r"idea.ipynb: below Going deeper stand One, Two; .* third level"):
-        built(tmp_path, {"idea": cells}, {})
+        built(tmp_path, {"idea": cells})
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0 claims"), (1, "1 claim"), (2, "2 claims")])

@@ -4,7 +4,6 @@ import json
 import types
 
 import front
-import pytest
 from docutils import nodes
 
 
@@ -62,40 +61,10 @@ def test_a_chapter_has_the_tests_of_the_file_with_its_name():
     assert front.beside("book/no_such_chapter") == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("recorded", "known"),
-    [
-        ("1 27df83", True),
-        ("2 27df83", False),
-        ("1 000000", False),
-        ("1 27df83, once 3", True),
-        ("1 000000, once 3", False),
-        (None, False),
-    ],
-)
-def test_claims_are_on_record_if_number_and_checksum_are(tmp_path, monkeypatch, recorded, known):
-    path = written(tmp_path, ("code", "assert x == 1")).with_suffix(".ipynb")
-    monkeypatch.setattr(front.claims, "recorded", lambda: {"small": recorded} if recorded else {})
-    assert front.on_record(path) == known
-
-
-def test_the_claims_of_every_page_of_the_book_are_on_record():
-    assert [
-        path.stem for path in front.claims.RECORD.parents[2].glob("book/*.ipynb") if not front.on_record(path)
-    ] == []
-
-
-def test_a_page_that_claims_nothing_needs_no_record(tmp_path, monkeypatch):
-    monkeypatch.setattr(front.claims, "recorded", dict)
-    assert front.on_record(written(tmp_path, ("code", "x = 1")).with_suffix(".ipynb"))
-
-
-@pytest.mark.parametrize("same", [True, False])
-def test_the_badge_says_in_words_that_claims_have_changed(monkeypatch, same):
-    monkeypatch.setattr(front, "on_record", lambda path: path.is_file() and same)
+def test_the_badge_counts_what_is_checked_on_a_page():
     builder = types.SimpleNamespace(format="html", get_relative_uri=lambda page, other: "index.html")
     page = nodes.section("", nodes.paragraph("", "Does it add up?"))
     front.show_badge(types.SimpleNamespace(builder=builder), page, "book/attention")
-    (badge,) = page.findall(lambda n: "badge-line" in n.get("classes", ()) if isinstance(n, nodes.Element) else False)
-    said = [part.astext() for part in badge if "changed" in getattr(part, "attributes", {}).get("classes", ())]
-    assert said == ([] if same else [" · claims changed since they were recorded"])
+    found, (functions, _) = front.chapter("book/attention"), front.beside("book/attention")
+    said = f"Checked: {found.cells} cells, {found.asserts} assertions, {functions} tests"
+    assert page[1].astext().endswith(said)

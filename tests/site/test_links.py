@@ -4,11 +4,8 @@ import http.server
 import threading
 from collections import Counter
 
-import anchors
-import download
 import links
 import pytest
-import yaml
 from guards import ROOT
 
 ASKED = Counter()
@@ -113,20 +110,3 @@ def test_the_links_of_the_book_are_found():
     assert {"https://arxiv.org/abs/1706.03762", "https://creativecommons.org/licenses/by/4.0/"} <= found.keys()
     assert len(found) > 90
     assert not any(url.endswith((".", ",", "*", "@COMMIT")) for url in found)
-
-
-def test_links_to_the_books_own_pages_and_files_lead_somewhere_before_they_are_published():
-    """What is outside now is what was published; these lead to what will be."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    book, files = config["html"]["baseurl"], config["repository"]["url"] + "/blob/main/"
-    headings = {f"book/{page}.html": anchors.anchors(path) for page, path in anchors.pages().items()}
-    headings |= {"": set(), "index.html": set(), download.NAME: set()}
-    found = 0
-    for url, places in links.links(ROOT).items():
-        if url.startswith(book):
-            page, _, anchor = url.removeprefix(book).partition("#")
-            assert page in headings, f"{url} in {places}: there is no such page"
-            assert not anchor or anchor in headings[page], f"{url} in {places}: there is no such heading"
-            found += 1
-        assert not url.startswith(files) or (ROOT / url.removeprefix(files)).is_file(), f"{url} in {places}"
-    assert found > 40

@@ -2,7 +2,6 @@
 
 import json
 
-import form
 import lanes
 import pytest
 import routes
@@ -71,11 +70,6 @@ def test_the_sums_are_those_of_the_routes():
 @pytest.mark.parametrize(("minutes", "said"), [(0, "0 min"), (35, "35 min"), (60, "1 h"), (125, "2 h 5 min")])
 def test_minutes_are_said_as_one_says_them(minutes, said):
     assert routes.clock(minutes) == said
-
-
-def test_an_idea_takes_seven_minutes_on_average():
-    minutes = [routes.times(name).idea for name in STORY]
-    assert sum(minutes) / len(minutes) <= form.ON_AVERAGE
 
 
 def test_every_chapter_of_the_story_says_how_long_its_idea_and_its_exercises_take():

@@ -1,17 +1,26 @@
-"""The form of a chapter: its two lanes and their budget, its words and letters, as guards that name faults.
+"""What an editor wants to know of the pages, and no test forbids: form, lengths, words, letters, assertions gone.
 
-The pages of the reference have another form; the front page keeps this one but for the lanes and the guess.
+make report                                             # all pages
+make report CHAPTERS=book/heads.ipynb SINCE=HEAD~3      # one, and what it has asserted no more since a commit
 """
 
+import argparse
 import ast
 import builtins
+import pathlib
 import re
+import subprocess
+import sys
 from collections import Counter
 
+sys.path += [str(pathlib.Path(__file__).parents[1] / folder) for folder in ("tools", "book/_ext")]
+
 import build
+import claims
 import glossary
 import guards
 import lanes
+import notebooks
 import numpy as np
 import routes
 import terms
@@ -26,6 +35,7 @@ END = [THREE_LINES, *lanes.LANES]  # how the headings of the second level end, t
 ANSWER = re.compile(r"^<details><summary>Show the answer</summary>\n\n.+\]\(.+\)\n\n</details>$", re.M)
 
 WORDS, PAGE_WORDS, OPEN_CELLS = 1200, 2500, 20
+LONG, NUMBERS = 35, 20
 MINUTES, ON_AVERAGE = 8, 7
 LONGER = dict.fromkeys(("attention", "transformer", "translation"), 12)
 FIRST_SCREEN = 120  # so many words end at 420 px of a window that is 1280 px wide, so a picture below them is seen
@@ -282,3 +292,82 @@ def letters_without_a_meaning(path, page=guards.BOOK / "notation.ipynb"):
         f"{path.name}: {letter} is not in the list of letters ({found[letter].strip()[:60]})"
         for letter in sorted(found)
     ]
+
+
+# The sentences
+
+
+def long_sentences(path):
+    """Sentences of more than 35 words, and an idea lane with more than 20 numbers in 1,000 words."""
+    for text in guards.prose(path):
+        lines = re.sub(r"^[|#].*$", "", re.sub(r"(?s)\$\$.*?\$\$", "", text), flags=re.M)
+        for sentence in re.split(r"(?<=[.?!:])\s+|\n\s*\n", lines):
+            if (n := len(sentence.split())) > LONG:
+                yield f"{path.name}: a sentence of {n} words: {' '.join(sentence.split())[:60]}"
+    if path.suffix != ".ipynb":
+        return
+    words = found = 0
+    for lane, _, cell in lanes.parts(path):
+        if lane == "idea" and cell["cell_type"] == "markdown":
+            text = guards.without_code(cell["source"])
+            words += lanes.words(cell["source"])
+            found += len([*tracing.numbers(text), *tracing.spelt(text)])
+    if words > 100 and (n := 1000 * found / words) > NUMBERS:
+        yield f"{path.name}: {n:.0f} numbers in 1,000 words of the idea lane; {NUMBERS} are enough"
+
+
+# The assertions
+
+
+def gone(path, commit):
+    """What a chapter asserted in a commit and asserts no more."""
+    at = f"{commit}:./{path.name}"
+    done = subprocess.run(["git", "show", at], cwd=path.parent, capture_output=True, check=False)
+    if done.returncode:
+        if b"invalid object name" in done.stderr:
+            sys.exit(f"Git knows no commit {commit}")
+        return  # the chapter is new
+    for claim in sorted(claims.claims(path, done.stdout.decode()) - claims.claims(path)):
+        yield f"{path.name}: gone since {commit}: {claim}"
+
+
+ALL = (house_words, long_sentences)
+CODE = (guards.hard_to_read, guards.too_wide)
+STORY = (over_budget, late_picture, unnamed, early_terms, letters_without_a_meaning, open_claims)
+LANES = (out_of_form, unheld_guess, guards.exercises_that_lack)
+
+
+def report(path, commit):
+    """All that is to be said of a page."""
+    if path.parent == guards.BOOK and path.stem not in (FRONT, *guards.ORDER):
+        yield f"{path.name}: not in _toc.yml, where its place among the chapters has to stand"
+        return
+    story = path.suffix == ".ipynb" and routes.route(path.stem) == "story"
+    checks = [*ALL, *(CODE if path.suffix == ".ipynb" else ()), *(STORY if story else ())]
+    checks += LANES if story and path.stem != FRONT else ()
+    for check in checks:
+        yield from check(path)
+    if path.stem == "notation":
+        yield from letters_with_two_meanings(path)
+    if commit and path.suffix == ".ipynb":
+        yield from gone(path, commit)
+
+
+def main():
+    """Say it. The exit status is 0: an editor decides."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pages", nargs="*", type=pathlib.Path)
+    parser.add_argument("--since", metavar="COMMIT", help="name what is asserted no more")
+    given = parser.parse_args()
+    documents = [guards.ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
+    everything = [*notebooks.chapters(), *sorted(guards.BOOK.glob("*.md")), *documents]
+    for page in given.pages or everything:
+        for line in report(page.resolve(), given.since):
+            print(line)
+    if not given.pages:
+        minutes = [routes.times(name).idea for name in routes.pages() if routes.route(name) == "story"]
+        print(f"an idea takes {sum(minutes) / len(minutes):.1f} minutes on average; {ON_AVERAGE} are enough")
+
+
+if __name__ == "__main__":
+    main()
