@@ -101,11 +101,13 @@ def test_processes_that_a_cell_starts_can_be_waited_for(begin):
 
 def test_it_is_interrupted_and_goes_on(begin):
     run = begin()
-    asked = run.client.execute("import time; time.sleep(60)")
-    time.sleep(1)
+    asked = run.client.execute("import time; print('begun', flush=True); time.sleep(60)")
+    while run.client.get_iopub_msg(timeout=60)["msg_type"] != "stream":
+        pass
     run.manager.interrupt_kernel()
-    reply = run.client.get_shell_msg(timeout=20)
-    assert (reply["parent_header"]["msg_id"], reply["content"]["ename"]) == (asked, "KeyboardInterrupt")
+    while (reply := run.client.get_shell_msg(timeout=60))["parent_header"].get("msg_id") != asked:
+        pass
+    assert reply["content"].get("ename") == "KeyboardInterrupt", reply["content"]
     assert said(run, "1 + 1") == 2
 
 
