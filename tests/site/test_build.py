@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import build
 import pytest
+import yaml
 from guards import ORDER, ROOT
 
 
@@ -52,7 +53,7 @@ def test_a_dead_link_or_a_request_to_another_host_is_a_fault(book, body, what):
 
 def test_a_link_of_a_document_to_a_page_that_will_be_published_must_lead_somewhere(book, tmp_path):
     book("")
-    url = "https://tested-transformer.github.io/tested-transformer/"
+    url = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["baseurl"]
     links = [url, f"{url}other.html", f"{url}other.html#here", f"{url}gone.html", f"{url}other.html#gone"]
     (tmp_path / "index.html").write_text("")
     (tmp_path / "README.md").write_text("".join(f"[x]({link}) and <{link}>\n" for link in links))
