@@ -84,8 +84,6 @@ fix: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python tools/notebooks.py run $(CHAPTERS)
-	$(BIN)/python tools/address.py
-	$(BIN)/python tools/readme.py
 	$(BIN)/python tools/import_map.py
 
 report: setup
@@ -95,7 +93,7 @@ matrix: setup
 	$(BIN)/python tools/matrix.py $(if $(ROWS),--rows "$(ROWS)") $(CHAPTERS)
 
 links: setup
-	$(BIN)/python tools/links.py
+	$(BIN)/jupyter-book build --builder linkcheck .
 
 lab: setup
 	$(BIN)/jupyter lab book

@@ -12,14 +12,12 @@ from itertools import takewhile
 
 import build
 import lanes
-import yaml
 
 from tested_transformer.book.show import show
 
 ROOT = pathlib.Path(__file__).parents[1]
 BOOK = ROOT / "book"
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-ORDER = [pathlib.Path(name).name for part in TOC["parts"] for name in build.named(part["chapters"])]
+ORDER = [pathlib.Path(name).name for names in build.contents().values() for name in names]
 
 FENCE = re.compile(r"^ *(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^ *(?P=fence)[`~]* *$", re.M | re.S)
 INLINE = re.compile(r"(?:\{[\w:-]+\})?`[^`\n]*`")

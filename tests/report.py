@@ -92,7 +92,7 @@ def over_budget(path):
 
 def ends_a_part(path):
     """Is this the last page of a part of the story?"""
-    last = {build.named(part["chapters"])[-1] for part in guards.TOC["parts"]}
+    last = {names[-1] for names in build.contents().values()}
     return f"book/{path.stem}" in last and routes.route(path.stem) == "story"
 
 

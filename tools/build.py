@@ -23,16 +23,20 @@ ROOM = 50 << 20
 STRICT = ("--all", "-n", "-W", "--keep-going", "-q")
 
 
-def pages():
-    """The pages that _toc.yml names, as paths below the built folder."""
+def contents():
+    """The table of contents, the only place where the order stands: each part's caption, and the names of its pages."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    files = [toc["root"]] + [name for part in toc["parts"] for name in named(part["chapters"])]
-    return [HTML / f"{name}.html" for name in files]
+    return {part["caption"]: named(part["chapters"]) for part in toc["parts"]}
 
 
 def named(entries):
     """The files of a list in the table of contents, those below others too."""
     return [name for entry in entries for name in (entry["file"], *named(entry.get("sections", [])))]
+
+
+def pages():
+    """The pages that _toc.yml names, as paths below the built folder."""
+    return [HTML / f"{name}.html" for name in ["book/index", *(n for names in contents().values() for n in names)]]
 
 
 @functools.cache

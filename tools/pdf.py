@@ -78,12 +78,10 @@ def joined(pages, folder, parts=()):
 
 def contents(pages):
     """The parts of the book: the name of each, and the names of its pages that are printed."""
-    toc = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
     printed = {path.stem for path in pages}
-    found = [("", [pathlib.PurePath(toc["root"]).name])]
-    for part in toc["parts"]:
-        found.append((part["caption"], [pathlib.PurePath(name).name for name in build.named(part["chapters"])]))
-    return [(name, [stem for stem in stems if stem in printed]) for name, stems in found]
+    parts = {"": ["index"]} | build.contents()
+    stems = {part: [pathlib.PurePath(name).name for name in names] for part, names in parts.items()}
+    return [(part, [stem for stem in found if stem in printed]) for part, found in stems.items()]
 
 
 def printed():

@@ -4,6 +4,7 @@ The story is the idea lanes, one after the other; the workshop is the same pages
 """
 
 import functools
+import json
 import re
 from typing import NamedTuple
 
@@ -32,8 +33,7 @@ def settings():
 @functools.cache
 def pages():
     """The names of the pages below book/ in the order of the table of contents, without the first page."""
-    toc = yaml.safe_load((build.ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    return [name.removeprefix("book/") for part in toc["parts"] for name in build.named(part["chapters"])]
+    return [name.removeprefix("book/") for names in build.contents().values() for name in names]
 
 
 def route(name):
@@ -99,3 +99,14 @@ def clock(minutes):
     """Minutes as one says them: "35 min", "3 h 5 min"."""
     hours, rest = divmod(minutes, 60)
     return " ".join(f"{n} {unit}" for n, unit in ((hours, "h"), (rest, "min")) if n) or "0 min"
+
+
+def headline(name):
+    """Title and question of a page: its first heading, and the line in italics below, if there is one."""
+    path = build.ROOT / f"{name}.ipynb"
+    if path.is_file():
+        text = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+    else:
+        text = (build.ROOT / f"{name}.md").read_text(encoding="utf-8")
+    title, question = re.match(r"# (.+)\n*(?:\*(.+)\*$)?", text, re.M).groups()
+    return title, question or ""

@@ -6,6 +6,7 @@ They are read from the source, without running it, so they can say nothing else.
 import ast
 import functools
 import re
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,10 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tools"))
+
+import build  # noqa: E402
+
 PACKAGE = ROOT / "src" / "tested_transformer"
 SMALL = ["small-print"]
 WIDE = 64
@@ -494,8 +499,7 @@ def shown(app):
 
 def chapters(app):
     """The chapters in the order of the book."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    files = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    files = [name for names in build.contents().values() for name in names]
     return [name for name in files if app.env.doc2path(name).endswith(".ipynb")]
 
 

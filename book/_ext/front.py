@@ -7,17 +7,15 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).parents[2]
-# The README's list has the same titles and questions.
 sys.path.append(str(ROOT / "tools"))
 
+import build  # noqa: E402
 import lanes  # noqa: E402
 import routes  # noqa: E402
-from readme import headline  # noqa: E402
 
 SMALL = ["small-print"]
 
@@ -36,7 +34,7 @@ def chapter(name):
     notebook = ROOT / f"{name}.ipynb"
     cells = lanes.cells(notebook) if notebook.is_file() else []
     code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
-    return Chapter(*headline(name), len(code), sum(map(lanes.claims, code)))
+    return Chapter(*routes.headline(name), len(code), sum(map(lanes.claims, code)))
 
 
 def tests(files):
@@ -81,11 +79,10 @@ def commit():
 
 
 def parts():
-    """The parts of the table of contents: their captions, and the names of their pages."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    """The table of contents: the captions of its parts, and the names of their pages, without those below others."""
     return {
-        part["caption"]: [entry["file"] for entry in part["chapters"]]
-        for part in toc["parts"]
+        part: [name for name in names if name.count("/") == 1]
+        for part, names in build.contents().items()
     }
 
 

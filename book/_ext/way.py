@@ -68,7 +68,9 @@ def to_next(app, page, name):
     words, _, minutes = said.partition(" · ")
     link = nodes.reference("", title, internal=True, refuri=uri(app, page, other))
     line = [nodes.Text(f"{words}: "), link, nodes.Text(f" · {minutes} ")]
-    line += [nodes.emphasis("", front.headline(f"book/{other}")[1], classes=["asked"])]
+    line += [
+        nodes.emphasis("", front.routes.headline(f"book/{other}")[1], classes=["asked"])
+    ]
     return nodes.paragraph("", "", *line, classes=["story-on"])
 
 

@@ -88,8 +88,7 @@ def app(monkeypatch):
     monkeypatch.setattr(routes, "settings", lambda: {"reference": ["c"]})
     monkeypatch.setattr(routes, "times", {"a": (5, 9, 9), "b": (61, 90, 9), "c": (0, 40, 0)}.get)
     monkeypatch.setattr(front, "chapter", lambda page: front.Chapter("", "", 3, 4))
-    monkeypatch.setattr(front, "headline", lambda page: ("", f"What is {page[-1]}?"))
-    monkeypatch.setattr(front, "on_record", lambda path: True)
+    monkeypatch.setattr(front.routes, "headline", lambda page: ("", f"What is {page[-1]}?"))
     names = {f"book/{name}": nodes.title("", f"Title & {name}") for name in ("a", "b", "c", "index")}
     builder = SimpleNamespace(format="html", get_relative_uri=lambda page, other: f"{other.removeprefix('book/')}.html")
     return SimpleNamespace(builder=builder, env=SimpleNamespace(titles=names))
@@ -131,7 +130,7 @@ def test_the_story_goes_on_at_the_end_of_the_idea(app):
 
 @pytest.mark.parametrize("name", STORY)
 def test_the_page_that_comes_next_asks_a_question_in_plain_words(name):
-    _, question = front.headline(f"book/{routes.neighbour(name, 1)}")
+    _, question = front.routes.headline(f"book/{routes.neighbour(name, 1)}")
     assert question.endswith("?")
     assert not re.search(r"[*`$\[\]\\]", question)
 
