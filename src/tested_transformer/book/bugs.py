@@ -132,7 +132,7 @@ def counted(model: Transformer) -> bool:
 
 
 def all_learn(model: Transformer) -> bool:
-    """A gradient reaches every parameter."""
+    """A gradient reaches every array, if not each of its numbers."""
     model.zero_grad()
     smoothed_loss(*small.ask(model, READ, TARGET), PAD).backward()
     return all(w.grad is not None and bool(w.grad.any()) for w in model.parameters())

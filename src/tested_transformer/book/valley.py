@@ -67,6 +67,16 @@ def adam_rule(
     return w, np.array([m, v])
 
 
+def unforgetting(
+    w: Two, g: Two, state: State, step: int, rate: float = 0.3
+) -> tuple[Two, State]:
+    """Adam as a rule for a walk, but its mean of squares never falls."""
+    m, v = 0.9 * state[0] + 0.1 * g, 0.98 * state[1] + 0.02 * g**2
+    v = np.maximum(v, state[1])
+    mean, root = m / (1 - 0.9**step), np.sqrt(v / (1 - 0.98**step))
+    return w - rate * mean / root, np.array([m, v])
+
+
 def steeper(rule: Rule, times: float = 1000) -> Rule:
     """The same rule on a loss so many times as high."""
     return lambda w, g, state, step: rule(w, times * g, state, step)
