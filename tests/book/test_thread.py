@@ -424,6 +424,15 @@ def test_without_its_mask_the_future_disturbs_what_is_given_whole_and_padding_wh
     assert thread.written(translator, [chair.english], without="padding") == [chair.german]
 
 
+def test_without_its_mask_the_future_can_disturb_what_is_written_too_unless_it_is_kept(translator):
+    car = ["Does this car belong to your sisters?"]
+    right = ["Gehört dieses Auto deinen Schwestern?"]
+    assert thread.written(translator, car) == translator.translate(car) == right
+    assert thread.written(translator, car, without="future") == ["Gehört dieses Auto?"]
+    with thread.unmasked(translator, "future"):
+        assert translator.translate(car) == ["Gehört dieses Auto?"]
+
+
 # What was measured of the three seeds
 
 RUN_OF_PACKAGE = Run.load(PHRASEBOOK / "run.json")

@@ -906,7 +906,7 @@ MASKS = {
 def unmasked(translator: Translator, mask: str) -> Iterator[None]:
     """The model looks at what this mask hides, the future or the padding of the source, for as long as this lasts.
 
-    What is translated with the cache looks back all the same.
+    `translate` sees that, and makes all rows anew in each step, without its cache.
     """
     if mask not in MASKS:
         raise ValueError(f"mask ({mask!r}) must be {' or '.join(filter(None, MASKS))}")
