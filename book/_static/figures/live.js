@@ -5,7 +5,7 @@
   const { LOADING, Player, make, percent, slider, untrained } = window.figures;
   const { load, sliced } = window.translator;
   const RIVALS = 5, WAIT = 120; // milliseconds without a key
-  const log = (x) => (x >= 0 ? "0" : x > -0.005 ? "> −0.01" : x.toFixed(2).replace("-", "−")); // 0 is that of what is certain
+  const logarithm = (x) => (x >= 0 ? "0" : x > -0.005 ? "> −0.01" : x.toFixed(2).replace("-", "−")); // 0 is that of what is certain
 
   // A token is a box; one that goes on with a word stands close to the one before.
   const joined = (token, n) => n > 0 && /^[\p{L}\p{N}\p{M}]/u.test(token);
@@ -188,7 +188,7 @@
       const { alive, finished } = this.frames[this.stop], last = this.stop === this.last;
       this.step.range.value = this.stop + 1;
       this.step.tell();
-      const line = ({ ids, logP }, kind) => make("li", { class: kind }, make("span", { class: "word", lang: "de" }, this.model.text(ids)), make("span", { class: "p" }, `log p ${log(logP)}`), make("span", { class: "kind" }, kind));
+      const line = ({ ids, logP }, kind) => make("li", { class: kind }, make("span", { class: "word", lang: "de" }, this.model.text(ids)), make("span", { class: "p" }, `log p ${logarithm(logP)}`), make("span", { class: "kind" }, kind));
       this.beams.replaceChildren(
         ...finished.map((h, n) => line(h, last && n === 0 ? "best" : "finished")),
         ...(last ? [] : alive.map((h) => line(h, "goes on"))));
@@ -207,5 +207,6 @@
     }
   }
 
+  Object.assign(window.figures, { logarithm });
   customElements.define("live-figure", LiveFigure);
 })();

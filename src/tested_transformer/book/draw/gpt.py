@@ -30,7 +30,8 @@ def sampler(
         p = _falling(text, p, words)
         fill = int((p.cumsum() < nucleus).sum()) + 1
         stills[text] = p, words, fill
-        together = as_share(p[:k].sum(), 3, signs=True)
+        all_of_them = k >= len(p)  # a sum may lack the last bit
+        together = as_share(1 if all_of_them else p[:k].sum(), 3, signs=True)
         rows.append((text, ", ".join(words[:k]), together, str(fill)))
         drawn = p > 0
         logs, order = np.log(p[drawn]).round(6), [ids[word] for word in words]
