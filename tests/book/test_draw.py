@@ -1635,7 +1635,7 @@ def test_a_bar_is_as_long_as_a_word_is_probable_and_hatched_if_the_word_is_anoth
     assert np.allclose([bar.get_width() / 0.92 for bar in bars], [1, 0.9, 0.8, 0.6])
     assert [bool(bar.get_hatch()) for bar in bars] == [False, False, True, False]
     assert [(bar.get_x(), round(bar.get_y() + 0.38)) for bar in bars] == [(0, 0), (1, 0), (0, 1), (1, 1)]
-    assert [text.get_text() for text in axes.texts] == ["dem 1.00", "der 0.90", "den 0.80", "der 0.60"]
+    assert [text.get_text() for text in axes.texts] == ["dem 1", "der 0.90", "den 0.80", "der 0.60"]
     assert (labels(axes.get_xticklabels()), labels(axes.get_yticklabels())) == (["man", "woman"], list(CUT))
 
 

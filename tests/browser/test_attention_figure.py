@@ -146,7 +146,7 @@ def test_terms_follow_the_switches_and_the_numbers(page):
     page.locator('table.of-masked td[data-i="0"][data-c="1"]').hover()
     assert terms(page) == "After the mask, “I” on “love”: “love” comes later: hidden, −∞"
     page.locator('table.of-weights td[data-i="0"][data-c="0"]').hover()
-    assert terms(page) == "Weight, “I” on “I”: e3.4641 / (e3.4641 + e−∞ + e−∞) = 1.0000"
+    assert terms(page) == "Weight, “I” on “I”: e3.4641 / (e3.4641 + e−∞ + e−∞) = 1"
     page.get_by_label("add positions").check()
     page.locator('table.of-x_p td[data-i="2"][data-c="1"]').hover()
     assert terms(page) == "X + P, “AI”, column 2: 1 + 0.4 = 1.4"
@@ -163,7 +163,7 @@ def test_a_weight_is_exact_where_it_is_hidden_alone_or_shared_evenly_and_nowhere
     weights = page.locator("table.of-weights")
     for cell, end in {
         (0, 2): " = 0, since e−∞ = 0",
-        (0, 0): " = 1.0000",
+        (0, 0): " = 1",
         (1, 0): " = 0.5000",
         (2, 1): " ≈ 0.1361",
     }.items():

@@ -239,9 +239,7 @@ def test_the_sentence_says_where_the_output_lies(page):
     page.get_by_role("button", name="I", exact=True).click()
     assert status(page, "all but").endswith("on the edge between “I” and “AI”, all but at the corner of “I”.")
     page.get_by_label("may look at I", exact=True).uncheck()
-    assert status(page, "value of").endswith(
-        "“I” and “love” hidden; weights 0, 0, 1.00; the output is the value of “AI”."
-    )
+    assert status(page, "value of").endswith("“I” and “love” hidden; weights 0, 0, 1; the output is the value of “AI”.")
     page.get_by_label("may look at AI").uncheck()
     assert status(page, "origin") == (
         "“I” asks: scores 4, 0, 2; no word may be looked at, so every weight is 0 and the output is at the origin."

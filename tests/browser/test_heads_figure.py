@@ -5,6 +5,7 @@ import parity
 import pytest
 
 from tested_transformer.book import draw
+from tested_transformer.shares import as_share
 
 FIGURE = "heads-figure"
 SAYS = {"encoder": "English reads English", "decoder": "German reads German", "cross": "German reads English"}
@@ -171,7 +172,7 @@ def shows_its_links(page, side, how):
     getattr(word(page, side, n), how)()
     expected = w[n] if side == "reads" else w[:, n]
     other = "is-read" if side == "reads" else "reads"
-    assert [x for _, x in words(page, other)] == [f"{x:.3f}" for x in expected]
+    assert [x for _, x in words(page, other)] == [as_share(x, 3) for x in expected]
     assert {x for _, x in words(page, side)} == {""}
     assert {line[:2][axis] for line in links(page) if line[4]} == {n}
     assert sum(line[4] for line in links(page)) == (expected >= 0.02).sum()
@@ -196,7 +197,7 @@ def test_a_chosen_word_stays_when_the_head_changes(page):
     word(page, "reads", 2).click()
     page.get_by_role("radio", name="layer 1, head 2").check()
     w = np.round(SENTENCES["first"]["cross"][0][0, 1], 3)
-    assert [x for _, x in words(page, "is-read")] == [f"{x:.3f}" for x in w[2]]
+    assert [x for _, x in words(page, "is-read")] == [as_share(x, 3) for x in w[2]]
 
 
 def test_words_that_scroll_under_a_pointer_at_rest_are_not_chosen(show):
@@ -216,16 +217,16 @@ def test_the_links_of_a_word_are_told_largest_first(page):
     w = np.round(SENTENCES["second"]["encoder"][0][0, 1], 3)
     word(page, "reads", 4).click()
     status(page).get_by_text("“e4” reads").wait_for()
-    largest = ", ".join(f"“e{j}” {w[4, j]:.3f}" for j in np.argsort(-w[4], kind="stable")[:3])
+    largest = ", ".join(f"“e{j}” {as_share(w[4, j], 3)}" for j in np.argsort(-w[4], kind="stable")[:3])
     assert status(page).inner_text() == f"“e4” reads {largest} …"
     word(page, "is-read", 4).click()
     status(page).get_by_text("“e4” is read by").wait_for()
-    largest = ", ".join(f"“e{i}” {w[i, 4]:.3f}" for i in np.argsort(-w[:, 4], kind="stable")[:3] if w[i, 4])
+    largest = ", ".join(f"“e{i}” {as_share(w[i, 4], 3)}" for i in np.argsort(-w[:, 4], kind="stable")[:3] if w[i, 4])
     assert status(page).inner_text().startswith(f"“e4” is read by {largest}")
     page.keyboard.press("Escape")
     status(page).get_by_text("Strongest link").wait_for()
     i, j = np.unravel_index(w.argmax(), w.shape)
-    assert f"“e{i}” reads “e{j}”, {w[i, j]:.3f}." in status(page).inner_text()
+    assert f"“e{i}” reads “e{j}”, {as_share(w[i, j], 3)}." in status(page).inner_text()
 
 
 def test_a_word_that_nobody_reads_says_so(show):

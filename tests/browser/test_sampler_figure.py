@@ -59,7 +59,9 @@ def rows(page):
 
 
 def said(p):
-    return "0" if p == 0 else "< 0.001" if p < 0.0005 else f"{p:.3f}"
+    if p in (0, 1):
+        return f"{p:g}"
+    return "< 0.001" if p < 0.0005 else "> 0.999" if p > 0.9995 else f"{p:.3f}"
 
 
 def drawn(page):

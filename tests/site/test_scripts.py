@@ -9,6 +9,7 @@ import torch
 from node import evaluated
 
 from tested_transformer.decoding.sampling import next_probabilities
+from tested_transformer.shares import as_share
 
 # Numbers
 
@@ -43,31 +44,48 @@ def test_a_nucleus_ends_where_its_share_is_reached_exactly(words):
         assert sum(x > 0 for x in mine) == n
 
 
-# The translator of the page
+# Shares
+
+SHARES = [0, 1e-300, 1e-9, 0.0004, 0.0005, 0.0049, 0.005, 0.0051, 0.125, 0.375, 0.5, 0.625, 0.875, 0.99, 0.994, 0.995]
+SHARES += [0.9951, 0.99949, 0.9995, 0.99951, 0.99994, 0.99995, 0.9999999, 1 - 1e-16, 1, 1 + 2**-52]
+SHARES += [*np.linspace(0, 1, 2001).tolist(), *(1 - np.geomspace(1e-16, 0.1, 100)).tolist()]
 
 
-def test_a_probability_is_said_in_percent_and_is_never_all_or_nothing():
-    borders = np.array([0.001, 0.9985, 0.999, 0.9995])
-    near = (borders[:, None] + np.array([-1e-3, -1e-5, -1e-9, 0, 1e-9, 1e-5])).ravel()
-    probabilities = [*np.linspace(0, 1, 2001), *near[near > 0]]
-    found = evaluated("given.map(figures.percent)", probabilities, "common.js", "model.js", "live.js")
-    for said, p in zip(found, probabilities, strict=True):
-        if p < 0.001:
-            assert said == "< 0.1 %", p
-        elif p >= 0.9995:  # in one decimal it would be 100.0
-            assert said == "> 99.9 %", p
-        else:
-            number = float(said.removesuffix(" %"))
-            assert abs(number - 100 * p) <= 0.05 + 1e-9, p
-            assert 0.1 <= number <= 99.9, p
+@pytest.mark.parametrize("signs", [False, True])
+@pytest.mark.parametrize(("digits", "whole"), [(1, 1), (2, 1), (3, 1), (4, 1), (0, 100), (1, 100)])
+def test_a_share_is_written_alike_in_both_languages(digits, whole, signs):
+    given = [whole * x for x in SHARES]
+    how = f"{digits}, {{ whole: {whole}, signs: {str(signs).lower()} }}"
+    found = evaluated(f"given.map(x => figures.asShare(x, {how}))", given, "common.js")
+    assert found == [as_share(x, digits, whole, signs=signs) for x in given]
+    assert all(text != str(whole) for text, x in zip(found, given, strict=True) if x < whole)
 
 
-def test_a_small_probability_of_a_beam_is_said_to_be_below_what_three_decimals_show():
-    probabilities = [*np.linspace(0, 0.999, 1999), 0.000499, 0.0005, 0.000501, 0.00149, 0.00151]
-    for said, p in zip(
-        evaluated("given.map(figures.share)", probabilities, "common.js", "beam.js"), probabilities, strict=True
-    ):
-        assert said == "< 0.001" if p < 0.0005 else abs(float(said) - p) <= 0.0005 + 1e-9, p
+def test_percent_have_signs_and_are_all_or_nothing_only_where_they_are():
+    given = [0, 1e-9, 0.0004, 0.0006, 0.5, 0.9994, 0.9996, 1 - 1e-16, 1]
+    found = evaluated("given.map(x => figures.percent(x, 1))", given, "common.js")
+    assert found == ["0 %", "< 0.1 %", "< 0.1 %", "0.1 %", "50.0 %", "99.9 %", "> 99.9 %", "> 99.9 %", "100 %"]
+
+
+def test_a_weight_among_numbers_is_one_or_zero_only_where_it_is():
+    said = {0: "0", 1e-20: "1.0e−20", 0.004: "4.0e−3", 0.5: "0.50", 0.99995: "0.99", 1 - 1e-16: "0.99", 1: "1"}
+    assert evaluated("given.map(x => figures.written(x, 2, true))", [*said], "common.js") == [*said.values()]
+
+
+@pytest.mark.parametrize(("logits", "shares"), [([0, -10, -30], ["0.99", "0.00"]), ([0, -40, -50], ["1", "0.00"])])
+def test_a_word_that_takes_all_but_a_little_is_not_said_to_take_all(logits, shares):
+    """e^-40 is lost in the sum, so that this weight is the number 1."""
+    figure = "{ words: ['a', 'b', 'c'], chosen: { i: 0 }, before: null, steps: { weights: [figures.softmax(given)] } }"
+    call = f"elements['attention-figure'].prototype.sentence.call({figure})"
+    most, least = shares
+    said = f"“a” takes {most} from “a”, {least} from “b”, {least} from “c”."
+    assert evaluated(call, logits, "common.js", "attention.js") == said
+
+
+def test_what_is_certain_and_what_is_nearly_so_have_other_log_probabilities():
+    said = {0: "0", -1e-9: "> −0.01", -0.004: "> −0.01", -0.006: "−0.01", -1.5: "−1.50"}
+    found = evaluated("given.map(figures.logarithm)", [*said], "common.js", "model.js", "live.js")
+    assert found == [*said.values()]
 
 
 # Costs

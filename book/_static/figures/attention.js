@@ -1,7 +1,20 @@
 // Attention by hand: every number of X and of the three matrices can be changed, every result says what it is made of.
 "use strict";
 (() => {
-  const { Figure, attention, choosing, formula, make, onOff, places, whole, written } = window.figures;
+  const { Figure, asShare, choosing, formula, make, multiply, onOff, places, softmax, transpose, whole, written } = window.figures;
+
+  // Every step of attention. The names are those of the package: x, w_q, w_k, w_v, positions.
+  const add = (a, b) => a.map((row, i) => row.map((x, c) => x + b[i][c]));
+  const attention = (data, { scale = true, mask = false, positions = false } = {}) => {
+    const x = positions ? add(data.x, data.positions) : data.x;
+    const q = multiply(x, data.w_q), k = multiply(x, data.w_k), v = multiply(x, data.w_v);
+    const scores = multiply(q, transpose(k));
+    const scaled = scale ? scores.map((row) => row.map((s) => s / Math.sqrt(k[0].length))) : scores;
+    const masked = mask ? scaled.map((row, i) => row.map((s, j) => (j > i ? -Infinity : s))) : scaled;
+    const weights = masked.map(softmax);
+    return { x, q, k, v, scores, scaled, masked, weights, out: multiply(weights, v) };
+  };
+
   const LIMIT = 1000; // larger numbers teach nothing and do not fit
   const INPUTS = { x: "X", w_q: "W^Q", w_k: "W^K", w_v: "W^V" };
   const REST = 500; // changes that follow each other faster are one change, in milliseconds
@@ -170,14 +183,14 @@
       const seen = { x_p: positions, scaled: scale, masked: mask };
       for (const [name, table] of Object.entries(this.tables)) {
         table.parentElement.hidden = seen[name] === false;
-        const x = this.steps[name], n = places(x);
+        const x = this.steps[name];
         for (const cell of table.querySelectorAll("td[data-i]")) {
           const value = x[cell.dataset.i][cell.dataset.c];
-          cell.textContent = written(value, n);
+          cell.textContent = this.text(value, x);
           if (name !== "weights") continue;
           cell.style.setProperty("--share", `${(100 * value).toFixed(1)}%`);
           const before = this.before?.[cell.dataset.i][cell.dataset.c] ?? value;
-          if (written(before, n) === cell.textContent) delete cell.dataset.before;
+          if (this.text(before, x) === cell.textContent) delete cell.dataset.before;
           else cell.dataset.before = share(before);
         }
       }
@@ -238,8 +251,13 @@
       return this.options.mask ? "masked" : this.options.scale ? "scaled" : "scores";
     }
 
+    // A number of a matrix. Among weights a zero and a one are exact, and have no decimals.
+    text(x, matrix) {
+      return matrix === this.steps.weights ? written(x, places(matrix) || 4, true) : written(x, places(matrix));
+    }
+
     number(name, i, c) {
-      return written(this.steps[name][i][c], places(this.steps[name]));
+      return this.text(this.steps[name][i][c], this.steps[name]);
     }
 
     equals(used, name, i, c) {
@@ -248,7 +266,7 @@
 
     products(left, lefts, right, rights, results, i, c) {
       const name = Object.keys(this.steps).find((key) => this.steps[key] === results);
-      const terms = left.map((value, m) => `${bracketed(written(value, places(lefts)))} · ${bracketed(written(right[m], places(rights)))}`);
+      const terms = left.map((value, m) => `${bracketed(this.text(value, lefts))} · ${bracketed(this.text(right[m], rights))}`);
       return [terms.join(" + "), ...this.equals([lefts, rights, results], name, i, c)];
     }
 
@@ -277,8 +295,9 @@
     }
   }
 
-  const share = (weight) => (weight === 0 ? "0" : weight.toFixed(2));
+  const share = (x) => asShare(x, 2);
   const bracketed = (number) => (number.startsWith("−") ? `(${number})` : number);
 
+  Object.assign(window.figures, { attention });
   customElements.define("attention-figure", AttentionFigure);
 })();

@@ -1,7 +1,7 @@
 // Beam search over a table of probabilities: step by step, with width and penalty to change, beside greedy and exhaustive search.
 "use strict";
 (() => {
-  const { Figure, draw, make, slider, written } = window.figures;
+  const { Figure, asShare, draw, make, slider, written } = window.figures;
 
   // The searches. A table has, for a beginning (ids with blanks between), the tokens that may follow: [id, log-probability].
   // The rules are those of the package; of equal extensions the earlier hypothesis comes first, then the earlier token.
@@ -66,7 +66,6 @@
   const COLUMN = 90, ROW = 38, BOX = { width: 72, height: 34 };
   const DROPPED = 3, LEAST = 0.001; // so many of those that were not kept are drawn, if they are at least so probable
   const number = (x) => written(x, 4);
-  const share = (p) => (p < 0.0005 ? "< 0.001" : p.toFixed(3));
   const same = (a, b) => a.length === b.length && a.every((id, n) => id === b[n]);
   const begins = (ids, whole) => same(ids, whole.slice(0, ids.length));
   const row = (tag, cells, attributes = {}) => make("tr", attributes, cells.map((cell, n) => make(n || tag === "th" ? tag : "th", tag === "th" ? { scope: "col" } : n ? {} : { scope: "row" }, cell)));
@@ -178,7 +177,7 @@
         const frame = (inset) => draw("rect", { x: x(c) + inset, y: y(node.y) + inset, width: BOX.width - 2 * inset, height: BOX.height - 2 * inset, rx: 6 - inset });
         return draw("g", { class: `node ${kindOf(node)}` }, frame(0), node.kind === "finished" ? frame(3) : [],
           draw("text", { x: middle, y: y(node.y) + (c ? 14 : 22), "text-anchor": "middle", lang: c ? this.table.language : null, ...long }, token),
-          c ? draw("text", { class: "p", x: middle, y: y(node.y) + 29, "text-anchor": "middle" }, share(Math.exp(node.logP))) : []);
+          c ? draw("text", { class: "p", x: middle, y: y(node.y) + 29, "text-anchor": "middle" }, asShare(Math.exp(node.logP), 3, { signs: true })) : []);
       }));
       const told = `A tree of ${count} ${count === 1 ? "step" : "steps"}; ${nodes.flat().filter(({ kind }) => kind === "finished").length} hypotheses end in it.`;
       const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told }, edges, boxes);
@@ -187,6 +186,6 @@
     }
   }
 
-  Object.assign(window.figures, { beam, exhaustive, greedy, share });
+  Object.assign(window.figures, { beam, exhaustive, greedy });
   customElements.define("beam-figure", BeamFigure);
 })();

@@ -5,24 +5,12 @@
 
   const multiply = (a, b) => a.map((row) => b[0].map((_, c) => row.reduce((sum, x, m) => sum + x * b[m][c], 0)));
   const transpose = (a) => a[0].map((_, c) => a.map((row) => row[c]));
-  const add = (a, b) => a.map((row, i) => row.map((x, c) => x + b[i][c]));
 
   const softmax = (row) => {
     const top = Math.max(...row);
     const exps = row.map((score) => Math.exp(score - (top === -Infinity ? 0 : top)));
     const total = exps.reduce((sum, e) => sum + e, 0);
     return exps.map((e) => e / (total || 1));
-  };
-
-  // Every step of attention. The names are those of the package: x, w_q, w_k, w_v, positions.
-  const attention = (data, { scale = true, mask = false, positions = false } = {}) => {
-    const x = positions ? add(data.x, data.positions) : data.x;
-    const q = multiply(x, data.w_q), k = multiply(x, data.w_k), v = multiply(x, data.w_v);
-    const scores = multiply(q, transpose(k));
-    const scaled = scale ? scores.map((row) => row.map((s) => s / Math.sqrt(k[0].length))) : scores;
-    const masked = mask ? scaled.map((row, i) => row.map((s, j) => (j > i ? -Infinity : s))) : scaled;
-    const weights = masked.map(softmax);
-    return { x, q, k, v, scores, scaled, masked, weights, out: multiply(weights, v) };
   };
 
   // Numbers: as few decimals as write a matrix without rounding it, and no more than four.
@@ -34,13 +22,26 @@
     return fits ?? most;
   };
   const whole = (matrix) => matrix.flat().every((x) => exact(x, places(matrix))); // nothing is rounded
-  const written = (x, n) => {
+  const written = (x, n, share = false) => {
     if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
     if (Math.abs(x) >= 1e6) return x.toExponential(2).replaceAll("-", "−").replace("+", "");
-    if (Math.abs(x) <= NOISE) return "0";
-    const digits = x.toFixed(n);
+    if (Math.abs(x) <= (share ? 0 : NOISE)) return "0";
+    const digits = share ? asShare(x, n) : x.toFixed(n);
     return (Number(digits) === 0 ? x.toExponential(1) : digits).replaceAll("-", "−");
   };
+  // As Python writes it: a half, which double precision seldom has, goes to the even digit.
+  const fixed = (x, n) => {
+    const up = x.toFixed(n);
+    return (x * 2 ** (n + 1)) % 2 === 1 && up.at(-1) % 2 ? (x - 0.5 * 10 ** -n).toFixed(n) : up;
+  };
+  // Only the whole is written as the whole, only nothing as "0", as in the package; `signs` where a number has room.
+  const asShare = (x, n, { whole = 1, signs = false } = {}) => {
+    if (x <= 0 || x >= whole) return x > 0 ? String(whole) : "0";
+    const text = fixed(x, n), least = 10 ** -n;
+    if (Number(text) >= whole) return `${signs ? "> " : ""}${fixed(whole - least, n)}`;
+    return signs && Number(text) === 0 ? `< ${fixed(least, n)}` : text;
+  };
+  const percent = (x, n) => `${asShare(100 * x, n, { whole: 100, signs: true })} %`;
 
   // Elements. Words get into the page as text and as attributes, never as HTML.
 
@@ -199,5 +200,5 @@
     }
   }
 
-  window.figures = { Figure, LOADING, Player, add, asking, attention, choosing, draw, field, formula, listed, make, multiply, onOff, places, quoted, slider, softmax, transpose, untrained, whole, written };
+  window.figures = { Figure, LOADING, Player, asShare, asking, choosing, draw, field, fixed, formula, listed, make, multiply, onOff, percent, places, quoted, slider, softmax, transpose, untrained, whole, written };
 })();

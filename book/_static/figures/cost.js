@@ -1,7 +1,7 @@
 // What a model costs: its sizes to change, a token's multiplications as areas, and the bytes of training and writing.
 "use strict";
 (() => {
-  const { Figure, draw, make, slider } = window.figures;
+  const { Figure, draw, make, percent, slider } = window.figures;
 
   // The same formulas as counting.price of the package.
   const price = ({ d_model: d, d_ff, n_heads, n_layers, vocab_size }, n, sentences) => {
@@ -44,7 +44,7 @@
     const [front, exponent] = x.toExponential(1).split("e+");
     return [`${front} · 10`, make("sup", {}, exponent)];
   };
-  const percent = (x) => (x < 0.001 ? "under 0.1 %" : `${(100 * x).toFixed(x < 0.1 ? 1 : 0)} %`);
+  const part = (x) => percent(x, x < 0.1 ? 1 : 0);
 
   const WIDE = 640, HIGH = 330, ACROSS = 6;
 
@@ -116,7 +116,7 @@
       const layer = { projections: 4 * d * d, "feed-forward": 2 * d * d_ff, attention: 2 * n * d };
       const whole = Object.values(layer).reduce((sum, x) => sum + x, 0);
       this.areas.replaceChildren(this.squares(d, d_ff, n, layer.attention / whole));
-      this.legend.replaceChildren(...Object.entries(layer).map(([kind, x]) => make("span", { class: kind }, `${kind} ${percent(x / whole)}`)));
+      this.legend.replaceChildren(...Object.entries(layer).map(([kind, x]) => make("span", { class: kind }, `${kind} ${part(x / whole)}`)));
 
       const training = PARTS.reduce((sum, part) => sum + told[part], 0);
       const room = ROOMS.find((gb) => training <= gb * 1e9);
@@ -128,10 +128,10 @@
         ["one token read and one written", `${large(told.read + told.written)} multiplications, ${((told.read + told.written) / told.parameters).toFixed(2)} N`],
         ["a training step", [power(told["FLOPs of a step"]), ` FLOPs; 6ND is ${(told["6ND"] / told["FLOPs of a step"]).toFixed(2)} of it`]],
         ["memory to train", `${bytes(training)}: ${fits}`],
-        ["memory to write", `${bytes(told.weights + told.cache)}, ${percent(told.cache / (told.weights + told.cache))} of it the cache`],
+        ["memory to write", `${bytes(told.weights + told.cache)}, ${part(told.cache / (told.weights + told.cache))} of it the cache`],
       ];
       this.numbers.replaceChildren(...rows.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, ...[value].flat(2)))));
-      const words = `${large(told.parameters)} parameters. Attention is ${percent(layer.attention / whole)} of a layer. Training takes ${bytes(training)} and ${fits}.`;
+      const words = `${large(told.parameters)} parameters. Attention is ${part(layer.attention / whole)} of a layer. Training takes ${bytes(training)} and ${fits}.`;
       if (first) this.status.textContent = words;
       else this.announce(this.status, words);
     }
@@ -145,7 +145,7 @@
         class: i < 4 ? "projections" : "feed-forward", x: round((i % ACROSS) * unit), y: round(Math.floor(i / ACROSS) * unit), width: side, height: side,
       });
       const strip = (i) => draw("rect", { class: "attention", x: 0, y: round(low + i * unit), width: round((n / d) * unit), height: side });
-      return draw("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Four squares for the projections, ${2 * ratio} for the feed-forward network, and two strips ${(n / d).toFixed(2)} squares long for the attention, which are ${percent(share)} of all.` },
+      return draw("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Four squares for the projections, ${2 * ratio} for the feed-forward network, and two strips ${(n / d).toFixed(2)} squares long for the attention, which are ${part(share)} of all.` },
         [...Array(4 + 2 * ratio).keys()].map(square), strip(0), strip(1));
     }
   }

@@ -1,9 +1,9 @@
 // Film: a training to play through. The loss, some sentences as they are written, and what the heads look at.
 "use strict";
 (() => {
-  const { Player, draw, make, quoted, slider } = window.figures;
+  const { Player, asShare, draw, make, quoted, slider } = window.figures;
   const WIDE = 400, HIGH = 144, LEFT = 26, RIGHT = 392, TOP = 12, BOTTOM = 122; // of the curve
-  const said = (x) => x.toFixed(2);
+  const said = (x) => x.toFixed(2), share = (w) => asShare(w, 2);
   const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 
@@ -127,7 +127,7 @@
       for (const { tiles, number, layer, head, name, input } of this.maps) {
         const rows = weights[layer][head];
         rows.forEach((row, i) => row.forEach((w, j) => tiles[i][j].setAttribute("fill-opacity", w)));
-        number.textContent = said(mean(rows.map((row) => Math.max(...row))));
+        number.textContent = share(mean(rows.map((row) => Math.max(...row))));
         input.setAttribute("aria-label", `${name}, ${number.textContent}`);
       }
       this.enlarge(weights[this.layer][this.head]);
@@ -151,7 +151,7 @@
       this.table.replaceChildren(
         make("thead", {}, make("tr", {}, make("td"), read.map((word) => make("th", { scope: "col", lang: reads }, make("span", {}, word))))),
         make("tbody", {}, weights.map((row, i) => make("tr", {}, make("th", { scope: "row", lang: writes }, write[i]),
-          row.map((w) => make("td", { class: "above", style: `--heat: ${100 * w}%` }, w ? said(w) : ""))))));
+          row.map((w) => make("td", { class: "above", style: `--heat: ${100 * w}%` }, w ? share(w) : ""))))));
     }
 
     // The stop in a sentence, with the translation of the chosen one.

@@ -1,7 +1,7 @@
 // Attention as geometry: a query to drag, the shadows of the keys on its line, and the output inside the triangle of the values.
 "use strict";
 (() => {
-  const { Figure, draw, formula, make, multiply, onOff, places, slider, softmax, transpose, written } = window.figures;
+  const { Figure, asShare, draw, formula, make, multiply, onOff, places, slider, softmax, transpose, written } = window.figures;
   const SIZE = 300; // of a plane, in its own units: about a pixel
   const FACTOR = 1 / 20; // the logarithm of the divisor moves in such steps, so that the start is one of them
   const [LEAST, MOST] = [0.2, 10];
@@ -189,7 +189,7 @@
       const asks = asking < 0 ? `Query (${this.said().join(", ")})` : `${quoted(this.words[asking])} asks`;
       const parts = [`${asks}: scores ${list(now.scores, places([now.scores], 2))}`];
       if (hidden.length && hidden.length < this.words.length) parts.push(`${and(hidden)} hidden`);
-      if (hidden.length < this.words.length) parts.push(`weights ${list(now.weights, 2)}`);
+      if (hidden.length < this.words.length) parts.push(`weights ${now.weights.map((x) => asShare(x, 2)).join(", ")}`);
       const words = `${[...parts, lies(this.words, now.weights, this.seen)].join("; ")}.`;
       if (first) this.status.textContent = words;
       else this.announce(this.status, words);
@@ -278,7 +278,7 @@
         row.classList.toggle("hidden", !this.seen[j]);
         cells[0].replaceChildren(written(scores[j], fine), bar(scores[j] < 0 ? 50 - wide : 50, wide));
         cells[1].replaceChildren(written(scaled[j], 2));
-        cells[2].replaceChildren(written(weights[j], 4), bar(0, 100 * weights[j]));
+        cells[2].replaceChildren(written(weights[j], 4, true), bar(0, 100 * weights[j]));
       });
     }
 

@@ -2,9 +2,10 @@
 // chosen. Heads can be switched off and looks forbidden: then the translator, which comes when it is asked, writes anew.
 "use strict";
 (() => {
-  const { Figure, asking, choosing, draw, field, listed, make, onOff, places, quoted, untrained } = window.figures;
+  const { Figure, asShare, asking, choosing, draw, field, listed, make, onOff, quoted, untrained } = window.figures;
   const { sliced } = window.translator;
   const FAINTEST = 0.02; // links below this are not drawn
+  const share = (w) => asShare(w, 3);
   const best = (row) => row.indexOf(Math.max(...row));
   const OTHER = Object.fromEntries(["man woman", "boy girl", "father mother", "brother sister", "he she", "He She", "his her", "him her"].flatMap((pair) => { const [a, b] = pair.split(" "); return [[b, a], [a, b]]; }));
   const swapped = (text) => text.replace(/\p{L}+/gu, (word) => OTHER[word] ?? word);
@@ -198,7 +199,7 @@
       this.links.replaceChildren(...weights.flatMap((row, i) => row.flatMap((w, j) => (w < FAINTEST ? [] : line(w, i, j)))));
       this.table.replaceChildren(
         make("thead", {}, make("tr", {}, make("td"), columns.map((word) => make("th", { scope: "col", lang: read }, word)))),
-        make("tbody", {}, weights.map((row, i) => make("tr", {}, make("th", { scope: "row", lang: reading }, rows[i]), row.map((w) => make("td", {}, w.toFixed(places([[w]], 3))))))));
+        make("tbody", {}, weights.map((row, i) => make("tr", {}, make("th", { scope: "row", lang: reading }, rows[i]), row.map((w) => make("td", {}, share(w)))))));
       this.choose(this.chosen, first);
     }
 
@@ -216,7 +217,7 @@
           word.setAttribute("aria-selected", String(own && n === chosen.n));
           if (own) word.tabIndex = n === chosen.n ? 0 : -1;
           const weight = chosen && !own ? across[n] : null;
-          word.lastChild.textContent = weight === null ? "" : weight.toFixed(3);
+          word.lastChild.textContent = weight === null ? "" : share(weight);
           word.style.setProperty("--weight", `${(100 * (weight ?? 0)).toFixed(1)}%`);
         });
       }
@@ -240,12 +241,12 @@
       if (!chosen) {
         const top = weights.map((row) => Math.max(...row)), i = best(top);
         if (this.changes.off.has(this.name)) return ["This head is switched off: what it looks at is not passed on."];
-        return ["Strongest link: ", rows[i], " reads ", columns[best(weights[i])], `, ${top[i].toFixed(3)}. Choose a word to see its links.`];
+        return ["Strongest link: ", rows[i], " reads ", columns[best(weights[i])], `, ${share(top[i])}. Choose a word to see its links.`];
       }
       const [own, others] = chosen.side === "reads" ? [rows, columns] : [columns, rows];
       const largest = across.map((w, n) => [w, n]).filter(([w]) => w > 0).sort(([a], [b]) => b - a).slice(0, 3);
       if (!largest.length) return [own[chosen.n], " is read by nobody."];
-      const links = listed(largest.map(([w, n]) => [others[n], ` ${w.toFixed(3)}`]));
+      const links = listed(largest.map(([w, n]) => [others[n], ` ${share(w)}`]));
       return [own[chosen.n], chosen.side === "reads" ? " reads " : " is read by ", links, largest.length < others.length ? " …" : ""];
     }
   }

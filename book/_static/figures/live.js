@@ -2,10 +2,10 @@
 // beam grows. The weights come when they are asked for; until then the figure shows what the chapter has calculated.
 "use strict";
 (() => {
-  const { LOADING, Player, make, slider, untrained } = window.figures;
+  const { LOADING, Player, make, percent, slider, untrained } = window.figures;
   const { load, sliced } = window.translator;
   const RIVALS = 5, WAIT = 120; // milliseconds without a key
-  const percent = (p) => (p >= 0.9995 ? "> 99.9 %" : p < 0.001 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`);
+  const logarithm = (x) => (x >= 0 ? "0" : x > -0.005 ? "> −0.01" : x.toFixed(2).replace("-", "−")); // 0 is that of what is certain
 
   // A token is a box; one that goes on with a word stands close to the one before.
   const joined = (token, n) => n > 0 && /^[\p{L}\p{N}\p{M}]/u.test(token);
@@ -166,7 +166,7 @@
       this.bars.replaceChildren(...best.map((id) => {
         const p = Math.exp(logP[id]), name = make("span", { class: "word", lang: "de" }, shown(this.model.name(id)));
         const choose = this.button("", () => { this.begun = [...state.ids.slice(0, n), id]; this.ask(0); });
-        choose.append(name, make("span", { class: "rail", "aria-hidden": "true" }, make("span", { class: "bar", style: `width: ${(100 * p).toFixed(2)}%` })), make("span", { class: "p" }, percent(p)));
+        choose.append(name, make("span", { class: "rail", "aria-hidden": "true" }, make("span", { class: "bar", style: `width: ${(100 * p).toFixed(2)}%` })), make("span", { class: "p" }, percent(p, 1)));
         choose.setAttribute("aria-pressed", String(id === state.ids[n]));
         return make("li", {}, choose);
       }));
@@ -188,7 +188,7 @@
       const { alive, finished } = this.frames[this.stop], last = this.stop === this.last;
       this.step.range.value = this.stop + 1;
       this.step.tell();
-      const line = ({ ids, logP }, kind) => make("li", { class: kind }, make("span", { class: "word", lang: "de" }, this.model.text(ids)), make("span", { class: "p" }, `log p ${logP > -0.005 ? "0.00" : logP.toFixed(2).replace("-", "−")}`), make("span", { class: "kind" }, kind));
+      const line = ({ ids, logP }, kind) => make("li", { class: kind }, make("span", { class: "word", lang: "de" }, this.model.text(ids)), make("span", { class: "p" }, `log p ${logarithm(logP)}`), make("span", { class: "kind" }, kind));
       this.beams.replaceChildren(
         ...finished.map((h, n) => line(h, last && n === 0 ? "best" : "finished")),
         ...(last ? [] : alive.map((h) => line(h, "goes on"))));
@@ -207,6 +207,6 @@
     }
   }
 
-  Object.assign(window.figures, { percent });
+  Object.assign(window.figures, { logarithm });
   customElements.define("live-figure", LiveFigure);
 })();

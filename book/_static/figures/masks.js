@@ -10,7 +10,7 @@
   const padding = (real) => real.map(() => [...real]);
 
   const DIGITS = 4;
-  const number = (x) => written(x, x === 1 ? 0 : DIGITS);
+  const number = (x) => written(x, DIGITS), share = (x) => written(x, DIGITS, true);
   const and = (parts) => (parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`);
 
   class MasksFigure extends Figure {
@@ -94,7 +94,7 @@
     turn(i, j) {
       this.mask[i][j] = !this.mask[i][j];
       const { words } = this.data;
-      this.show(() => `“${words[i]}” ${this.mask[i][j] ? "may look" : "may no longer look"} at “${words[j]}”; its weights are ${and(this.found[i].map((a, k) => `${number(a)} on “${words[k]}”`))}.`);
+      this.show(() => `“${words[i]}” ${this.mask[i][j] ? "may look" : "may no longer look"} at “${words[j]}”; its weights are ${and(this.found[i].map((a, k) => `${share(a)} on “${words[k]}”`))}.`);
     }
 
     put(mask, words) {
@@ -110,11 +110,11 @@
           const may = this.mask[i][j], look = this.cell(i, j);
           look.textContent = may ? number(scores[i][j]) : "−∞";
           look.className = may ? "" : "hidden";
-          look.setAttribute("aria-label", `“${words[i]}” at “${words[j]}”: ${may ? `shown, score ${number(scores[i][j])}` : "hidden"}, weight ${number(a)}`);
-          const weight = this.weights.querySelector(`[data-i="${i}"][data-j="${j}"]`);
-          weight.textContent = number(a);
-          weight.className = may ? "" : "hidden";
-          weight.style.setProperty("--share", `${(100 * a).toFixed(2)}%`);
+          look.setAttribute("aria-label", `“${words[i]}” at “${words[j]}”: ${may ? `shown, score ${number(scores[i][j])}` : "hidden"}, weight ${share(a)}`);
+          const cell = this.weights.querySelector(`[data-i="${i}"][data-j="${j}"]`);
+          cell.textContent = share(a);
+          cell.className = may ? "" : "hidden";
+          cell.style.setProperty("--share", `${(100 * a).toFixed(2)}%`);
         });
         const sum = this.weights.tBodies[0].rows[i].lastElementChild;
         sum.textContent = String(Number(row.reduce((total, a) => total + a, 0).toFixed(DIGITS)));

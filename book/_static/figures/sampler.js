@@ -1,7 +1,7 @@
 // Drawing the next word: temperature, top-k and top-p on real probabilities, and ten random points on what they leave.
 "use strict";
 (() => {
-  const { Figure, choosing, make, slider, softmax } = window.figures;
+  const { Figure, asShare, choosing, make, slider, softmax } = window.figures;
 
   // As the package does it: logits divided by the temperature, then top-k, then top-p. The likeliest stand first.
   const nextProbabilities = (z, { temperature = 1, k = Infinity, p = 1 } = {}) => {
@@ -35,7 +35,7 @@
   const COUNTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 30, 50, 100, 200, Infinity];
   const SCALES = [0.02, 0.05, 0.1, 0.2, 0.5, 1];
   const sum = (row) => row.reduce((total, x) => total + x, 0);
-  const said = (p) => (p === 0 ? "0" : p < 0.0005 ? "< 0.001" : p.toFixed(3));
+  const said = (p) => asShare(p, 3, { signs: true });
   const percent = (x) => `${(100 * x).toFixed(3)}%`;
 
   class SamplerFigure extends Figure {

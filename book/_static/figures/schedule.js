@@ -1,7 +1,7 @@
 // Schedule: the paper's learning rate over a training, its peak, and how far the first ten steps can go with and without the warm-up.
 "use strict";
 (() => {
-  const { Figure, draw, make, slider } = window.figures;
+  const { Figure, draw, make, percent, slider } = window.figures;
   const CHART = { width: 640, height: 230, left: 20, right: 20, top: 34, bottom: 34 };
   const STRIP = { width: 640, height: 132, left: 20, right: 20, line: 62, tick: 5 };
   const [NEAR, FAR] = [-7, 0]; // powers of ten on the strip
@@ -64,7 +64,7 @@
       const top = Math.min(warmup, total), peak = rate(top, this.how), last = rate(total, this.how);
       this.chart.replaceChildren(this.curve(top, peak));
       this.strip.replaceChildren(this.far());
-      const end = total <= warmup ? "The training ends before the warm-up does, so the rate never falls." : `The last rate is ${small(last)}, ${(100 * last / peak).toFixed(0)} % of it.`;
+      const end = total <= warmup ? "The training ends before the warm-up does, so the rate never falls." : `The last rate is ${small(last)}, ${percent(last / peak, 0)} of it.`;
       const words = `Width ${whole(width)}: the peak is ${small(peak)}, in step ${whole(top)}. ${end} Ten steps go about ${small(reach(this.how))}, without the warm-up ${small(reach(this.how, warmup))}.`;
       if (first) this.status.textContent = words;
       else this.announce(this.status, words);

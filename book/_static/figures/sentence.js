@@ -1,9 +1,9 @@
 // The sentence of the book: a noun and a frame to choose, what "it" reads, the German, and a head to switch off.
 "use strict";
 (() => {
-  const { Figure, draw, make, onOff, quoted } = window.figures;
+  const { Figure, asShare, draw, make, onOff, quoted } = window.figures;
   const bare = (word = "") => word.replace(/[.,]$/, "");
-  const said = (weight) => Math.min(weight, 0.999).toFixed(3); // never quite one
+  const said = (weight) => asShare(weight, 3);
   const PRONOUNS = ["er", "sie", "es", "ihn"];
 
   class SentenceFigure extends Figure {

@@ -85,7 +85,7 @@
 
     row(token, share, probability) {
       const bar = (kind, x) => make("span", { class: `bar ${kind}`, style: `left: 0; width: ${100 * x}%` });
-      const numbers = [share, probability, -Math.log(probability)].map((x) => make("td", {}, written(x, 2)));
+      const numbers = [share, probability, -Math.log(probability)].map((x, n) => make("td", {}, written(x, 2, n < 2)));
       return make("tr", {}, make("th", { scope: "row" }, token), make("td", { class: "both" }, make("span", { class: "rail" }, bar("target", share)), make("span", { class: "rail" }, bar("model", probability))), numbers);
     }
 

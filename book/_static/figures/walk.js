@@ -2,7 +2,7 @@
 // and, for a sentence of the reader's own, from a run of the translator in the page.
 "use strict";
 (() => {
-  const { Figure, asking, draw, field, listed, make, quoted, untrained } = window.figures;
+  const { Figure, asShare, asking, draw, field, fixed, listed, make, quoted, untrained } = window.figures;
   const { sliced } = window.translator;
   const SIDES = { encoder: "S", decoder: "T" };
   const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
@@ -13,12 +13,12 @@
   const number = (text) => Number(text.replace("−", "-").replace("∞", "Infinity"));
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-  // A number as Python writes it in a table. A half, which double precision seldom has, goes to the even digit.
+  // A number as Python writes it in a table.
   const written = (x, places) => {
-    const size = Math.abs(x), half = (size * 2 ** (places + 1)) % 2 === 1;
+    const size = Math.abs(x);
     if (size === Infinity) return "−∞";
     if (size <= 1e-10) return "0";
-    const up = size.toFixed(places), digits = half && up.at(-1) % 2 ? (size - 0.5 * 10 ** -places).toFixed(places) : up;
+    const digits = fixed(size, places);
     return x < 0 && Number(digits) ? `−${digits}` : digits;
   };
 
@@ -42,7 +42,8 @@
     const order = [...likely.keys()].sort((a, b) => likely[b] - likely[a]).slice(0, Math.max(likeliest, sure.size));
     const tokens = order.sort((a, b) => a - b), lengths = { S: ids.length, T: writes.length }, at = (id) => tokens.indexOf(id);
     const table = (old) => {
-      const { name, axes, places } = old, last = axes.at(-1), long = lengths[last];
+      const { name, axes, places, kind } = old, last = axes.at(-1), long = lengths[last];
+      const share = (c) => kind === "share" || (name === "answers" && !c);
       let shown = old.values;
       while (Array.isArray(shown[0])) shown = shown[0];
       const cut = (row) => {
@@ -50,7 +51,7 @@
         if (!long) return [...row].slice(0, shown.length);
         return [...row, ...Array(long - row.length).fill(name.endsWith("scores") ? -Infinity : 0)]; // what comes later is hidden
       };
-      const matrix = (part) => rows[name].map((row) => cut(part(row)).map((x) => written(x, places)));
+      const matrix = (part) => rows[name].map((row) => cut(part(row)).map((x, c) => (share(c) ? asShare : written)(x, places)));
       const head = (h) => matrix((row) => row.slice((h * row.length) / old.shape[0], ((h + 1) * row.length) / old.shape[0]));
       const values = axes.length === 1 ? rows[name].map(([x]) => written(x, places)) : axes[0] === "H" ? [...Array(old.shape[0]).keys()].map(head) : matrix((row) => row);
       return { ...old, values: [values], shape: axes.map((letter, n) => lengths[letter] ?? old.shape[n]), shown: last === "V" && old.shown ? `the ${tokens.length} likeliest` : old.shown };

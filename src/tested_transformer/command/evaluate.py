@@ -14,6 +14,7 @@ from tested_transformer.data import multi30k
 from tested_transformer.data.parallel import read_parallel
 from tested_transformer.files import write_json
 from tested_transformer.phrasebook import corpus
+from tested_transformer.shares import as_share
 from tested_transformer.text.normalise import normalise
 
 BY_SPACES = "13a", "intl", "none"
@@ -133,7 +134,7 @@ def scores(
     """
     written, right = ([*map(normalise, texts)] for texts in (written, right))
     exact = sum(ours == theirs for ours, theirs in zip(written, right, strict=True))
-    numbers: dict[str, Any] = {"exact": round(exact / len(right), 4)}
+    numbers: dict[str, Any] = {"exact": float(as_share(exact / len(right), 4))}
     for metric in create_metrics(tokenize):
         score = metric.corpus_score(written, [right])
         numbers[score.name] = round(score.score, 2)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from jaxtyping import Float
 from torch import Tensor
 
+from tested_transformer.shares import as_share
+
 KINDS = {
     "cross": "From the translation to the source",
     "encoder": "Within the source",
@@ -48,7 +50,8 @@ def attention_page(sentences: Sequence[Seen], of: int = 0) -> str:
         f"<title>Attention</title><style>{STYLE}</style></head><body>"
         "<h1>Attention</h1><p>Each row is one token that looks, each column one that it"
         " may look at. The numbers are percent, and each row adds up to"
-        f" 100, but for rounding.{few if len(sentences) < of else ''}</p>"
+        " 100, but for rounding: 0 is less than a half, and 100 the whole."
+        f"{few if len(sentences) < of else ''}</p>"
         f"{''.join(map(section, sentences))}</body></html>\n"
     )
 
@@ -79,7 +82,7 @@ def table(
     rows = []
     for query, row in zip(queries, weights, strict=True):
         cells = "".join(
-            f'<td style="background:rgb(59 111 182/{0.8 * w:.2f})">{100 * w:.0f}</td>'
+            f'<td style="background:rgb(59 111 182/{0.8 * w:.2f})">{as_share(100 * w, 0, 100)}</td>'
             for w in row
         )
         rows.append(f'<tr><th scope="row">{shown(query)}</th>{cells}</tr>')

@@ -9,6 +9,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from tested_transformer.files import check_readable, make_folder, naming, write
+from tested_transformer.shares import as_share
 from tested_transformer.training.events import (
     EpochMean,
     Event,
@@ -113,5 +114,5 @@ def in_words(event: Validation | EpochMean) -> str:
         what = f"step {event.step}, mean of {event.epochs} epochs"
         return f"{what}: validation loss {event.loss:.4f}"
     what = f"step {event.step}, epoch {event.epoch}: validation loss {event.loss:.4f}"
-    what += f", tokens right {event.accuracy:.1%}"
+    what += f", tokens right {as_share(100 * event.accuracy, 1, 100, signs=True)}%"
     return what + (", the best so far" if event.best else "")

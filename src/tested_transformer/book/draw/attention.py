@@ -10,9 +10,14 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, link
 from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.shares import as_share
 
 GREYS = ("#30363f", "#8b929d", "#d3d7dd")
 """Words side by side in a bar: no colour, since colours are those of queries, keys, values and outputs."""
+
+
+SHARES = ("Attention weights",)
+"""The tables of figures that hold shares."""
 
 
 @pic.styled
@@ -20,7 +25,7 @@ def weights(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Pi
     """Attention weights (Tq, Tk) as tiles: a row for each query, a column for each key."""
     rows, columns = np.shape(a)
     figure, ((axes,),) = pic.picture(1.4 + 0.9 * columns, 1.0 + 0.8 * rows)
-    pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4)
+    pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4, whole=1)
     axes.set_xticks(range(columns), keys)
     axes.set_yticks(range(rows), queries)
     axes.xaxis.tick_top()
@@ -51,11 +56,11 @@ def heads(
         top -= above[title] + size[1]
         place = pic.PHONE - side * widest - 0.05, top, *size
         axes = figure.add_axes(np.divide(place, (pic.PHONE, height) * 2))
-        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         for text, weight in zip(axes.texts, np.ravel(a), strict=True):
             text.set_visible(bool(weight > least))
-            if weight > 0.995:  # not one, and no other figure says so
-                text.set(text=f"{min(weight, 0.999):.3f}", size=9)
+            if 0.995 < weight < 1:  # how near to one it is
+                text.set(text=as_share(weight, 3), size=9)
         axes.spines[:].set(visible=True, color=pic.FAINT)
         axes.set_yticks(range(len(queries)), queries)
         axes.set_xticks(range(len(keys)), keys, rotation=90 if len(keys) > 3 else 0)
@@ -83,7 +88,7 @@ def film(
         axes.remove()
     shown = zip(grid.flat, frames.items(), losses, strict=False)
     for i, (axes, (title, a), loss) in enumerate(shown):
-        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         axes.set_aspect("auto")
         axes.set_title(title, loc="center")
         axes.set_xticks(range(n), words)
@@ -130,7 +135,8 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         boxes[name] = axes = figure.add_axes((left, bottom, 0.27, 0.125))
         colour, x = colours.get(name, pic.INK), np.asarray(steps[name])
         cmap = pic.WEIGHTS if name == "weights" else pic.tint(colour)
-        pic.tiles(axes, x, cmap, (0, 1), decimals=2)
+        whole = 1 if name == "weights" else None
+        pic.tiles(axes, x, cmap, (0, 1), decimals=2, whole=whole)
         pic.alike(axes, x, decimals=2)
         axes.set_aspect("auto")
         axes.set_title(formulas[name], color=colour, loc="center", pad=3)
@@ -254,7 +260,8 @@ def by_hand(
     }
     data = {"words": words, "x": steps["X"], "w_q": w_q, "w_k": w_k, "w_v": w_v}
     plain = weights(steps["weights"], words, words)
-    return Interactive("attention", data | {"positions": positions}, tables, plain)
+    data |= {"positions": positions}
+    return Interactive("attention", data, tables, plain, shares=SHARES)
 
 
 def _foot(query: ArrayLike, key: ArrayLike) -> np.ndarray:
@@ -373,7 +380,13 @@ def plane(
         right.plot(*ends, color=pic.QUERY, linewidth=12 * weight, alpha=0.75)
         right.plot(*value, "o", color=pic.VALUE)
         outwards = value - values.mean(axis=0)
-        _name(right, f"{word}  {weight:.4f}", value, outwards, {"color": pic.VALUE})
+        _name(
+            right,
+            f"{word}  {as_share(weight, 4)}",
+            value,
+            outwards,
+            {"color": pic.VALUE},
+        )
     right.plot(*out, "D", color=pic.OUT, markersize=9)
     right.set_title("the values and the output")
     return figure
@@ -397,4 +410,5 @@ def geometry(
     }
     data = {"words": words, "q": steps["Q"], "k": steps["K"], "v": steps["V"]}
     data |= {"start": start, "divisor": divisor}
-    return Interactive("geometry", data, tables, plane(steps, words, start))
+    plain = plane(steps, words, start)
+    return Interactive("geometry", data, tables, plain, shares=SHARES)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
+from tested_transformer.shares import as_share
 
 BACK = (0, (2.2, 1.1))
 """The dashes of everything that runs backwards."""
@@ -104,7 +105,7 @@ def _share(frame: Axes, x: float, word: str, p: float, right: bool) -> None:
     frame.text(x - 0.14, 0.2, word, **name)
     number = f"{slope:+.2f}".replace("-", "−")
     frame.text(x + 0.33, foot + 0.55, number, va="center", color=colour)
-    frame.text(x - 0.14, foot + tall + 0.14, f"{p:.2f}", ha="center", va="center")
+    frame.text(x - 0.14, foot + tall + 0.14, as_share(p, 2), ha="center", va="center")
 
 
 PLACES = {

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
+from tested_transformer.shares import as_share
 
 ROW, NAMES = 0.34, 1.0
 """How high the line of a gap is, and how wide the column of hidden words, in inches."""
@@ -33,7 +34,13 @@ def gaps(
             tile(frame, box, pic.WEIGHTS(p), **look)
             ink = {"color": "white" if p > 0.5 else pic.INK} | middle
             frame.text(box[0] + 0.06, y, guess, **ink)
-            frame.text(box[0] + box[2] - 0.06, y, f"{p:.0%}", ha="right", **ink)
+            frame.text(
+                box[0] + box[2] - 0.06,
+                y,
+                f"{as_share(100 * p, 0, 100, signs=True)}%",
+                ha="right",
+                **ink,
+            )
     return figure
 
 
@@ -54,7 +61,7 @@ def learning(
     left.text(len(losses), blind + 0.08, f"a blind guess: ln {words}", **look)
     names = list(shares)[::-1]
     bars = right.barh(names, [shares[name] for name in names], color=pic.QUERY)
-    labels = [f"{shares[name]:.0%}" for name in names]
+    labels = [f"{as_share(100 * shares[name], 0, 100, signs=True)}%" for name in names]
     right.bar_label(bars, labels, padding=3)
     right.set_xlim(0, 1.3 * max(shares.values()))
     right.set(xlabel="guessed right", xticks=[])
@@ -130,7 +137,8 @@ def rules(
         values = [shares[name][n] for name in names]
         colours = [pic.KEY if name == key else pic.QUERY for name in names]
         bars = axes.barh(names, values, color=colours)
-        axes.bar_label(bars, [f"{value:.0%}" for value in values], padding=3)
+        labels = [f"{as_share(100 * x, 0, 100, signs=True)}%" for x in values]
+        axes.bar_label(bars, labels, padding=3)
         axes.set(xlim=(0, 1.3 * most), xticks=[])
         axes.set_title(title, loc="center", color=pic.INK)
         axes.tick_params(left=False, labelleft=n == 0)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.interactive import Interactive, written
+from tested_transformer.shares import as_share
 
 Words = tuple[str, ...]
 Following = Mapping[Words, Mapping[str, float]]
@@ -41,7 +42,7 @@ def tree(
         x, y = (len(path) - 0.68, len(path) - 0.34), (height[path[:-1]], height[path])
         axes.plot(x, y, color=colour, linestyle=line)
         ink = colour if name else pic.INK
-        label = f"{path[-1]}\n{p:.3f}"
+        label = f"{path[-1]}\n{as_share(p, 3, signs=True)}"
         axes.text(len(path), height[path], label, ha="center", va="center", color=ink)
     for name, (colour, line) in looks.items():
         axes.plot([], [], color=colour, linestyle=line, label=name)
@@ -92,12 +93,17 @@ def _numbered(text: str, table: Following, most: int) -> dict[str, Any]:
     ids = {token: n for n, token in enumerate(ids)}
     rows = {
         " ".join(str(ids[token]) for token in begun): [
-            [ids[token], round(p, 6)] for token, p in row.items()
+            [ids[token], _six(p)] for token, p in row.items()
         ]
         for begun, row in table.items()
     }
     end = ids["<eos>"]
     return {"text": text, "tokens": list(ids), "end": end, "most": most, "rows": rows}
+
+
+def _six(log_p: float) -> float:
+    """A log-probability with six decimals; it is 0 only where the probability is 1."""
+    return min(round(log_p, 6), -1e-6) if log_p < 0 else round(log_p, 6)
 
 
 @pic.styled

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import above, arrow, below, blank, box, residual
 from tested_transformer.book.draw.thread import COLOURS
+from tested_transformer.shares import as_share
 
 
 @pic.styled
@@ -48,9 +49,9 @@ def writes(
             if tokens is written and n == len(written) - 1:
                 ink = {"weight": "bold"}
             frame.text(x, height, token.strip(), **MIDDLE, **ink)
-    text = f"{across}: {min(np.max(over), 0.999):.3f}"
+    text = f"{across}: {as_share(np.max(over), 3)}"
     frame.text(-7, 0.5, text, color=FROM_THERE, ha="left", va="center_baseline")
-    text = f"{back}: {np.max(behind):.3f}"
+    text = f"{back}: {as_share(np.max(behind), 3)}"
     frame.text(-7, -0.86, text, color=FROM_HERE, ha="left", va="center_baseline")
     for height, text in ((1.0, "read"), (0.0, "written")):
         frame.text(-7, height, text, style="italic", ha="left", va="center_baseline")

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank
+from tested_transformer.shares import as_share
 
 LINE = 32
 """So many numbers of a row stand side by side; the rest of the row is below them."""
@@ -152,7 +153,8 @@ def told(
             look = {"s": 11, "edgecolor": pic.INK, "linewidth": 0.7}
             axes.scatter(x, y, c=np.where(x > 0, pic.INK, "white"), **look)
             beside = {"transform": axes.get_yaxis_transform(), "va": "center"}
-            axes.text(1.03, at, f"{fires[at]:.0%}", **beside)
+            share = as_share(100 * fires[at], 0, 100, signs=True)
+            axes.text(1.03, at, f"{share}%", **beside)
         axes.set_yticks(range(len(names)), names.values() if axes is panels[0] else [])
         axes.set(ylim=(len(names) - 0.5, -0.5))
         axes.tick_params(axis="y", length=0)

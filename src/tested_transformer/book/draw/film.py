@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.interactive import Interactive
 from tested_transformer.book.film import Reel, right_words
+from tested_transformer.shares import as_share
 
 MOST = 16
 """So many rows or columns a map may have, to be seen on a phone."""
@@ -150,8 +151,8 @@ def _marks(written: str, shown: str, target: str) -> str:
 
 
 def _hundredths(weights: np.ndarray) -> str:
-    numbers = (round(100 * w) for w in np.ravel(weights))
-    return ",".join(str(n) if n else "" for n in numbers)
+    texts = (as_share(100 * w, 0, 100) for w in np.ravel(weights))
+    return ",".join("" if text == "0" else text for text in texts)
 
 
 def _short(x: ArrayLike) -> ArrayLike | Sequence:

@@ -49,14 +49,15 @@ def box(
     words: Sequence[str],
     cmap: Colormap = pic.SIGNED,
 ) -> Axes:
-    """A matrix as tiles under its title; place is the middle of its upper edge."""
+    """A matrix as tiles under its title; place is the middle of its upper edge. In WEIGHTS it has shares."""
     rows, columns = np.shape(x)
     (centre, top), (width, height) = place, figure.get_size_inches()
     left, bottom = centre - CELL * columns / 2, top - LINE * rows
     size = (CELL * columns / width, LINE * rows / height)
     axes = figure.add_axes((left / width, bottom / height, *size))
-    limits = (0, 1.25) if cmap is pic.WEIGHTS else (-3.5, 3.5)
-    pic.tiles(axes, x, cmap, limits, decimals=2)
+    shares = cmap is pic.WEIGHTS
+    limits, whole = ((0, 1.25), 1) if shares else ((-3.5, 3.5), None)
+    pic.tiles(axes, x, cmap, limits, decimals=2, whole=whole)
     pic.alike(axes, x, decimals=2)
     axes.set_aspect("auto")
     axes.set_xticks([])

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
 from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.shares import as_share
 
 
 def sampler(
@@ -29,7 +30,9 @@ def sampler(
         p = _falling(text, p, words)
         fill = int((p.cumsum() < nucleus).sum()) + 1
         stills[text] = p, words, fill
-        rows.append((text, ", ".join(words[:k]), f"{p[:k].sum():.3f}", str(fill)))
+        all_of_them = k >= len(p)  # a sum may lack the last bit
+        together = as_share(1 if all_of_them else p[:k].sum(), 3, signs=True)
+        rows.append((text, ", ".join(words[:k]), together, str(fill)))
         drawn = p > 0
         logs, order = np.log(p[drawn]).round(6), [ids[word] for word in words]
         texts.append({"text": text, "z": logs.tolist(), "words": order[: drawn.sum()]})

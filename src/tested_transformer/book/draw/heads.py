@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import blank, link, tile
+from tested_transformer.shares import as_share
 
 COLOURS = pic.SERIES[4:]
 """Heads side by side: none of the colours of queries, keys, values and outputs."""
@@ -38,7 +39,7 @@ def fetched(
             if half:
                 look = {"color": colour, "linewidth": 5 * weight}
                 frame.plot(*arc, solid_capstyle="butt", **look)
-        text = f"{name}: {min(weights[most], 0.999):.3f}"
+        text = f"{name}: {as_share(weights[most], 3)}"
         place = (middles[row] + middles[most]) / 2, side * 0.8
         frame.text(*place, text, color=colour, ha="center", va="center_baseline")
         ink = {"color": colour, "weight": "bold"}
@@ -72,11 +73,11 @@ def row_of(
     for layer, of_layer in enumerate(weights):
         place = left, top - 0.27 - tall, side * n, tall
         axes = figure.add_axes(np.divide(place, (width, height) * 2))
-        pic.tiles(axes, of_layer, pic.WEIGHTS, (0, 1), decimals=2)
+        pic.tiles(axes, of_layer, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         for text, weight in zip(axes.texts, of_layer.flat, strict=True):
             text.set_visible(bool(weight > LEAST))
-            if weight > 0.995:  # not one, and no other figure says so
-                text.set(text=f"{min(weight, 0.999):.3f}", size=11)
+            if 0.995 < weight < 1:  # how near to one it is
+                text.set(text=as_share(weight, 3), size=11)
         axes.spines[:].set(visible=True, color=pic.FAINT)
         axes.set_yticks(range(n_heads), [f"head {h + 1}" for h in range(n_heads)])
         axes.set_xticks(range(n), [] if layer else tokens, rotation=90)
@@ -122,7 +123,9 @@ def weights(panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Pictur
     width = min(pic.PHONE, 0.5 + len(panels) * (0.2 + 0.7 * n))
     figure, (row,) = pic.picture(width, 1.0 + 0.62 * n, columns=len(panels))
     for axes, (title, a) in zip(row, panels.items(), strict=True):
-        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4 if len(panels) < 3 else 2)
+        pic.tiles(
+            axes, a, pic.WEIGHTS, (0, 1), decimals=4 if len(panels) < 3 else 2, whole=1
+        )
         axes.set_xticks(range(n), words)
         axes.set_yticks(range(n), words if axes is row[0] else [])
         axes.xaxis.tick_top()
@@ -214,7 +217,8 @@ def _box(
     left, bottom, width = place
     axes = figure.add_axes((left, bottom, width, 0.095))
     cmap = pic.WEIGHTS if title.startswith("weights") else pic.tint(colour)
-    pic.tiles(axes, x, cmap, (0, 1), decimals=2)
+    whole = 1 if cmap is pic.WEIGHTS else None
+    pic.tiles(axes, x, cmap, (0, 1), decimals=2, whole=whole)
     pic.alike(axes, x, decimals=2)
     axes.set_aspect("auto")
     axes.set_title(title, color=colour, loc="center", pad=4)

@@ -1,7 +1,7 @@
 """Figures that readers can change: an element of the page, with the data that its script starts from."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.show import matrix
+from tested_transformer.shares import as_share
 
 Numbers = tuple[Sequence[str], Sequence[str], ArrayLike]
 """The names of the rows, the names of the columns, the numbers."""
@@ -23,7 +24,8 @@ class Interactive:
 
     `data` is what it starts from. The tables, and before them those of words, hold what
     it shows at first: they are seen where no script runs. The picture, if there is one,
-    is for whoever shows no pages; `pictured` puts it over the tables, too.
+    is for whoever shows no pages; `pictured` puts it over the tables, too. `shares` has
+    the titles of the tables, or the names of the columns, whose numbers are shares of 1.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class Interactive:
         decimals: int = 4,
         words: Mapping[str, Words] | None = None,
         pictured: bool = False,
+        shares: Collection[str] = (),
     ) -> None:
         if not (name.isascii() and name.isalpha() and name.islower()):
             raise ValueError(f"name ({name!r}) must be one word in small letters")
@@ -42,7 +45,7 @@ class Interactive:
         self.data = {key: _as_json(key, value) for key, value in data.items()}
         self.tables = {title: _numbers(title, *t) for title, t in tables.items()}
         self.words = dict(words or {})
-        self.pictured = pictured
+        self.pictured, self.shares = pictured, shares
 
     def __repr__(self) -> str:
         lists = [
@@ -72,11 +75,19 @@ class Interactive:
 
     def _html(self, title: str, rows: Any, columns: Any, x: np.ndarray) -> str:
         places = places_of(x, self.decimals)
-        lines = [
-            f'<th scope="row">{escape(word)}</th>'
-            + "".join(f"<td>{written(value, places)}</td>" for value in row)
-            for word, row in zip(rows, x, strict=True)
+        ways = [
+            # a zero and a one are exact among shares, and have no decimals
+            (as_share, places or self.decimals)
+            if {title, column} & {*self.shares}
+            else (written, places)
+            for column in columns
         ]
+        lines = []
+        for word, row in zip(rows, x, strict=True):
+            pairs = zip(ways, row, strict=True)
+            cells = (way(value, digits) for (way, digits), value in pairs)
+            numbers = "".join(f"<td>{cell}</td>" for cell in cells)
+            lines.append(f'<th scope="row">{escape(word)}</th>{numbers}')
         return _framed(title, "<td></td>" + _head(columns), lines)
 
 

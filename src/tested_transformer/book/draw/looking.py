@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.shares import as_share
 
 Panels = Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]
 """For each kind of attention the weights, and the words that read and are read."""
@@ -134,15 +135,16 @@ def _stripped(words: Sequence[str]) -> list[str]:
     return [word.strip() or word for word in words]
 
 
-def _thousandths(weights: ArrayLike) -> np.ndarray:
-    """Weights with three decimals; what is less than one stays so."""
-    found = np.round(weights, 3)
-    return np.where(np.less(weights, 1) & (found == 1), 0.999, found)
+def _thousandths(weights: ArrayLike) -> list | float:
+    """Weights with three decimals, as nested lists."""
+    if np.ndim(weights):
+        return [*map(_thousandths, weights)]
+    return float(as_share(weights, 3))
 
 
 def _panel(weights: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> dict:
     sides = {"rows": _stripped(rows), "columns": _stripped(columns)}
-    return sides | {"weights": _thousandths(weights).tolist()}
+    return sides | {"weights": _thousandths(weights)}
 
 
 def _strongest(
@@ -150,9 +152,8 @@ def _strongest(
 ) -> list[tuple[str, str, str]]:
     """For each row its word, the word with the largest weight, and the weight."""
     columns = _stripped(columns)
-    largest = _thousandths(weights.max(-1))
-    most = zip(_stripped(rows), weights.argmax(-1), largest, strict=True)
-    return [(row, columns[j], f"{weight:.3f}") for row, j, weight in most]
+    most = zip(_stripped(rows), weights.argmax(-1), weights.max(-1), strict=True)
+    return [(row, columns[j], as_share(weight, 3)) for row, j, weight in most]
 
 
 @pic.styled
@@ -163,7 +164,7 @@ def traces(
     figure, grid = pic.picture(5.6, 2.15 * len(panels), len(panels))
     figure.get_layout_engine().set(h_pad=0.12)
     for (axes,), (title, (a, words)) in zip(grid, panels.items(), strict=True):
-        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         _named(axes, depths, words)
         axes.set_aspect("auto")
         axes.set_title(title, loc="center")
@@ -237,7 +238,7 @@ def cuts(
             axes.barh(row, 0.92 * p, 0.76, column, edgecolor="white", **tint)
             frame = {"fill": False, "edgecolor": pic.FAINT, "linewidth": 0.8}
             axes.add_patch(Rectangle((column, row - 0.38), 0.92, 0.76, **frame))
-            axes.text(column + 0.05, row, f"{word} {p:.2f}", va="center")
+            axes.text(column + 0.05, row, f"{word} {as_share(p, 2)}", va="center")
     axes.set_yticks(range(len(followed)), followed)
     axes.set_xticks(np.arange(len(columns)) + 0.46, columns)
     axes.xaxis.tick_top()

@@ -124,7 +124,10 @@ def goals(
     columns = "target", "model", "surprise"
     table = tokens, columns, np.column_stack([q, p, -np.log(p)])
     title = f"{kind}, not smoothed, after {start} steps"
-    return Interactive("smoothing", data, {title: table}, plain, pictured=True)
+    shares = columns[:2]
+    return Interactive(
+        "smoothing", data, {title: table}, plain, pictured=True, shares=shares
+    )
 
 
 @pic.styled

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import tile
 from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.shares import as_share
 
 ANSWER = pic.SERIES[4]
 """The colour of what is to be guessed."""
@@ -85,7 +86,9 @@ def votes(bars: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
             if weight:
                 face = pic.FAINT if key == len(words) - 1 else pic.WEIGHTS(0.3)
                 axes.barh(line, weight, 0.7, left, color=face, edgecolor="white")
-                axes.text(left + weight / 2, line, f"{word}\n{weight:.2f}", **at)
+                axes.text(
+                    left + weight / 2, line, f"{word}\n{as_share(weight, 2)}", **at
+                )
             left += weight
         if left < 0.999:
             look = {"color": "white", "edgecolor": pic.FAINT, "hatch": "////"}
@@ -107,7 +110,7 @@ def hidden(
     width = min(pic.PHONE, len(panels) * (0.5 + 0.75 * n))
     figure, (row,) = pic.picture(width, 1.2 + 0.62 * n, columns=len(panels))
     for axes, (title, a), mask in zip(row, panels.items(), masks, strict=True):
-        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4)
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4, whole=1)
         _hatch(axes, np.asarray(mask))
         axes.set_xticks(range(n), words)
         axes.set_yticks(range(n), words)
@@ -143,7 +146,8 @@ def painter(
     data["mask"] = np.asarray(next(iter(masks.values())))
     tables = {f"Weights, {name}": (words, words, weights[name]) for name in masks}
     still = kinds({name: (mask, words, words) for name, mask in masks.items()}, marked)
-    return Interactive("masks", data, tables, still, pictured=True)
+    shares = tuple(tables)
+    return Interactive("masks", data, tables, still, pictured=True, shares=shares)
 
 
 def _hatch(axes: Axes, mask: np.ndarray, **look: object) -> None:

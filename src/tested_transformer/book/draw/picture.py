@@ -14,6 +14,8 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from tested_transformer.shares import as_share
+
 QUERY, KEY, VALUE, OUT = "#0072B2", "#C04F00", "#00825F", "#A0488A"
 """The colours of queries, keys, values and outputs, wherever they are drawn."""
 
@@ -141,16 +143,22 @@ def tiles(
     cmap: LinearSegmentedColormap,
     limits: tuple[float, float],
     decimals: int,
+    whole: float | None = None,
 ) -> None:
-    """A matrix as coloured tiles with the numbers in them, in an ink that reads on the tile."""
+    """A matrix as coloured tiles with the numbers in them, in an ink that reads on the tile.
+
+    Where the numbers are shares of a `whole` (1, or 100 for percent), they are written so.
+    """
     x = np.asarray(x)
     low, high = limits
     axes.imshow(x, cmap=cmap, vmin=low, vmax=high, aspect="equal")
     for (i, j), value in np.ndenumerate(x):
         ink = ink_on(cmap((value - low) / (high - low)))
         # the last bits of a float do not decide
-        whole = np.isclose(value, np.round(value), rtol=0, atol=1e-10)
-        number = f"{value:z.{0 if whole else decimals}f}"
+        plain = np.isclose(value, np.round(value), rtol=0, atol=1e-10)
+        number = f"{value:z.{0 if plain else decimals}f}"
+        if whole is not None:
+            number = as_share(value, decimals, whole)
         axes.text(j, i, number, ha="center", va="center", color=ink)
     axes.set_xticks(np.arange(x.shape[1] + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(x.shape[0] + 1) - 0.5, minor=True)
@@ -161,6 +169,8 @@ def tiles(
 
 def alike(axes: Axes, x: ArrayLike, decimals: int) -> None:
     """Write the numbers of a matrix of tiles with decimals all, or none: 1.00 beside 1.64."""
-    if any("." in text.get_text() for text in axes.texts):
-        for text, value in zip(axes.texts, np.ravel(x), strict=True):
-            text.set_text(f"{value:z.{decimals}f}")
+    some = ["." in text.get_text() for text in axes.texts]
+    if any(some):
+        for text, value, has in zip(axes.texts, np.ravel(x), some, strict=True):
+            if not has:
+                text.set_text(f"{value:z.{decimals}f}")

@@ -12,6 +12,7 @@ from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank
 from tested_transformer.book.draw.transformer import KINDS, PARTS
 from tested_transformer.book.walk import n_layers
+from tested_transformer.shares import as_share
 
 PAPER = (8.27, 11.69)
 """A4, in inches."""
@@ -129,14 +130,18 @@ def _cells(
     limits: tuple[float, float],
     wide: float = CELL,
 ) -> None:
-    """A row of coloured tiles with their numbers; x and y are the corner below on the left."""
+    """A row of coloured tiles with their numbers, which are shares in the colours of weights.
+
+    x and y are the corner below on the left.
+    """
     low, high = limits
     for n, value in enumerate(np.asarray(values)):
         face = cmap(np.clip((value - low) / (high - low), 0, 1))
         place = (x + n * wide, y), wide, LINE
         frame.add_patch(Rectangle(*place, facecolor=face, edgecolor="white", lw=0.6))
         look = {"ha": "center", "color": pic.ink_on(face)}
-        _write(frame, x + (n + 0.5) * wide, y + LINE / 2 - 0.005, number(value), **look)
+        text = as_share(value, 2) if cmap is pic.WEIGHTS else number(value)
+        _write(frame, x + (n + 0.5) * wide, y + LINE / 2 - 0.005, text, **look)
 
 
 def _signed(frame: Axes, x: float, y: float, values: ArrayLike) -> None:
@@ -163,7 +168,7 @@ def _head(frame: Axes, size: int, table: tuple[int, int]) -> None:
     said = (
         f"A trained translator of {size:,} numbers reads an English sentence and is "
         "asked for the next German word.",
-        "Every number on this sheet is the model’s own, rounded.",
+        "Every number on this sheet is the model’s own, rounded; but no weight below 1 is rounded up to it.",
     )
     for n, line in enumerate(said):
         _write(frame, 0.38, 11.06 - 0.15 * n, line, TEXT)
@@ -297,7 +302,7 @@ def _looks(
     most = int(weights[followed].argmax())
     said = (
         "A row asks, and takes this much from each column: "
-        f"“{words[followed]}” takes {weights[followed, most]:.2f} from “{words[most]}”."
+        f"“{words[followed]}” takes {as_share(weights[followed, most], 2, signs=True)} from “{words[most]}”."
     )
     _write(frame, 0.38, low - 0.72, said)
     for n, word in enumerate(words):
@@ -396,7 +401,7 @@ def _formulas(
     surprise = np.format_float_positional(-np.log(p[best]), 2, fractional=False)
     said = {
         "attention": f"“{asks}” and “{words['encoder'][most]}”, keys {width} wide: "
-        f"score {number(scores[most])}, softmax {weights[most]:.2f}.",
+        f"score {number(scores[most])}, softmax {as_share(weights[most], 2, signs=True)}.",
         "heads": f"{heads} heads of {width} columns, side by side: {heads * width} again.",
         "feed-forward": f"{added.size} columns become {hidden.shape[1]}, of which\n"
         f"{(hidden[row] > 0).sum()} are above 0 for “{asks}” (layer {layer + 1}).",

@@ -15,6 +15,7 @@ from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
 from tested_transformer.book.draw.interactive import Interactive
 from tested_transformer.book.thread import FRAMES, THINGS, Answer
+from tested_transformer.shares import as_share
 
 GENDERS = {"m": "der", "f": "die", "n": "das"}
 COLOURS = {"m": "#4A4FB0", "f": "#B01048", "n": "#666000"}  # no role of attention
@@ -38,7 +39,7 @@ def sentence(
         "genders": GENDERS,
         "answers": [
             (a.frame, a.thing, a.sentence.english, a.sentence.german, a.german,
-             a.without, np.round(a.weights, 3).tolist())
+             a.without, [float(as_share(weight, 3)) for weight in a.weights])
             for a in answers
         ],
     }  # fmt: skip
@@ -116,7 +117,7 @@ def _arc(
     frame.text(
         middle,
         y + 0.3,
-        f"{min(weight, 0.999):.3f}",
+        as_share(weight, 3),
         ha="center",
         color=colour,
         size=SMALL,

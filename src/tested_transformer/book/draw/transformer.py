@@ -13,6 +13,7 @@ from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
 from tested_transformer.book.draw.interactive import Interactive, written
 from tested_transformer.book.walk import AXES, CHAPTERS, Step, Table, n_layers, steps
+from tested_transformer.shares import as_share
 
 STEP, TILE = 1.05, (0.2, 0.16)
 """Inches from one stop to the next, and of one number."""
@@ -194,7 +195,7 @@ def looks(
     for axes, (title, (a, rows, columns)) in zip(
         grid.flat, panels.items(), strict=True
     ):
-        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2)
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         axes.set_aspect("auto")
         axes.set_xticks(range(len(columns)), columns)
         axes.set_yticks(range(len(rows)), rows)
@@ -290,7 +291,7 @@ def guesses(
 ) -> pic.Picture:
     """Probabilities in percent (length, vocabulary) of the next token, as tiles."""
     figure, ((axes,),) = pic.picture(5.2, 0.9 + 0.45 * len(read))
-    pic.tiles(axes, np.round(percent), pic.WEIGHTS, (0, 100), decimals=0)
+    pic.tiles(axes, percent, pic.WEIGHTS, (0, 100), decimals=0, whole=100)
     axes.set_aspect("auto")
     axes.set_xticks(range(len(candidates)), candidates, rotation=45, ha="left")
     axes.set_yticks(range(len(read)), read)
@@ -343,7 +344,7 @@ def walk(*models: Runs, languages: tuple[str, str] | None = None) -> Interactive
     chances = np.asarray(run["probabilities"]).T
     title = "Probability of the next token, after each token of the target"
     tables = {title: (first.vocabulary, first.target, chances)}
-    return Interactive("walk", data, tables, decimals=2, words=words)
+    return Interactive("walk", data, tables, decimals=2, words=words, shares=(title,))
 
 
 def _model(model: Runs) -> dict:
@@ -400,13 +401,21 @@ def _step(step: Step, runs: Sequence[Mapping[str, ArrayLike]], tokens: list) -> 
             shown = f"the first {COLUMNS}"
             values = [x[..., :COLUMNS] for x in values]
         numbers = {"shape": shape, "shown": shown, "places": places}
-        numbers |= {"values": [_texts(x, places) for x in values]}
+        share = table.kind == "share", table.name == "answers"
+        numbers |= {"values": [_texts(x, places, *share) for x in values]}
         found["tables"].append(table._asdict() | numbers)
     return found
 
 
-def _texts(x: np.ndarray, places: int) -> list:
-    """An array as nested lists of written numbers."""
+def _texts(x: np.ndarray, places: int, share: bool, first: bool) -> list:
+    """An array as nested lists of written numbers; all are shares, or the first of each row is one."""
     if x.ndim > 1:
-        return [_texts(row, places) for row in x]
-    return ["−∞" if value == -np.inf else written(float(value), places) for value in x]
+        return [_texts(row, places, share, first) for row in x]
+    return [
+        "−∞"
+        if value == -np.inf
+        else as_share(value, places)
+        if share or (first and n == 0)
+        else written(float(value), places)
+        for n, value in enumerate(x)
+    ]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.draw import picture as pic
+from tested_transformer.shares import as_share
 
 
 @pic.styled
@@ -80,7 +81,7 @@ def reading(
             ax.plot(*arc, solid_capstyle="round", **look)
         most = int(np.argmax(weights))
         top = (middles[row] + middles[most]) / 2
-        ax.text(top, 3.0, f"{min(weights[most], 0.999):.3f}", ha="center", va="bottom")
+        ax.text(top, 3.0, as_share(weights[most], 3), ha="center", va="bottom")
         for place, (token, x) in enumerate(zip(tokens, middles, strict=True)):
             weight = "bold" if place in (row, most) else "normal"
             ax.text(x, 0.6, token.strip(), ha="center", weight=weight)
