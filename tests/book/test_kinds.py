@@ -60,3 +60,28 @@ def test_in_a_drawing_where_every_kind_has_a_place_of_its_own_all_are_right_but_
     found = kinds.drawn_kind(points)
     assert found[kinds.KIND != 1].tolist() == [1] * (len(kinds.KIND) - 5)
     assert found[kinds.KIND == 1].tolist() == [0.8] * 5
+
+
+def test_words_of_food_get_another_name_where_there_is_food(monkeypatch):
+    seen = []
+
+    def untrained(texts):
+        seen.extend(texts)
+        return np.eye(74, 16) + 1, {word: i for i, word in enumerate(kinds.LISTED)}
+
+    monkeypatch.setattr(kinds, "trained", untrained)
+    found = kinds.things_near_food([["an", "old", "cake"], ["an", "old", "coat"]], {"old"})
+    assert seen == [["an", "old_", "cake"], ["an", "old", "coat"]]
+    assert 0 <= found <= 40
+
+
+def test_die_stands_before_women_only():
+    assert kinds.with_die([["the", "woman", "sees", "the", "man"]]) == [["die", "woman", "sees", "the", "man"]]
+
+
+def test_a_table_is_turned_back_onto_itself_by_rows_that_have_no_say_in_it():
+    table = np.random.default_rng(0).normal(size=(30, 4))
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    other = table @ turn
+    other[:5] = 100  # the rows that are asked for must not help to find the turn
+    assert np.allclose(kinds.turned(table, other, range(5)), table @ turn)

@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book.reversing import evenly, exact, fresh, held, look_back, looks, places, train
+from tested_transformer.book import reversing
+from tested_transformer.book.reversing import (
+    by_repeats,
+    evenly,
+    exact,
+    fresh,
+    held,
+    look_back,
+    looks,
+    places,
+    sought,
+    train,
+)
 from tested_transformer.data.tasks import EOS, copy, reverse
 from tested_transformer.model.recurrence import EncoderDecoder
 
@@ -113,3 +125,30 @@ def test_an_even_look_back_is_the_mean_whatever_the_states():
     memory = torch.tensor([[[0.0, 2.0], [4.0, 6.0]]])
     for states in (torch.zeros(1, 3, 2), torch.ones(1, 3, 2)):
         assert evenly(states, memory).tolist() == [[[2.0, 4.0]] * 3]
+
+
+def test_a_look_at_the_place_needed_and_one_at_the_id_just_read_are_told_apart(monkeypatch):
+    def by_place(model, source, ids):
+        return np.eye(8)[::-1]
+
+    def by_id(model, source, ids):
+        return np.array([(source[0] == i).numpy() for i in ids[0, :-2]], dtype=float)
+
+    monkeypatch.setattr(reversing, "looks", by_place)
+    assert [place for place, _ in sought(Knows()).values()] == [1, 1]
+    monkeypatch.setattr(reversing, "looks", by_id)
+    assert [last for _, last in sought(Knows()).values()] == [1, 1]
+    assert sought(Knows())["right"][0] == 0
+
+
+def test_sequences_with_a_repeated_id_are_counted_apart():
+    assert by_repeats(Knows()) == (1, 1)
+    first_lost = Knows(wrong=[0])
+    assert by_repeats(first_lost) == (0, 0)
+
+    class Confused(Knows):
+        def answer(self, source):
+            twice = torch.tensor([len({*row}) < 8 for row in source.tolist()])
+            return super().answer(torch.where(twice[:, None], EOS, source))
+
+    assert by_repeats(Confused()) == (1, 0)

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tested_transformer.phrasebook.corpus import sentences
-from tested_transformer.text.vectors import nearest
+from tested_transformer.text.vectors import nearest, train_skip_gram
 
 KINDS = {
     "people": """man woman student doctor teacher child boy girl mother father brother
@@ -129,3 +129,48 @@ def analogies(
                 near[[ids[a], ids[b], ids[c]]] = -np.inf
                 hits.append(near.argmax() == ids[d])
     return float(np.mean(hits))
+
+
+def trained(
+    texts: Sequence[Sequence[str]],
+) -> tuple[Float[np.ndarray, "V 16"], dict[str, int]]:
+    """Sixteen numbers for each word, as the chapter learns them, and the row of each word."""
+    words, ids, coded = numbered(texts)
+    return train_skip_gram(coded, len(words), d_model=16, epochs=4)[0], ids
+
+
+def things_near_food(texts: Sequence[Sequence[str]], own: set[str]) -> int:
+    """Things among the five nearest of all food, after a training in which food has words of its own.
+
+    In texts with a food, the words in `own` get another name.
+    """
+    food = {*KINDS["food and drink"].split()}
+    marked = [
+        [word + "_" * (word in own and not food.isdisjoint(text)) for word in text]
+        for text in texts
+    ]
+    table, ids = trained(marked)
+    rows = table[[ids[word] for word in LISTED]]
+    found = [KIND[nearest(rows, i)] for i, word in enumerate(LISTED) if word in food]
+    return int(np.sum(np.array(found) == list(KINDS).index("things")))
+
+
+def with_die(texts: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The texts with "die" in the place of "the" before each of the women."""
+    women = {*WOMEN.split()}
+    return [
+        [
+            "die" if word == "the" and after in women else word
+            for word, after in zip(text, [*text[1:], ""], strict=True)
+        ]
+        for text in texts
+    ]
+
+
+def turned(
+    table: Float[np.ndarray, "V D"], onto: Float[np.ndarray, "V D"], rows: Sequence[int]
+) -> Float[np.ndarray, "V D"]:
+    """The table, turned so that its other rows come as near as possible to those of another; `rows` have no say."""
+    rest = np.setdiff1d(np.arange(len(table)), rows)
+    left, _, right = np.linalg.svd(table[rest].T @ onto[rest])
+    return table @ left @ right
