@@ -129,3 +129,10 @@ def test_halves_of_a_batch_give_its_gradient_only_if_each_token_counts_the_same(
     assert off.pop("sums, divided by all tokens") < 1e-9
     assert min(off.values()) > 1e-3
     assert off["means added up"] > 0.5
+
+
+def test_thirty_steps_are_those_of_a_training_and_added_means_and_old_gradients_are_not():
+    right = trouble.learn(n_steps=30)[1][-1]
+    assert abs(trouble.in_thirty_steps(1) - right) < 1e-12
+    assert 1e-6 < abs(trouble.in_thirty_steps(2) - right) < 0.1
+    assert trouble.in_thirty_steps(1, clear=False) > right + 1

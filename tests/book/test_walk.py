@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from tested_transformer.book import walk
+from tested_transformer.book import stack, walk
 from tested_transformer.byhand.decoder import decoder_backward
 from tested_transformer.byhand.embedding import embedding_backward
 from tested_transformer.byhand.encoder import encoder_backward
+from tested_transformer.byhand.heads import multi_head_attention_backward
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.byhand.transformer import create_params, transformer, transformer_backward
 from tested_transformer.config import Config
@@ -64,6 +65,20 @@ def test_a_shut_head_hands_nothing_back_and_the_model_stays_as_it_was(run):
     assert not gradients[1][name][3:].any()
     assert gradients[0][name][3:].any()
     assert all(np.allclose(*(g[n] for g in gradients)) for n in gradients[0] if n.startswith("decoder"))
+
+
+def test_a_row_hears_as_key_and_as_value_what_the_backward_pass_gives_its_rows(run):
+    params = create_params(SMALL, np.random.default_rng(0))
+    logits, saved = run
+    found = walk.heard((SOURCE, TARGET), params, SMALL, 9, (1, 3), layer=3, head=2)
+    assert found.weight == saved["encoder"][2]["self_attention"]["weights"][0, 1, 3, 1]
+    assert np.isclose(found.loss, -np.log(softmax(logits[0, -1])[9]))
+    d_memory = walk.way_back(walk.mistake(logits, right=9), saved).encoder[-1]
+    entering = stack.climb(d_memory, saved["encoder"])[4].added
+    box = saved["encoder"][2]["self_attention"]
+    _, d_key, d_value, _ = multi_head_attention_backward(entering, box)
+    assert np.isclose(found.as_key, np.linalg.norm(d_key[0, 1]))
+    assert np.isclose(found.as_value, np.linalg.norm(d_value[0, 1]))
 
 
 def test_lengths_are_those_of_the_rows_of_the_first_sentence():

@@ -272,6 +272,25 @@ def first_steps(batch: small.Batch, rate: float = 0.01) -> list[tuple[str, float
     return found
 
 
+def in_thirty_steps(n_parts: int, clear: bool = True) -> float:
+    """The loss of step 30, if the mean gradients of so many parts of a batch add up.
+
+    Without clear, those of the steps before stay in the sum, too.
+    """
+    model = small.create(LETTERS)
+    adam, loss = create_adam(model.parameters()), 0.0
+    for step in range(1, 31):
+        adam.param_groups[0]["lr"], loss = USUAL(step), 0.0
+        if clear:
+            adam.zero_grad()
+        for pairs in zip(*(ids.chunk(n_parts) for ids in batch_at(step)), strict=True):
+            one = small.forced(model, lambda _, pairs=pairs: pairs)(step)
+            one.backward()
+            loss += one.item() / n_parts
+        adam.step()
+    return loss
+
+
 def in_halves(model: Transformer, batch: small.Batch) -> dict[str, float]:
     """Gradients of a batch in two parts, the shorter sentences and the longer ones.
 

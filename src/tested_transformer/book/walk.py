@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from tested_transformer.book import stack
 from tested_transformer.byhand.decoder import decoder_layer_backward
 from tested_transformer.byhand.encoder import encoder_layer_backward
+from tested_transformer.byhand.heads import multi_head_attention_backward
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.byhand.transformer import (
     tensors,
@@ -183,6 +185,42 @@ def shut(saved: dict[str, Any], layer: int, head: int) -> dict[str, Any]:
     n_heads, w_o = heads["q"].shape[1], heads["params"]["w_o.weight"]
     w_o.reshape(len(w_o), n_heads, -1)[:, head - 1] = 0
     return copy
+
+
+class Heard(NamedTuple):
+    """What a row hears of a mistake through an attention of the encoder, and what the mistake costs."""
+
+    weight: float  # with which it was looked at
+    as_key: float  # the length of its gradient, in all heads
+    as_value: float
+    loss: float
+
+
+def heard(
+    ids: Sequence[np.ndarray],
+    params: Params,
+    config: Config,
+    right: int,
+    look: tuple[int, int],
+    layer: int = 2,
+    head: int = 3,
+) -> Heard:
+    """What the row that is looked at hears if, at the end, the token `right` should come.
+
+    look has the row that is looked at, and the one that looks, in a head; layer and head
+    are counted from 1.
+    """
+    logits, saved = transformer(*ids, params, config)
+    memory = way_back(mistake(logits, right), saved).encoder[-1]
+    d_box = stack.climb(memory, saved["encoder"])[2 * (layer - 1)].added
+    box = saved["encoder"][layer - 1]["self_attention"]
+    seen, looks = look
+    both = multi_head_attention_backward(d_box, box)[1:3]
+    as_key, as_value = (float(np.linalg.norm(d[0, seen])) for d in both)
+    weight = float(box["weights"][0, head - 1, looks, seen])
+    return Heard(
+        weight, as_key, as_value, float(-np.log(softmax(logits[0, -1])[right]))
+    )
 
 
 class Table(NamedTuple):
