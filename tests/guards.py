@@ -164,12 +164,11 @@ def slugs(path):
 
 
 def broken_links(path):
-    """Links inside the book to pages or headings that do not exist."""
+    """Links inside the book, also of captions, to pages or headings that do not exist."""
     found = []
     for cell in cells(path):
-        if cell["cell_type"] != "markdown":
-            continue
-        for link in LINK.findall(without_code(cell["source"])):
+        caption = cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption", "")
+        for link in LINK.findall(without_code(cell["source"] if cell["cell_type"] == "markdown" else caption)):
             if re.match(r"\w+:", link):
                 continue
             page, _, anchor = link.partition("#")
