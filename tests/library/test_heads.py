@@ -633,7 +633,8 @@ def test_a_row_has_a_line_in_each_head_of_each_layer_and_one_is_framed():
         assert [label.get_text() for label in axes.get_yticklabels()] == ["head 1", "head 2", "head 3"]
         for text, weight in zip(axes.texts, weights[layer].flat, strict=True):
             assert text.get_visible() == (weight > 0.05)
-    assert tiles(figure.axes[1])[-1] == "0.999"
+    assert tiles(figure.axes[1])[-1] == "1"
+    assert tiles(draw.heads.row_of(0.9999 * weights, TOKENS, marked=(1, 2)).axes[1])[-1] == "0.999"
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list(TOKENS)
     assert not figure.axes[0].patches
     (frame,) = figure.axes[1].patches
