@@ -217,18 +217,3 @@ def test_after_printing_the_page_is_as_the_reader_had_left_it(visit, theme):
         assert page.evaluate(seen) == ["light", *[True] * (len(before) - 1)]
         page.evaluate("() => { dispatchEvent(new Event('afterprint')); }")
         assert page.evaluate(seen) == before
-
-
-def test_a_section_that_has_moved_away_says_so_to_those_who_come_for_it(visit, tmp_path):
-    line = '<p class="moved" id="{0}">This section has moved: <a href="x.html">{0}</a></p>'
-    head = f'<!doctype html><html lang="en"><link rel="stylesheet" href="{(build.HTML / "_static/book.css").as_uri()}">'
-    body = '<div style="height: 3000px"></div>' + line.format("old") + line.format("other")
-    path = tmp_path / "page.html"
-    path.write_text(f'{head}<article class="bd-article">{body}</article>', encoding="utf-8")
-    page = visit(path, java_script_enabled=False, reduced_motion="reduce")
-    assert [line.is_visible() for line in page.locator(".moved").all()] == [False, False]
-    page.goto(path.as_uri() + "#old")
-    assert [line.is_visible() for line in page.locator(".moved").all()] == [True, False]
-    assert page.locator("#old").bounding_box()["y"] < 900, "it is in view"
-    page.emulate_media(media="print")
-    assert not page.locator("#old").is_visible()

@@ -32,7 +32,7 @@ def test_without_scripts_the_story_is_read_from_page_to_page(visit, width):
 def test_the_next_question_stands_below_the_next_title(visit, width):
     page = visit(f"book/{STORY[3]}.html", width=width, java_script_enabled=False)
     line, asked = page.locator(".story-on"), page.locator(".story-on .asked")
-    assert asked.inner_text() == front.headline(f"book/{STORY[4]}")[1]
+    assert asked.inner_text() == front.routes.headline(f"book/{STORY[4]}")[1]
     link, below, frame = (part.bounding_box() for part in (line.locator("a"), asked, line))
     assert link["y"] + link["height"] <= below["y"] + 4
     assert frame["x"] <= below["x"] < below["x"] + below["width"] <= frame["x"] + frame["width"]
