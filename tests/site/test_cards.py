@@ -17,9 +17,10 @@ def test_every_page_has_one_line_and_every_line_a_page():
 @pytest.mark.parametrize("name", TOP)
 def test_a_line_says_what_a_reader_can_do_in_a_few_words(name):
     line = cards.after()[name]
-    assert 6 <= len(line.split()) <= 14
-    assert line[0].islower()
-    assert not line.endswith(".")
+    rule = f"book/cards.yml, {name}: a verb first and small, 6 to 14 words, no full stop: {line}"
+    assert 6 <= len(line.split()) <= 14, rule
+    assert line[0].islower(), rule
+    assert not line.endswith("."), rule
 
 
 def test_the_pictures_are_small_and_all_together_light():

@@ -75,6 +75,6 @@ def test_minutes_are_said_as_one_says_them(minutes, said):
 def test_every_chapter_of_the_story_says_how_long_its_idea_and_its_exercises_take():
     for name in STORY:
         idea, whole, exercises = routes.times(name)
-        assert 0 < idea <= whole
-        assert exercises > 0
+        assert 0 < idea <= whole, f"{name}.ipynb: no idea before {lanes.DEEPER}"
+        assert exercises > 0, f"{name}.ipynb: no exercise says its minutes, like '**1. Predict** (5 minutes). ★ Text'"
     assert all(routes.times(name).idea == 0 for name in routes.pages() if name not in STORY)
