@@ -37,22 +37,14 @@ def test_only_the_whole_is_one_and_only_nothing_is_a_bare_zero(x, digits, bare, 
     assert as_share(x, digits, signs=True) == signed
 
 
-@pytest.mark.parametrize(
-    ("x", "digits", "bare", "signed"),
-    [
-        (0, 0, "0", "0"),
-        (0.4, 0, "0", "< 1"),
-        (99.4, 0, "99", "99"),
-        (99.6, 0, "99", "> 99"),
-        (100, 0, "100", "100"),
-        (0.04, 1, "0.0", "< 0.1"),
-        (99.96, 1, "99.9", "> 99.9"),
-        (100 * BELOW, 1, "99.9", "> 99.9"),
-    ],
-)
-def test_percent_have_a_whole_of_a_hundred(x, digits, bare, signed):
-    assert as_share(x, digits, 100) == bare
-    assert as_share(x, digits, 100, signs=True) == signed
+PERCENT = {(0.4, 0): ("0", "< 1"), (99.4, 0): ("99", "99"), (99.6, 0): ("99", "> 99"), (100, 0): ("100", "100")}
+PERCENT |= {(0, 0): ("0", "0"), (0.04, 1): ("0.0", "< 0.1"), (99.96, 1): ("99.9", "> 99.9")}
+PERCENT |= {(100 * BELOW, 1): ("99.9", "> 99.9")}
+
+
+def test_percent_have_a_whole_of_a_hundred():
+    for given, wanted in PERCENT.items():
+        assert (as_share(*given, 100), as_share(*given, 100, signs=True)) == wanted, given
 
 
 @pytest.mark.parametrize("digits", range(1, 7))
