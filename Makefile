@@ -84,7 +84,6 @@ fix: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/python tools/notebooks.py run $(CHAPTERS)
-	$(BIN)/python tools/import_map.py
 
 report: setup
 	@$(BIN)/python tests/report.py $(CHAPTERS) $(if $(SINCE),--since $(SINCE))
