@@ -1,6 +1,6 @@
 """Killed at any moment: what is on the disk can be read, the run goes on or begins again, and ends as if it had lived.
 
-`make slow` kills 30 times, `make torture` 1000 times: half of them at a random moment, half inside the writing of a
+`make slow` kills a few times, `make torture` many: half of them at a random moment, half inside the writing of a
 file. Each process is forked from this one, which has trained once itself: what is loaded at its first step is in memory
 already, and the random moments fall into the training and not into that.
 """

@@ -212,20 +212,6 @@ def script(path, text):
 
 
 @posix
-@pytest.mark.parametrize("target", ["test", "book"])
-def test_make_says_how_long_it_took_without_the_set_up(target, tmp_path):
-    copied(tmp_path)
-    for program in ("python", "ruff"):
-        script(tmp_path / ".venv" / "bin" / program, "case $* in *--ready) exit 1;; esac")
-    passed = tmp_path / "passed"
-    script(tmp_path / "bin" / "date", f"echo 65 >> {passed}; awk '{{s += $1}} END {{print s}}' {passed}")
-    script(tmp_path / "slow", f"echo 1000 >> {passed}")  # the set-up
-    path = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
-    said = make(tmp_path, target, f"PYTHON={tmp_path / 'slow'}", PATH=path).stdout.splitlines()
-    assert said[-1] == f"make {target} took 1 min 5 s, set-up apart"
-
-
-@posix
 @pytest.mark.parametrize("failing", ["", "test", "book"])
 def test_ci_tells_how_long_each_step_took_and_ends_with_the_first_that_fails(failing, tmp_path):
     copied(tmp_path)

@@ -21,7 +21,6 @@ import download
 import guards
 import matrix
 import pytest
-import tracing
 import yaml
 from guards import ROOT, cells
 from packaging.requirements import Requirement
@@ -98,11 +97,6 @@ def test_a_translation_in_the_readme_is_what_the_program_answers(sentence, comma
     monkeypatch.chdir(tmp_path)
     assert run(sentence, command) == f"{answer}\n"
     assert [path.name for path in tmp_path.iterdir()] == re.findall(r"--attention (\S+)", command)
-
-
-def test_every_sentence_that_the_readme_sends_to_the_translator_has_its_answer_below():
-    assert len(SAID) == len(re.findall(r"^echo .*translate", README, re.M)) == 3
-    assert README.index("```sh") < README.index(SAID[0][0]) < README.index("\n## ")
 
 
 def test_what_it_looked_at_stands_in_the_page_where_the_readme_says(tmp_path, monkeypatch):
@@ -212,21 +206,6 @@ def test_a_row_of_the_matrix_in_a_document_is_one_that_it_has(path):
 
 
 # What is said twice
-
-
-def test_the_readme_counts_the_lines_of_the_one_file():
-    (said,) = re.findall(r"\[one file of (\d+) lines\]", README)
-    assert round(onefile.source().count("\n"), -2) == int(said)
-
-
-def test_the_documents_count_the_rows_of_the_matrix_and_the_kills_of_a_training():
-    taken, rows = re.search(r"`make matrix ROWS=native,SSE` takes (\w+) of the (\w+) rows", README).groups()
-    assert (tracing.WORDS[taken], tracing.WORDS[rows]) == (2, len(matrix.ROWS))
-    code = (ROOT / "tests" / "library" / "test_kill.py").read_text(encoding="utf-8")
-    many, few = re.search(r"\tKILLS=(\d+) ", MAKEFILE)[1], re.search(r'"KILLS", "(\d+)"', code)[1]
-    assert re.findall(r"kill\w* .*?(\d+) times", MAKEFILE) == [many]
-    assert re.search(r"kills a training (\d+) times.*`make slow`: (\d+) times", README).groups() == (many, few)
-    assert re.search(r"`make slow` kills (\d+) times, `make torture` (\d+) times", code).groups() == (few, many)
 
 
 def test_the_python_that_is_needed_is_the_same_everywhere():
