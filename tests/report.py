@@ -232,8 +232,10 @@ def house_words(path):
     """Private expressions in sentences for which the field has a word, and "nobody" more than once in a chapter."""
     text = re.sub(r"\s+", " ", " ".join(guards.prose(path)))
     for private, word in LISTS["house"].items():
-        if found := re.search(rf"(?<![\w-]){private}(?![\w-])", text, re.I):
-            yield f'{path.name}: "{found[0]}": say {word} ({text[max(0, found.start() - 40) : found.end() + 20]})'
+        if found := [*re.finditer(rf"(?<![\w-]){private}(?![\w-])", text, re.I)]:
+            first, times = found[0], f", {len(found)} times" if len(found) > 1 else ""
+            near = text[max(0, first.start() - 40) : first.end() + 20]
+            yield f'{path.name}: "{first[0]}"{times}: say {word} ({near})'
     found = re.findall(r"\b(?:nobody|whoever)\b", text, re.I)
     if path.suffix == ".ipynb" and len(found) > 1:  # the README quotes the questions of all chapters
         yield f"{path.name}: {' and '.join(found)}: once in a page is enough"
