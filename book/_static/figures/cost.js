@@ -9,12 +9,12 @@
     const total = n_layers * (12 * d * d + 2 * network + 10 * d) + vocab_size * d;
     const read = n_layers * (4 * d * d + 2 * d * d_ff + 2 * n * d + 2 * d * d);
     const write = n_layers * (6 * d * d + 4 * n * d + 2 * d * d_ff) + vocab_size * d;
-    const kept = tokens * (23 * d + 2 * d_ff + 3 * n_heads + 10);
+    const kept = tokens * (n_layers * (23 * d + 2 * d_ff + 3 * n_heads + 10) - (n_layers - 1) * d + d);
     return {
       "parameters": total, "read": read, "written": write,
       "FLOPs of a step": 6 * tokens * (read + write), "6ND": 6 * total * tokens,
       "weights": 4 * total, "gradients": 4 * total, "Adam": 8 * total,
-      "kept by layers": 4 * n_layers * kept, "kept by the loss": 4 * tokens * vocab_size,
+      "kept by layers": 4 * kept, "kept by the loss": 4 * tokens * vocab_size,
       "cache": 4 * n_layers * 2 * d * 2 * tokens,
     };
   };

@@ -78,6 +78,16 @@ def decoder_keeps(n: int, config: Config) -> int:
     return n * (15 * config.d_model + config.d_ff + 2 * config.n_heads + 6)
 
 
+def layers_keep(n: int, config: Config) -> int:
+    """How many numbers all layers keep for n tokens on each side, and the output matrix for the logits.
+
+    The memory is one matrix, which all layers of the decoder read.
+    """
+    c, rows = config, n * config.d_model
+    each = c.n_layers * (layer_keeps(n, c) + decoder_keeps(n, c))
+    return each - (c.n_layers - 1) * rows + rows
+
+
 def with_cache(n: int, config: Config, source: int) -> int:
     """What a decoder multiplies that writes n tokens after a source of so many."""
     d, t = config.d_model, range(1, n + 1)
@@ -112,7 +122,6 @@ def price(config: Config, n: int, sentences: int) -> dict[str, float]:
     total = n_parameters(c)
     read = c.n_layers * (layer_cost(n, d, c.d_ff) // n + 2 * d**2)
     write = c.n_layers * (6 * d**2 + 4 * n * d + 2 * d * c.d_ff) + c.vocab_size * d
-    layers = c.n_layers * (layer_keeps(tokens, c) + decoder_keeps(tokens, c))
     return {
         "parameters": total,
         "read": read,
@@ -122,7 +131,7 @@ def price(config: Config, n: int, sentences: int) -> dict[str, float]:
         "weights": 4 * total,
         "gradients": 4 * total,
         "Adam": 8 * total,
-        "kept by layers": 4 * layers,
+        "kept by layers": 4 * layers_keep(tokens, c),
         "kept by the loss": 4 * tokens * c.vocab_size,
         "cache": 4 * c.n_layers * 2 * d * 2 * tokens,
     }
