@@ -18,18 +18,18 @@ WIDTH, HEIGHT = 480, 270
 ROUTES = {
     "story": (
         "The story",
-        "The idea of every chapter: what failed before, a picture, small numbers, "
-        "and what it does in a real translator.",
+        "The idea of every chapter: what earlier attempts got wrong, a picture, small numbers, "
+        "and what the idea does in a real translator.",
         "Start the story",
     ),
     "workshop": (
         "The workshop",
-        "Everything: the same chapters whole, with every gradient, the PyTorch code, measurements and pitfalls.",
+        "Everything: the same chapters in full, with every gradient, the PyTorch code, measurements and pitfalls.",
         "Start the workshop",
     ),
     "reference": (
         "The reference",
-        "Pages to come back to: use the code, the paper recalculated, the errata, a glossary, every function.",
+        "Pages to come back to: how to use the code, the paper recomputed, the errata, a glossary, every function.",
         "Open the reference",
     ),
 }
@@ -128,7 +128,8 @@ class Routes(SphinxDirective):
                 f"<li><p><strong>{title}</strong> {routes.clock(sums[route])}</p><p>{words}</p>"
                 f'<a class="start" href="{address}">{button}</a></li>'
             )
-        more = f"The exercises come on top, as many as you like: {routes.clock(sums['exercises'])} for all."
+        hours = round(sums["exercises"] / 60)
+        more = f"Exercises are extra, as many as you like. All of them together take about {hours} hours."
         return [
             nodes.raw("", f'<ul class="routes">{"".join(cards)}</ul>', format="html"),
             nodes.paragraph("", more, classes=["small-print"]),

@@ -95,11 +95,11 @@ class Checked(SphinxDirective):
         cells = sum(c.cells for c in found)
         functions, drawn = tests((ROOT / "tests").rglob("test_*.py"))
         rows = {
-            "cells of the chapters run again, and what they print is compared": cells,
-            "assertions in these cells": sum(c.asserts for c in found),
-            "further tests of the package, the book and the site": functions,
-            "of them are properties, tried on examples drawn at random": drawn,
-            "lines of source in the package": lines(ROOT / "src"),
+            "cells run again, and what they print is compared": cells,
+            "assertions are in these cells": sum(c.asserts for c in found),
+            "more tests check the package, the book and the site": functions,
+            "of these tests draw their examples at random": drawn,
+            "lines of source make up the package": lines(ROOT / "src"),
         }
         listed = nodes.bullet_list(classes=["checked"])
         for what, number in rows.items():

@@ -52,7 +52,7 @@ def line_of(told, a, off):
     name = f"Layer {layer + 1}, head {head + 1} of the encoder"
     if not off:
         weight = a.weights[a.sentence.english.split().index(a.thing)]
-        return f"{name} gives “{a.thing}” {min(weight, 0.999):.3f} of the weight of “it”."
+        return f"{name}: of all that “it” takes, {min(weight, 0.999):.3f} comes from “{a.thing}”."
     if a.without == a.sentence.german:
         return f"{name} is off, and this sentence stays right."
     return f"{name} is off. Now wrong: {thread.pronoun(a.sentence.german)} → {thread.pronoun(a.without)}."
@@ -93,10 +93,10 @@ def test_every_sentence_is_what_the_model_writes_with_the_head_and_without_it(pa
 
 def test_how_many_stay_right_is_counted(page, told):
     with_head, without = (sum(getattr(a, name) == a.sentence.german for a in told[2]) for name in ("german", "without"))
-    text = f"Of all 270 sentences, {with_head} keep the right German with this head, {without} without it."
-    for off, bold in ((False, f"{with_head} keep the right German with this head"), (True, f"{without} without it")):
-        page.get_by_role("switch").set_checked(off)
-        assert page.locator(".kept").evaluate(TEXT) == text
+    shown = f"With this head, {with_head} of 270 sentences are right", f"without it, {without} of 270"
+    for off, bold in enumerate(shown):
+        page.get_by_role("switch").set_checked(bool(off))
+        assert page.locator(".kept").evaluate(TEXT) == "; ".join(shown) + "."
         assert page.locator(".kept strong").all_inner_texts() == [bold]
 
 

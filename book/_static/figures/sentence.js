@@ -75,7 +75,7 @@
       else this.announce(this.heard, ...this.said(), " ", make("span", { lang: "de" }, this.answer.written[this.off]));
       const kept = [0, 1].map((off) => this.answers.filter(({ right, written }) => written[off] === right).length);
       const mark = (off, text) => make(off === this.off ? "strong" : "span", {}, text);
-      this.count.replaceChildren(`Of all ${this.answers.length} sentences, `, mark(0, `${kept[0]} keep the right German with this head`), ", ", mark(1, `${kept[1]} without it`), ".");
+      this.count.replaceChildren(mark(0, `With this head, ${kept[0]} of ${this.answers.length} sentences are right`), "; ", mark(1, `without it, ${kept[1]} of ${this.answers.length}`), ".");
     }
 
     // Pronoun and noun in their colour, the article below the noun, and what is wrong below what is wrong.
@@ -95,7 +95,7 @@
 
     said() {
       const { right, written, weights } = this.answer, head = `Layer ${this.data.layer + 1}, head ${this.data.head + 1} of the encoder`;
-      if (!this.off) return [head, " gives ", ...quoted(this.thing, "en"), ` ${said(weights[this.places.at])} of the weight of `, ...quoted("it", "en"), "."];
+      if (!this.off) return [head, ": of all that ", ...quoted("it", "en"), ` takes, ${said(weights[this.places.at])} comes from `, ...quoted(this.thing, "en"), "."];
       const wanted = right.split(" "), now = written[1].split(" "), n = now.findIndex((word, i) => word !== wanted[i]);
       if (n < 0) return [head, " is off, and this sentence stays right."];
       return [head, " is off. Now wrong: ", make("span", { lang: "de" }, bare(wanted[n])), " → ", make("span", { lang: "de" }, bare(now[n])), "."];
