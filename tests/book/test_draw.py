@@ -230,7 +230,12 @@ FIGURES |= {
     "orders": lambda: draw.positions.orders(READ, "Ich alten.", ("old", "alt")),
     "clocks": lambda: draw.positions.clocks(sinusoids(3, 8)[:, :6], WORDS),
     "by place": lambda: draw.positions.shares([[0.2, 0.7], [0.55, 0.45]], framed=True),
-    "parts": lambda: draw.positions.parts({name: n * np.eye(2) for n, name in enumerate("abcd")}, ["I", "love"]),
+    "swapped": lambda: draw.positions.swapped(
+        {"moved": (["0 I", "1 love"], [0.25, 0.5], 1), "other words": (["I", "AI"], [1, 0], 0)}
+    ),
+    "parts": lambda: draw.positions.parts(
+        {"a": [1, -2.5], "b": [0, 1], "score": [1, -1.5]}, ("weight", [0.92, 0.08]), ["0 I", "1 love"], 1
+    ),
     "sums": lambda: draw.positions.sums({"a": np.eye(3), "b": -2 * np.eye(3)}, WORDS, limit=2),
 }
 GIVEN = ("<bos>", " Ich", " bin", " alt")
@@ -1198,19 +1203,35 @@ def test_weights_between_places_have_a_scale_to_their_largest_and_a_frame_around
     assert plain.axes[0].get_images()[0].get_clim() == (0, 1)
 
 
-def test_parts_of_scores_share_one_scale_with_white_at_zero():
-    *panels, bar = FIGURES["parts"]().axes
-    assert bar.get_xlim() == (-3, 3)
-    assert [axes.get_title() for axes in panels] == ["a", "b", "c", "d"]
-    for n, axes in enumerate(panels):
+def test_a_position_has_a_bar_for_each_choice_with_its_weight_and_the_sentence_as_it_is_stands_out():
+    above, below = FIGURES["swapped"]().axes
+    assert [axes.get_title(loc="left") for axes in (above, below)] == ["moved", "other words"]
+    assert [bar.get_height() for bar in above.patches] == [0.25, 0.5]
+    assert [text.get_text() for text in above.texts] == ["0.25", "0.50"]
+    assert [text.get_text() for text in below.texts] == ["1", "0"]
+    assert above.get_ylim() == below.get_ylim()
+    for axes, marked in ((above, 1), (below, 0)):
+        bold = [tick.get_weight() == "bold" for tick in axes.get_xticklabels()]
+        assert bold == [n == marked for n in range(2)]
+        colours = [bar.get_facecolor() for bar in axes.patches]
+        assert colours[marked] != colours[1 - marked]
+
+
+def test_parts_of_a_score_are_strips_on_one_scale_with_their_sum_their_weights_and_a_frame():
+    figure = FIGURES["parts"]()
+    strips = {"a": [1, -2.5], "b": [0, 1], "score": [1, -1.5], "weight": [0.92, 0.08]}
+    for axes, (name, row) in zip(figure.axes, strips.items(), strict=True):
         (image,) = axes.get_images()
-        assert np.array_equal(image.get_array(), n * np.eye(2))
-        assert image.get_clim() == (-3, 3)
-        labels = [tick.get_text() for tick in axes.get_yticklabels()]
-        assert labels == (["I", "love"] if n % 2 == 0 else [])
-        assert [tick.get_text() for tick in axes.get_xticklabels()] == ["I", "love"]
-    assert [axes.get_ylabel() for axes in panels] == ["who asks", "", "who asks", ""]
-    assert [axes.get_xlabel() for axes in panels] == ["", "", *["who is looked at"] * 2]
+        assert np.array_equal(image.get_array(), [row])
+        assert image.get_clim() == ((0, 1) if name == "weight" else (-3, 3))
+        (frame,) = axes.patches
+        assert (frame.get_x(), frame.get_y(), frame.get_width()) == (0.5, -0.5, 1)
+    words = [[tick.get_text() for tick in axes.get_xticklabels()] for axes in figure.axes]
+    assert words[0] == ["0 I", "1 love"]
+    assert not any(map(any, words[1:]))
+    assert [text.get_text() for text in figure.axes[-1].texts] == ["0.92", "0.08"]
+    texts = [text.get_text() for text in figure.texts if text.get_text()]
+    assert texts == ["a", "b", "+", "score", "=", "weight"]
 
 
 def test_votes_fill_their_bar_and_what_was_taken_after_the_softmax_is_a_hatched_hole():

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
 from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.shares import as_share
 
 MARK = pic.SERIES[4]
 """What moves: no role of attention."""
@@ -230,23 +231,69 @@ def shares(a: ArrayLike, framed: bool = False) -> pic.Picture:
 
 
 @pic.styled
-def parts(scores: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
-    """Parts of the scores of a sentence, two beside each other: who asks down, who is looked at across."""
-    figure, panels = pic.picture(pic.PHONE, 6.4, 2, 2, sharex=True, sharey=True)
-    limit = max(np.abs(part).max() for part in scores.values())
-    for axes, (name, part) in zip(panels.flat, scores.items(), strict=True):
-        look = {"vmin": -limit, "vmax": limit, "interpolation": "nearest"}
-        image = axes.imshow(part, cmap=pic.SIGNED, **look)
-        axes.set_title(name, loc="center")
+def swapped(
+    panels: Mapping[str, tuple[Sequence[str], ArrayLike, int]],
+) -> pic.Picture:
+    """What a token takes from one position, a panel of bars for each thing that is changed there.
+
+    A panel is the name of each choice, its weight, and the choice that is in the sentence as it is.
+    """
+    figure, rows = pic.picture(pic.PHONE, 2.6 * len(panels), rows=len(panels))
+    for axes, (title, panel) in zip(rows[:, 0], panels.items(), strict=True):
+        names, weights, marked = panel
+        colours = [MARK if i == marked else pic.FAINT for i in range(len(names))]
+        for i, weight in enumerate(np.asarray(weights)):
+            axes.bar(i, weight, color=colours[i], width=0.8)
+            number = as_share(weight, 2)
+            axes.text(i, weight + 0.03, number, ha="center")
+        axes.set_title(title, pad=10)
+        axes.set(ylim=(0, 1.08), xlim=(-0.6, len(names) - 0.4), yticks=[])
+        axes.set_xticks(range(len(names)), names, rotation=90)
         axes.tick_params(length=0)
-        axes.set_xticks(range(len(words)), words, rotation=90)
-        axes.set_yticks(range(len(words)), words)
-        axes.tick_params(labelbottom=True)
-    for left, below in zip(panels[:, 0], panels[-1], strict=True):
-        left.set_ylabel("who asks")
-        below.set_xlabel("who is looked at")
-    bar = figure.colorbar(image, ax=panels, location="bottom", aspect=40, shrink=0.7)
-    bar.set_label("lowers a weight          raises it")
+        axes.spines["left"].set_visible(False)
+        axes.get_xticklabels()[marked].set(color=MARK, weight="bold")
+    return figure
+
+
+@pic.styled
+def parts(
+    strips: Mapping[str, ArrayLike],
+    weights: tuple[str, ArrayLike],
+    words: Sequence[str],
+    marked: int,
+) -> pic.Picture:
+    """Parts of one token's scores, a strip of tiles for each; then their sum and the weights, with their names.
+
+    The tiles of the marked word are framed.
+    """
+    side, left, gap, top = 0.46, 0.38, 0.68, 1.05
+    n, lines = len(words), [*strips.items(), weights]
+    width, height = left + side * n + 0.06, top + gap * len(lines) + 0.05
+    figure = pic.Picture(figsize=(width, height))
+    limit = np.ceil(max(np.abs(strip).max() for strip in strips.values()))
+    for line, (name, row) in enumerate(lines):
+        y = height - top - gap * line - 0.22 - 0.4
+        place = left, y, side * n, 0.4
+        axes = figure.add_axes(np.divide(place, (width, height) * 2))
+        if last := line == len(lines) - 1:
+            pic.tiles(axes, [row], pic.WEIGHTS, (0, 1), decimals=2, whole=1)
+        else:
+            pic.tiles(axes, [row], pic.SIGNED, (-limit, limit), decimals=1)
+        axes.set_aspect("auto")
+        axes.spines[:].set(visible=True, color=pic.FAINT)
+        axes.set_yticks([])
+        axes.set_xticks(range(n), [] if line else words, rotation=90)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0, pad=24)
+        if not line:
+            axes.get_xticklabels()[marked].set(color=MARK, weight="bold")
+        frame = marked - 0.5, -0.5, 1, 1
+        tile(axes, frame, "none", edgecolor=MARK, linewidth=3, zorder=3, clip_on=False)
+        bold = {"weight": "bold"} if line >= len(strips) - 1 else {}
+        figure.text(left / width, (y + 0.45) / height, name, va="bottom", **bold)
+        sign = "" if last else "=" if line == len(strips) - 1 else "+" if line else ""
+        middle = {"ha": "center", "va": "center", "size": 14}
+        figure.text(0.19 / width, (y + 0.2) / height, sign, **middle)
     return figure
 
 
