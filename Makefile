@@ -30,7 +30,7 @@ help:
 	@echo "make bench   measure training and decoding beside others; writes benchmarks/results (20 minutes)"
 	@echo "make mutants change the code in 6500 places, one at a time: does a test notice? (hours)"
 	@echo "             one folder: make mutants FOLDERS=byhand"
-	@echo "make fix     format, re-run chapters from a clean kernel, update the README's list"
+	@echo "make fix     format, and re-run chapters from a clean kernel"
 	@echo "             one chapter: make fix CHAPTERS=book/attention.ipynb"
 	@echo "make matrix  compare all outputs under other threads, hash seeds and instruction sets (half an hour)"
 	@echo "make links   try every link that leads out of the book (needs a network)"

@@ -12,6 +12,7 @@ from itertools import takewhile
 
 import build
 import lanes
+import pytest
 
 from tested_transformer.book.show import show
 
@@ -25,6 +26,12 @@ NO_WORDS = re.compile(r'\]\([^)]*\)|<!--.*?-->|</?[a-z][\w-]*(?:\s+[\w-]+(?:="[^
 HEADING = re.compile(r"^#{1,4}\s+(.+?)\s*$", re.M)
 LINK = re.compile(r'!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)')
 PICTURE = re.compile(r"!\[([^\]]*)\]\(")
+
+
+def nothing(faults):
+    """Fails with the faults that were found, a line each, and without pytest's own lines around them."""
+    if found := "\n".join(faults):
+        pytest.fail(found, pytrace=False)
 
 
 def cells(path):
@@ -83,7 +90,9 @@ def pictures_without_words(path):
     for cell in cells(path):
         alt = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt", "")
         if any("image/png" in o.get("data", {}) for o in cell.get("outputs", [])) and len(alt.split()) < 8:
-            found.append(f"{path.name}: a picture without alt text (8 words at least): {alt!r}")
+            found.append(
+                f"{path.name}, {cell['id']}: a picture whose metadata lack 8 words in mystnb.image.alt: {alt!r}"
+            )
         if cell["cell_type"] == "markdown" and not all(map(str.strip, PICTURE.findall(without_code(cell["source"])))):
             found.append(f"{path.name}: a picture without alt text: {cell['source'][:60]!r}")
     return found
@@ -100,7 +109,8 @@ def figures_without_a_claim(path):
         if lanes.draws(cell):
             near = [cell, *takewhile(lambda other: not lanes.draws(other), code[i + 1 : i + 4])]
             if not any(re.search(r"^\s*assert ", other["source"], re.M) for other in near):
-                found.append(f"{path.name}: no assert holds what is said of the figure: {cell['source'][-60:]!r}")
+                rule = "no assert, here or in the next three code cells, holds what is said of the figure"
+                found.append(f"{path.name}, {cell['id']}: {rule}: {cell['source'].splitlines()[-1]}")
     return found
 
 
@@ -261,15 +271,17 @@ def exercises_that_lack(path):
     text = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown")
     section = re.search(r"^## Exercises$(.*?)(?=^## |\Z)", text, re.M | re.S)
     lines = re.findall(r"^\*\*\d\. .*$", section[1] if section else "", re.M)
-    yield from (f"not like '**1. Predict** (5 minutes). ★ Text': {x[:40]}" for x in lines if not EXERCISE.match(x))
+    form, name = "'**1. Predict** (5 minutes). ★ Text'", path.name
+    yield from (f"{name}: an exercise begins like {form}, not {x[:40]}" for x in lines if not EXERCISE.match(x))
     found = [match.groups() for match in map(EXERCISE.match, lines) if match]
     if [int(number) for number, _ in found] != list(range(1, len(found) + 1)) or not 3 <= len(found) <= 5:
-        yield f"{len(found)} exercises with a number, minutes and stars"
-    yield from sorted({"Predict", "Implement", "Break it"} - {kind.partition(",")[0] for _, kind in found})
+        yield f"{name}: {len(found)} exercises with a number, minutes and stars; three to five are usual"
+    lacking = sorted({"Predict", "Implement", "Break it"} - {kind.partition(",")[0] for _, kind in found})
+    yield from (f"{name}: no exercise of the kind {kind}" for kind in lacking)
     source = "\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "code")
     for checker in ("check", "check_test"):
         if not re.search(rf"\b{checker}\(", source):
-            yield f"{checker}() is not called"
+            yield f"{name}: no exercise calls {checker}(), which tells a reader what is wrong with an answer"
 
 
 def public(package):

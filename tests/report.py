@@ -153,7 +153,8 @@ def open_claims(path):
     kinds = lanes.kinds(path)
     for lane, _, cell in lanes.parts(path):
         if lane == "idea" and kinds.get(cell["id"]) == "" and lanes.claims(cell["source"]) > 1:
-            yield f"{path.name}: {lanes.claims(cell['source'])} claims stand open: {cell['source'][:60]!r}"
+            why = "its cell is not folded, as it does more than assert or binds a name that a later cell reads"
+            yield f"{path.name}, {cell['id']}: {lanes.claims(cell['source'])} claims stand open; {why}"
 
 
 # The list of letters
@@ -291,7 +292,7 @@ def letters_without_a_meaning(path, page=guards.BOOK / "notation.ipynb"):
                 rest = rest.replace(letter, " ")
         found |= {letter: formula for letter in letters_in(rest) if letter not in given}
     return [
-        f"{path.name}: {letter} is not in the list of letters ({found[letter].strip()[:60]})"
+        f"{path.name}: no row of {letter} in the list of letters names this page ({found[letter].strip()[:60]})"
         for letter in sorted(found)
     ]
 
@@ -315,7 +316,7 @@ def long_sentences(path):
             words += lanes.words(cell["source"])
             found += len([*tracing.numbers(text), *tracing.spelt(text)])
     if words > 100 and (n := 1000 * found / words) > NUMBERS:
-        yield f"{path.name}: {n:.0f} numbers in 1,000 words of the idea lane; {NUMBERS} are enough"
+        yield f"{path.name}: {n:.0f} numbers in 1,000 words of the idea lane, spelt-out ones too; {NUMBERS} are enough"
 
 
 # The assertions

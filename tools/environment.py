@@ -20,7 +20,7 @@ WHAT_TO_DO = (  # of a step that failed: the first pattern that its output has, 
     ("No module named '?(venv|ensurepip)|ensurepip is", "Python has no venv. On Debian: apt install python3-venv."),
     ("Permission denied|Errno 13|WinError 5", "Close what uses .venv, or remove .venv if another user made it."),
     ("CERTIFICATE_VERIFY_FAILED|SSLError", "The package index is not trusted: PIP_CERT names a proxy's certificate."),
-    ("total=0|timed out|ConnectionError|Errno 111", "The package index cannot be reached. Is there a network?"),
+    ("total=0|timed out|ConnectionError|Errno 111", "An index, named above, cannot be reached. Is there a network?"),
     ("No matching distribution|Requires-Python", "pip found nothing that fits. Is this Python 3.11 to 3.14?"),
 )
 
@@ -36,14 +36,14 @@ def ready():
 
 
 def run(what, *command):
-    """Run a step, and show which large files it fetches. If it fails, say what to do, and end."""
+    """Run a step, and show which large files it fetches and what it retries. If it fails, say what to do, and end."""
     print("  " + what, flush=True)
     out, said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "errors": "backslashreplace"}, []
     with subprocess.Popen(command, cwd=ROOT, **out) as process:
         for line in process.stdout:
             said.append(line)
-            if re.search(r"\d\d\.\d MB\)|GB\)", line):
-                print("    " + line.strip()[:110], flush=True)
+            if re.search(r"\d\d\.\d MB\)|GB\)|Retrying", line):
+                print("    " + line.strip()[:240], flush=True)
     if process.returncode:
         to_do = next((words for pattern, words in WHAT_TO_DO if re.search(pattern, "".join(said))), "")
         sys.exit("".join(said[-20:]) + f"Set-up failed: {what}. {to_do} Then run the same command again.")

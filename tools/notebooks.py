@@ -12,15 +12,18 @@ import os
 import pathlib
 import re
 import sys
+from collections import Counter
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 BOOK = pathlib.Path(__file__).parents[1] / "book"
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+ANSI = re.compile(r"\x1b\[[\d;]*m")  # colours of a terminal
 # What these tags fold on the page is folded in JupyterLab and Colab too.
 FOLDED = {
     "hide-cell": {"cellView": "form", "jupyter": {"outputs_hidden": True, "source_hidden": True}},
@@ -89,16 +92,18 @@ def faults(path):
                 found.append(f"{where}: stores the error {output['ename']}: {output['evalue']}")
             if output.get("name") == "stderr":
                 found.append(f"{where}: writes to stderr")
+    twice = [name for name, n in Counter(cell["id"] for cell in notebook["cells"]).items() if n > 1]
+    found += [f"{path.name}: two cells have the id {name}" for name in twice]
     if not found and text != normal(notebook):
-        found.append(f"{path.name}: not in normal form")
+        found.append(f"{path.name}: not as make fix CHAPTERS=book/{path.name} writes it")
     return found
 
 
 def executed(path, environment=None):
     """One chapter, run from a clean kernel with these environment variables, or ours; an error of a cell is raised."""
     notebook = nbformat.read(path, as_version=4)
-    where = {"metadata": {"path": str(BOOK)}}
-    client = NotebookClient(notebook, timeout=300, record_timing=False, coalesce_streams=True, resources=where)
+    settings = {"resources": {"metadata": {"path": str(BOOK)}}, "extra_arguments": ["--log-level=ERROR"]}
+    client = NotebookClient(notebook, timeout=300, record_timing=False, coalesce_streams=True, **settings)
     return client.execute(env=environment or dict(os.environ))
 
 
@@ -117,7 +122,12 @@ def main(arguments):
     for path in paths:
         if arguments[0] == "run":
             print(f"running {path.name}", flush=True)
-            run(path)
+            try:
+                run(path)
+            except CellExecutionError as error:
+                print(f"{path.name}: nothing is written, because a cell fails:\n{ANSI.sub('', str(error))}")
+                bad += 1
+                continue
         for fault in faults(path):
             print(fault)
             bad += 1

@@ -6,19 +6,9 @@ from docutils import nodes
 
 ROLE = {"q": "query", "k": "key", "v": "value", "o": "out"}
 
-# Where these letters mean something else (V the vocabulary, v Adam's second moment), they stay black.
-FORMULAS = {
-    "attention",
-    "masks",
-    "heads",
-    "decoder",
-    "order",
-    "backward",
-    "errata",
-    "glossary",
-    "notation",
-}
-CODE = FORMULAS | {"cache", "encoder", "feedforward", "addnorm", "onefile", "scale"}
+# On a page without W^Q in a formula, or W_Q in code, these letters may mean something else (V the vocabulary, v Adam's
+# second moment), and they stay black. On these pages they mean queries, keys and values without it.
+ALSO = {"glossary", "masks"}
 
 SYMBOL = re.compile(
     r"(?<![A-Za-z\\])(?:[QK]|V(?!\\rvert))(?![A-Za-z])"  # Q, W^K, but not |V|
@@ -63,16 +53,20 @@ def role(symbol):
 
 
 def colour_formulas(app, doctree, page):
-    """Mark the symbols of all formulas of a page."""
-    if app.builder.format == "html" and page.rpartition("/")[2] in FORMULAS:
-        for node in doctree.findall(
-            lambda n: isinstance(n, nodes.math | nodes.math_block)
-        ):
+    """Mark the symbols of all formulas of a page that is about queries, keys and values."""
+    formulas = [
+        *doctree.findall(lambda n: isinstance(n, nodes.math | nodes.math_block))
+    ]
+    known = page.rpartition("/")[2] in ALSO or any(
+        "W^Q" in node.astext() for node in formulas
+    )
+    if app.builder.format == "html" and known:
+        for node in formulas:
             node["coloured"] = colour_formula(node.astext())
 
 
 def colour_codes(app, page, template, context, doctree):
-    """Mark the names in all code of a page."""
-    if page.rpartition("/")[2] in CODE:
+    """Mark the names in all code of a page that has the matrix of the queries."""
+    if '<span class="n">W_Q</span>' in context.get("body", ""):
         blocks = re.compile(r"<pre>.*?</pre>", re.S)
         context["body"] = blocks.sub(lambda m: colour_code(m[0]), context["body"])

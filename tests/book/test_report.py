@@ -1,5 +1,6 @@
 """What the report says of a small page: nothing where its form is good, and each fault that is planted."""
 
+import re
 import subprocess
 
 import pytest
@@ -96,7 +97,7 @@ def test_letters_that_the_list_lacks_or_has_twice_are_said(write, formula, row, 
     tracing.sections.cache_clear()
     notation = write(markdown("## Letters", "", *ROWS, row), name="notation.ipynb")
     faults = report.letters_without_a_meaning(write(markdown(formula), name="heads.ipynb"), notation)
-    assert [fault.split()[1] for fault in faults] == found
+    assert [re.search(r"row of (\S+) in", fault)[1] for fault in faults] == found
     assert [fault.partition(": ")[2] for fault in report.letters_with_two_meanings(notation)] == twice
 
 

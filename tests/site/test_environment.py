@@ -115,7 +115,7 @@ def test_other_versions_are_installed_into_what_is_there_and_not_taken_for_insta
         ("/usr/bin/python3: No module named venv", "apt install python3-venv"),
         ("Error: [Errno 13] Permission denied: '/here/.venv/bin/python'", "Close what uses .venv"),
         ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "PIP_CERT"),
-        ("WARNING: Retrying (Retry(total=0, connect=None))\nERROR: No matching distribution", "Is there a network?"),
+        ("WARNING: Retrying (Retry(total=0, connect=None))\nERROR: No matching distribution", "cannot be reached."),
         ("ERROR: No matching distribution found for torch==2.13.0", "Is this Python 3.11 to 3.14?"),
     ],
 )

@@ -2,10 +2,12 @@
 
 import re
 import string
+from types import SimpleNamespace
 
 import pytest
 import symbols
-from guards import BOOK, cells
+from docutils import nodes
+from guards import BOOK
 
 from tested_transformer.book.draw.picture import KEY, OUT, QUERY, VALUE
 
@@ -67,15 +69,21 @@ def test_a_q_beside_a_p_is_the_target_and_no_query():
     assert symbols.colour_code(span("p", "q")) == span("p", "q")
 
 
-def holds(path, kind, sign):
-    return any(sign in cell["source"] for cell in cells(path) if cell["cell_type"] == kind)
+def coloured(*formulas, page="book/one"):
+    """What a page with these formulas marks in them."""
+    tree = nodes.section("", *(nodes.math(text, text) for text in formulas))
+    symbols.colour_formulas(SimpleNamespace(builder=SimpleNamespace(format="html")), tree, page)
+    return [node.get("coloured") for node in tree.findall(nodes.math)]
 
 
-@pytest.mark.parametrize(("pages", "kind", "sign"), [("FORMULAS", "markdown", "W^Q"), ("CODE", "code", "W_Q")])
-def test_each_page_with_the_matrix_of_the_queries_has_its_colours(pages, kind, sign):
-    with_it = {path.stem for path in BOOK.glob("*.ipynb") if holds(path, kind, sign)}
-    assert with_it <= getattr(symbols, pages)
-    assert with_it  # the sign is one that pages have
+def test_only_a_page_with_the_matrix_of_the_queries_has_colours():
+    assert coloured("V", "K") == [None, None]
+    assert coloured("V", "X W^Q") == [r"\class{value}{V}", r"X W^\class{query}{Q}"]
+    assert coloured("V", page="book/masks") == [r"\class{value}{V}"]
+    for names, marked in ((("V", "Q"), 0), (("V", "W_Q"), 2)):
+        context = {"body": f"<pre>{span(*names)}</pre>"}
+        symbols.colour_codes(None, "book/one", "", context, None)
+        assert len(re.findall('"n (?:value|query)"', context["body"])) == marked
 
 
 def test_the_name_of_an_argument_is_not_coloured():
