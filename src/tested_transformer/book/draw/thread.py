@@ -126,7 +126,7 @@ def _arc(
 
 RIVER, GROUND = 0.55, "#eef2f6"
 """Points of width for each unit of length; behind a layer."""
-WORK = ("4", "attention", "words\nexchange"), ("5", "feed-forward", "each word\nalone")
+WORK = ("4", "attention", "words\nexchange"), ("6", "feed-forward", "each word\nalone")
 
 
 @pic.styled
@@ -182,7 +182,7 @@ def stream(
         place = xs[row] - 0.6, second
         arrow(frame, (xs[row], second + 0.5), (place[0], second + 0.2), pic.KEY, 9)
     place = 0.18, levels[2] - 0.44
-    _numbered(frame, place, "6", "added, not replaced", GROUND)
+    _numbered(frame, place, "5", "added, not replaced", GROUND)
     _numbered(frame, (0.18, levels[4] + 0.96), "7", "the same again")
     _decoder(frame, xs, asked, german)
     return figure
