@@ -173,9 +173,8 @@ def stream(
         first, second = levels[2 + 2 * layer : 4 + 2 * layer]
         _layer(frame, layer, first)
         _attention(frame, xs, row, first, of_layer)
-        if layer:
-            at = (xs[np.argmax(of_layer)] + 0.15, first + 0.62)
-            _over(frame, at, "one head", ground=GROUND)
+        at = (xs[np.argmax(of_layer)] + 0.15, first + 0.62)
+        _over(frame, at, "one head" if layer else "four heads", ground=GROUND)
         for box, plus in enumerate((first, second)):
             step = 1 + 2 * layer + box
             _box(frame, xs[row], plus, (rows[step], added[step]), box)
