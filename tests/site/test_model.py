@@ -141,6 +141,10 @@ def test_a_word_is_known_or_unknown_as_a_whole(answered):
     assert answered("unknown", text=f"I {' '.join(words)}\u200b, the ch\xadair") == [*map(normalise, words)]
 
 
+def test_a_sign_that_no_sentence_had_is_unknown(answered):
+    assert answered("unknown", text="I love you, 🙂 and the chair!") == ["🙂", "and", "!"]
+
+
 def test_an_end_of_line_that_the_model_writes_is_a_space(answered):
     asked = parity.translator()
     for text in ("\neins\r\n\rzwei\n", "eins\u2028zwei\tdrei", "\n", "Ich brauche den Stuhl."):

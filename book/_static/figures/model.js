@@ -137,8 +137,8 @@
       return id === bos_id ? "<bos>" : id === eos_id ? "<eos>" : this.tokens.decode([id]);
     }
 
-    // The words of a text that the model was never trained on, as they are written.
-    unknown(text) { return [...new Set(normalise(text).match(new RegExp(`${ONE_WORD}*`, "gu")))].filter((word) => !this.words.has(word)); }
+    // The words and signs of a text that the model was never trained on, as they are written.
+    unknown(text) { return [...new Set(normalise(text).match(new RegExp(`${ONE_WORD}*|[^${WORD}${SPACE}.,?]+`, "gu")))].filter((word) => !this.words.has(word)); }
 
     // One line: an end of line within what was written becomes a space.
     text(ids) { return this.tokens.decode(ids.filter((id) => id !== this.config.eos_id)).replace(/^[\r\n]+|[\r\n]+$/g, "").replace(/[\r\n]+/g, " "); }
