@@ -1010,9 +1010,6 @@ def test_an_arc_leads_from_it_to_the_noun_as_wide_as_its_weight_and_the_gender_i
 def test_a_river_is_as_wide_as_the_row_is_long_and_what_is_added_as_wide_as_that():
     (axes,) = drawn("stream")[0].axes
     said = words_of(axes)
-    for length in ("3.0", "4.0", "5.0", "6.0"):
-        assert length in words_of(axes, QUERY)
-    assert [w for w in words_of(axes, KEY) if w.startswith("+ ")] == ["+ 0.2", "+ 0.1", "+ 1.5", "+ 2.5"]
     river = [line for line in axes.lines if line.get_color() == QUERY]
     assert [line.get_linewidth() / river[0].get_linewidth() for line in river] == pytest.approx([x / 2 for x in WAY[0]])
     assert len({x for line in river for x in line.get_xdata()}) == 1

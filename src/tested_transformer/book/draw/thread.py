@@ -177,7 +177,7 @@ def stream(
         _over(frame, at, "one head" if layer else "four heads", ground=GROUND)
         for box, plus in enumerate((first, second)):
             step = 1 + 2 * layer + box
-            _box(frame, xs[row], plus, (rows[step], added[step]), box)
+            _box(frame, xs[row], plus, added[step], box)
         place = xs[row] - 0.6, second
         arrow(frame, (xs[row], second + 0.5), (place[0], second + 0.2), pic.KEY, 9)
     place = 0.18, levels[2] - 0.44
@@ -259,13 +259,9 @@ def _attention(
         frame.add_patch(FancyArrowPatch(path=path, **look))
 
 
-def _box(
-    frame: Axes, x: float, y: float, lengths: tuple[float, float], box: int
-) -> None:
+def _box(frame: Axes, x: float, y: float, added: float, box: int) -> None:
     """A box beside the river: it reads from above, and adds at the plus."""
     number, name, words = WORK[box]
-    before, added = lengths
-    length = f"{before:.1f}"
     place, size = (x - 1.95, y - 0.18), (1.6, 0.36)
     shape = FancyBboxPatch(place, *size, "round,pad=0,rounding_size=0.06")
     shape.set(facecolor="white", edgecolor=pic.INK, linewidth=1.4, zorder=4)
@@ -276,17 +272,6 @@ def _box(
     frame.plot([x - 0.35, x], [y, y], solid_capstyle="butt", **look)
     frame.add_patch(Circle((x, y), 0.1, facecolor="white", edgecolor=pic.INK, zorder=5))
     frame.text(x, y, "+", ha="center", va="center_baseline", zorder=6)
-    _over(
-        frame, (x + 0.2, y + 0.3), length, color=pic.QUERY, weight="bold", ground=GROUND
-    )
-    _over(
-        frame,
-        (x + 0.2, y),
-        f"+ {added:.1f}",
-        color=pic.KEY,
-        weight="bold",
-        ground=GROUND,
-    )
     place = x - 0.24, y - 0.38  # where the sum is centred and rescaled
     shape = FancyBboxPatch(place, 0.48, 0.2, "round,pad=0,rounding_size=0.05")
     shape.set(facecolor="white", edgecolor=pic.INK, linewidth=1, zorder=5)
