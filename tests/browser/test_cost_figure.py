@@ -57,7 +57,7 @@ def test_every_model_of_the_book_can_be_set_by_the_sliders(page):
 
 def test_the_page_shows_what_the_models_cost(page):
     assert row(page, "parameters") == "63.0 million"
-    assert row(page, "memory to train") == "14.3 GB: fits a GPU of 16 GB"
+    assert row(page, "memory to train") == "14.0 GB: fits a GPU of 16 GB"
     page.get_by_role("button", name="our translator").click()
     assert row(page, "parameters") == "884,736"
     page.get_by_role("button", name="big").click()
