@@ -120,13 +120,6 @@ def test_rows_of_the_table_can_have_rates_of_their_own(translator, several):
     assert all(torch.equal(w, v) for (name, w), v in weights if not name.startswith("embedding"))
 
 
-def test_what_rows_share_is_taken_away_and_their_own_is_kept():
-    moved = np.array([[3.0, 0, 0], [1.0, 0, 0], [2.0, 5, 0]])
-    own = first_steps.without_common(moved, np.array([True, True, False]))
-    assert own.tolist() == [[0, 0, 0], [0, 0, 0], [0, 5, 0]]
-    assert first_steps.lengths(own).tolist() == [0, 0, 5]
-
-
 def test_what_learns_alone_learns_as_in_the_whole_and_the_rest_stays(translator, several):
     rule = partial(torch.optim.SGD, lr=0.5)
     rows = np.zeros(translator.model.config.vocab_size, dtype=bool)

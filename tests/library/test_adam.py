@@ -207,6 +207,18 @@ def test_each_path_has_its_panel_and_the_contours_of_the_valley():
         assert axes.collections[0].levels.tolist() == [1, 4, 12, 30, 60, 100]
 
 
+def test_each_panel_can_have_a_valley_of_its_own():
+    paths, along, across = {"one": normal(5, 2), "two": normal(6, 2)}, np.linspace(-9, 3, 25), np.linspace(-1, 1, 21)
+    flat, steep = (along**2 + wall * across[:, None] ** 2 for wall in (1, 100))
+    one, two = draw.adam.valley(paths, along, across, [flat, steep]).axes
+    for axes, heights in ((one, flat), (two, steep)):
+        (alone,) = draw.adam.valley({"one": paths["one"]}, along, across, heights).axes
+        drawn, expected = axes.collections[0].get_paths(), alone.collections[0].get_paths()
+        assert all(np.array_equal(a.vertices, b.vertices) for a, b in zip(drawn, expected, strict=True))
+    wide, narrow = (np.abs(axes.collections[0].get_paths()[1].vertices[:, 1]).max() for axes in (one, two))
+    assert narrow < wide / 2
+
+
 def test_the_frequent_and_the_rare_number_are_told_apart_in_each_panel():
     moved = {"one": normal(5, 2), "two": normal(5, 2, seed=1)}
     for axes, (name, path) in zip(draw.adam.rare(moved).axes, moved.items(), strict=True):

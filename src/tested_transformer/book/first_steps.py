@@ -170,13 +170,6 @@ def lengths(rows: np.ndarray) -> np.ndarray:
     return np.linalg.norm(rows, axis=1)
 
 
-def without_common(moved: np.ndarray, some: np.ndarray) -> np.ndarray:
-    """What is left of each row if the direction that some of them share, that of their mean, is taken away."""
-    common = moved[some].mean(0)
-    common = common / np.linalg.norm(common)
-    return moved - np.outer(moved @ common, common)
-
-
 def alone(
     translator: Translator,
     several: Iterable[Batch],

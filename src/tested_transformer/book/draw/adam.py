@@ -103,14 +103,19 @@ def valley(
     across: ArrayLike,
     heights: ArrayLike,
 ) -> pic.Picture:
-    """Paths (points × 2) on contour lines of heights (across × along), a panel each, below each other."""
+    """Paths (points × 2) on contour lines of heights (across × along), a panel each, below each other.
+
+    The heights are the same for all panels, or one more axis has a map for each.
+    """
     high = 0.6 + 1.35 * len(paths)
+    maps = np.broadcast_to(heights, (len(paths), len(across), len(along)))
     figure, panels = pic.picture(
         pic.PHONE, high, rows=len(paths), sharex=True, sharey=True
     )
     lines = {"levels": [1, 4, 12, 30, 60, 100], "colors": pic.FAINT, "linewidths": 1}
-    for axes, (name, path) in zip(panels.flat, paths.items(), strict=True):
-        axes.contour(along, across, heights, **lines)
+    drawn = zip(panels.flat, maps, paths.items(), strict=True)
+    for axes, below, (name, path) in drawn:
+        axes.contour(along, across, below, **lines)
         points = np.asarray(path)
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)
