@@ -269,7 +269,7 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
 
 def rested(page):
     """The sentence that is said when the changes have come to rest."""
-    page.wait_for_timeout(600)
+    page.wait_for_function("!document.querySelector('[role=status]').matches('.waiting')")
     return page.locator("[role=status]").inner_text()
 
 
