@@ -46,7 +46,6 @@ A_OUT, A = attention(Q, K, V)
 STEPS = {"X": X, "Q": Q, "K": K, "V": V, "scores": Q @ K.T / np.sqrt(3), "weights": A, "out": A_OUT}
 FLAT = {name: x[:, :2] for name, x in {"Q": Q, "K": K, "V": V, "out": A_OUT}.items()} | {"weights": A}
 QUERY_OF_LOVE = Q[1, :2]
-COMPARED = {"same way": K[2, :2], "right angle": np.array([2.0, 0.0]), "away": np.array([1.0, -1.5])}
 TEMPERATURES = np.geomspace(0.2, 50, 20)
 CURVES = np.linspace([1, 0, 0], [0.4, 0.28, 0.32], 20)
 WIDTHS = [4, 16, 64, 256]
@@ -60,7 +59,6 @@ FIGURES = {
     "path": lambda: draw.attention.path(STEPS, WORDS),
     "mixture": lambda: draw.attention.mixture(A[:, :, None] * V, WORDS),
     "temperature": lambda: draw.attention.temperature(TEMPERATURES, CURVES, WORDS, marked=1.7),
-    "arrows": lambda: draw.attention.arrows(QUERY_OF_LOVE, COMPARED, [2, 0, -1.5]),
     "plane": lambda: draw.attention.plane(FLAT, WORDS, 1),
     "widths": lambda: draw.attention.widths(WIDTHS, [2.1, 3.9, 8.2, 15.7], [0.3, 0.2, 0.1, 0.05], [0.3] * 4),
     "two heads": lambda: draw.attention.heads(HEADS, rows=(1, 2)),
@@ -474,25 +472,6 @@ def tips(axes):
 
 def foot(query, key):
     return np.asarray(query) * (query @ key) / (query @ query)
-
-
-def test_a_dot_product_is_two_arrows_with_the_shadow_of_the_key_on_the_query_and_its_number():
-    figure = FIGURES["arrows"]()
-    assert len(figure.axes) == 3
-    for axes, (name, key), score in zip(figure.axes, COMPARED.items(), ("2", "0", "-1.5"), strict=True):
-        assert axes.get_title() == rf"$q\cdot k = {score}$"
-        assert axes.get_xlabel() == name
-        assert tips(axes) == [(tuple(key), to_rgb(KEY)), (tuple(QUERY_OF_LOVE), to_rgb(QUERY))]
-        (shadow,) = [line for line in axes.lines if line.get_alpha() == 0.4]
-        assert shadow.get_color() == KEY
-        assert np.allclose(shadow.get_xydata(), [(0, 0), foot(QUERY_OF_LOVE, key)])
-        (low, high), points = np.transpose([axes.get_xlim(), axes.get_ylim()]), [key, QUERY_OF_LOVE]
-        assert np.all(low < np.min(points, axis=0))
-        assert np.all(high > np.max(points, axis=0))
-        assert axes.get_aspect() == 1, "a right angle looks like one"
-    letters = [text.get_fontsize() for axes in figure.axes for text in [axes.title, axes.xaxis.label]]
-    pixels = 342 / (96 * figure.get_figwidth())  # the width of a page on a phone of 390 pixels
-    assert min(letters) * 96 / 72 * pixels >= 10
 
 
 def test_the_plane_has_the_shadows_on_the_left_and_the_output_in_the_triangle_on_the_right():

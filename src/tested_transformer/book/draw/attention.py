@@ -333,26 +333,6 @@ def _plane(axes: Axes, points: ArrayLike, margin: float) -> None:
 
 
 @pic.styled
-def arrows(
-    query: ArrayLike, keys: Mapping[str, ArrayLike], scores: Sequence[float]
-) -> pic.Picture:
-    """Dot products of one query with named keys: two arrows in a plane each, the key's shadow, and the number."""
-    figure, (panels,) = pic.picture(6.4, 3.9, columns=len(keys))
-    points = [query, *keys.values(), *(_foot(query, key) for key in keys.values())]
-    for axes, (name, key), score in zip(panels, keys.items(), scores, strict=True):
-        _plane(axes, points, margin=0.5)
-        _arrow(axes, key, pic.KEY, width=4)
-        _shadow(axes, query, key)
-        _arrow(axes, query, pic.QUERY)
-        _name(axes, "$k$", key, key, {"color": pic.KEY, "fontsize": 16})
-        (aside,) = _lanes(query, [key])
-        _name(axes, "$q$", query, aside, {"color": pic.QUERY, "fontsize": 16})
-        axes.set_title(f"$q\\cdot k = {score:g}$", loc="center", fontsize=16)
-        axes.set_xlabel(name, fontsize=14)
-    return figure
-
-
-@pic.styled
 def plane(
     steps: Mapping[str, ArrayLike], words: Sequence[str], start: int
 ) -> pic.Picture:
