@@ -183,6 +183,7 @@ FIGURES |= {
     ),
     "across": lambda: draw.adam.across({"one": CURVE, "two": -CURVE}, 100),
     "valley": lambda: draw.adam.valley({"one": normal(5, 2)}, CURVE, CURVE, CURVE**2 + 100 * CURVE[:, None] ** 2),
+    "starts": lambda: draw.adam.starts({"one": np.arange(7, 1, -1), "two": np.ones(6)}),
     "rare": lambda: draw.adam.rare({"one": normal(5, 2), "two": normal(5, 2, seed=1)}),
 }
 FIGURES |= {

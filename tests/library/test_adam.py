@@ -204,6 +204,7 @@ def test_each_path_has_its_panel_and_the_contours_of_the_valley():
         assert np.array_equal(axes.lines[0].get_xydata(), path)
         assert axes.lines[1].get_xydata().tolist() == [[0, 0]]
         assert np.array_equal(axes.lines[2].get_xydata(), path[:1])
+        assert np.array_equal(axes.lines[3].get_xydata(), path[-1:])
         assert axes.collections[0].levels.tolist() == [1, 4, 12, 30, 60, 100]
 
 
@@ -217,6 +218,15 @@ def test_each_panel_can_have_a_valley_of_its_own():
         assert all(np.array_equal(a.vertices, b.vertices) for a, b in zip(drawn, expected, strict=True))
     wide, narrow = (np.abs(axes.collections[0].get_paths()[1].vertices[:, 1]).max() for axes in (one, two))
     assert narrow < wide / 2
+
+
+def test_the_length_of_each_step_is_drawn_from_the_first_step_on():
+    lengths = {"one": np.array([7.0, 5, 3]), "two": np.ones(3)}
+    (axes,) = draw.adam.starts(lengths).axes
+    for line, (name, steps) in zip(axes.lines, lengths.items(), strict=True):
+        assert line.get_label() == name
+        assert np.array_equal(line.get_xydata(), np.transpose([[1, 2, 3], steps]))
+    assert axes.get_ylim()[0] == 0
 
 
 def test_the_frequent_and_the_rare_number_are_told_apart_in_each_panel():

@@ -120,9 +120,27 @@ def valley(
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)
         axes.plot(*points[0], "o", color=pic.INK, markersize=6)
+        ring = {"markersize": 11, "markerfacecolor": "none", "markeredgewidth": 1.5}
+        axes.plot(*points[-1], "o", color=pic.INK, **ring)
         axes.set_title(name)
         axes.set_ylabel("$w_2$")
     panels[-1, 0].set_xlabel("$w_1$, along the valley")
+    return figure
+
+
+@pic.styled
+def starts(lengths: Mapping[str, ArrayLike]) -> pic.Picture:
+    """How long each step of a rule is, in learning rates, from the first step on."""
+    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    looks = zip(lengths.items(), pic.SERIES, ("--", "-.", "-"), strict=False)
+    for (name, steps), colour, line in looks:
+        numbers = np.arange(1, len(steps) + 1)
+        axes.plot(numbers, steps, color=colour, linestyle=line, label=name)
+    axes.set_xlim(1, max(map(len, lengths.values())))
+    axes.set_ylim(0, None)
+    axes.set_xlabel("step")
+    axes.set_ylabel("length, in learning rates")
+    axes.legend(loc="upper right")
     return figure
 
 
