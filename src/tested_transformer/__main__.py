@@ -11,9 +11,9 @@ from types import ModuleType
 from tested_transformer import __version__, command
 
 COMMANDS = {
-    "train": "from sentence pairs to a trained model in a folder",
-    "translate": "sentences in, a line each, and their translations out",
-    "evaluate": "how well a model translates, as BLEU and chrF",
+    "train": "train a model on sentence pairs, and keep it in a folder",
+    "translate": "translate sentences, one per line",
+    "evaluate": "measure how well a model translates, with BLEU and chrF",
 }
 
 

@@ -75,7 +75,7 @@ def test_what_needs_no_command_is_told_without_loading_one(words):
     code += "try: main(sys.argv[1:])\nfinally: print({'torch', 'numpy'} & set(sys.modules), file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
     assert run.stderr.splitlines()[-1] == "set()"
-    told = "tested_transformer 0." in run.stdout or "sentences in, a line each" in run.stdout
+    told = "tested_transformer 0." in run.stdout or "translate sentences, one per line" in run.stdout
     assert (run.returncode, told) == ((0, True) if words and words[0].startswith("-") else (2, False))
 
 

@@ -663,7 +663,6 @@ def test_the_help_tells_what_holds_if_nothing_is_said(capsys, monkeypatch):
         assert told_of[option].endswith(end), option
     for name, value in vars(Options()).items():
         assert value is None or re.search(r"\((default|--init) .*\)$", told_of[flag(name)]), name
-    assert "those before --resume among them" in told_of["--minutes"]
     for command in ("translate", "evaluate"):
         assert told(command)["--beam"].endswith("(default 4)")
         assert told(command)["--alpha"].endswith("(default 0.6)")

@@ -268,12 +268,12 @@ def test_every_option_is_explained():
 
 def test_an_option_is_written_as_it_is_typed():
     options = {a.dest: api.option(a).astext() for _, _, groups in api.commands() for _, acts in groups for a in acts}
-    assert options["resume"] == "--resume\n\ngo on with the run there"
-    assert options["beam"] == "--beam WIDTH\n\nhypotheses side by side, 1 for greedy (default 4)"
+    assert options["resume"] == "--resume\n\nresume the run in this folder"
+    assert options["beam"] == "--beam WIDTH\n\nwidth of the beam search; 1 is greedy (default 4)"
     assert options["part"].endswith("; test_2016_flickr unless given")
     assert options["preset"].startswith("--preset mini | small | base | big\n\n")
-    assert options["folder"] == "folder\n\nwhere the run is kept"
-    assert options["model"].endswith("(else phrasebook, the model of this package)")
+    assert options["folder"] == "folder\n\nfolder of the run"
+    assert options["model"].endswith("(default phrasebook, the model in this package)")
 
 
 # What stays

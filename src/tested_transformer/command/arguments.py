@@ -27,8 +27,8 @@ DEVICE = {"default": "auto", "help": "auto, cpu, cuda or cuda:1 (default %(defau
 THREADS = {
     "type": int,
     "metavar": "N",
-    "help": "processors to calculate with, at most all (else what PyTorch takes); "
-    "on a busy machine 1 is often the fastest",
+    "help": "how many CPU threads to use (else PyTorch decides); on a busy machine, 1 is "
+    "often the fastest",
 }
 RUN_FILES = CONFIG, TOKENS, MODEL, STATE, RUN, METRICS, LOG, CURVES, LOCK
 
@@ -58,9 +58,11 @@ def model_folder(text: str) -> Path:
 def add_pairs(add: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Three ways to name sentence pairs, in a group for what one command adds."""
     data = add.add_argument_group("sentence pairs (one of the three)")
-    data.add_argument("--source", type=named, help="text file, a sentence a line")
+    data.add_argument("--source", type=named, help="text file, one sentence per line")
     data.add_argument("--target", type=named, help="its translation, line by line")
-    data.add_argument("--multi30k", type=named, metavar="FOLDER", help="its .gz files")
+    data.add_argument(
+        "--multi30k", type=named, metavar="FOLDER", help="folder with its .gz files"
+    )
     return data
 
 
@@ -100,7 +102,7 @@ def is_open_as(number: int, path: Path) -> bool:
 
 
 def use_threads(number: int | None) -> None:
-    """Calculate with so many processors, or with all if these are fewer."""
+    """Use this many CPU threads, or all of them if there are fewer."""
     if number is not None:
         at_least(1, threads=number)
         torch.set_num_threads(min(number, os.cpu_count() or 1))
@@ -110,15 +112,15 @@ def add_translator(add: argparse.ArgumentParser) -> None:
     """The model and the search."""
     add.add_argument(
         "--model", type=model_folder, default=PHRASEBOOK, metavar="FOLDER",
-        help="a trained model (else phrasebook, the model of this package)",
+        help="folder of a trained model (default phrasebook, the model in this package)",
     )  # fmt: skip
     add.add_argument(
         "--beam", type=int, default=4, metavar="WIDTH",
-        help="hypotheses side by side, 1 for greedy (default %(default)s)",
+        help="width of the beam search; 1 is greedy (default %(default)s)",
     )  # fmt: skip
     add.add_argument(
         "--alpha", type=float, default=0.6, metavar="float",
-        help="of the length penalty (default %(default)s)",
+        help="strength of the length penalty (default %(default)s)",
     )  # fmt: skip
     add.add_argument("--device", **DEVICE)
     add.add_argument("--threads", **THREADS)

@@ -1,4 +1,4 @@
-"""The command `evaluate`: how well a model translates, as BLEU and chrF."""
+"""The command `evaluate`: measure how well a model translates, with BLEU and chrF."""
 
 import argparse
 import re
@@ -37,14 +37,17 @@ def arguments(add: argparse.ArgumentParser) -> None:
     data = shared.add_pairs(add)
     data.add_argument(
         "--part", choices=multi30k.PARTS, default="test_2016_flickr", metavar="PART",
-        help=f"of Multi30k: {', '.join(multi30k.PARTS)}",
+        help=f"part of Multi30k: {', '.join(multi30k.PARTS)}",
     )  # fmt: skip
     data.add_argument(
-        "--phrasebook", action="store_const", const=True, help="held-out sentences"
+        "--phrasebook",
+        action="store_const",
+        const=True,
+        help="the book's own held-out sentences",
     )
     add.add_argument(
         "--bleu-tokenize", choices=TOKENIZE, default="13a", metavar="WAY",
-        help=f"how BLEU cuts into words, as sacreBLEU names it: {', '.join(TOKENIZE)}",
+        help=f"how BLEU splits text into words, by sacreBLEU's names: {', '.join(TOKENIZE)}",
     )  # fmt: skip
     add.add_argument("--out", type=Path, help="write the numbers to this file as JSON")
 

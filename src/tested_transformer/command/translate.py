@@ -1,4 +1,4 @@
-"""The command `translate`: sentences in, a line each, and their translations out."""
+"""The command `translate`: translate sentences, one per line."""
 
 import argparse
 import contextlib
@@ -27,11 +27,14 @@ def arguments(add: argparse.ArgumentParser) -> None:
     """What can be said to this command."""
     shared.add_translator(add)
     add.add_argument(
-        "input", type=Path, nargs="?", help="text file, a sentence a line (else stdin)"
+        "input",
+        type=Path,
+        nargs="?",
+        help="text file, one sentence per line (default stdin)",
     )
     add.add_argument(
         "--attention", type=Path, metavar="PAGE.html",
-        help=f"what the model looked at, for the first {FEW} sentences",
+        help=f"write a page with the attention weights of the first {FEW} sentences",
     )  # fmt: skip
 
 
