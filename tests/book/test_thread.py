@@ -264,6 +264,29 @@ def test_only_the_output_of_one_head_is_taken_away_and_only_for_a_while(translat
     assert all(torch.equal(p, before[name]) for name, p in model.named_parameters())
 
 
+@pytest.mark.parametrize("even", [False, True])
+def test_heads_that_share_their_weights_are_one_wide_head_and_only_for_a_while(translator, even):
+    heads = translator.model.encoder.layers[1].self_attention
+    x = torch.randn(1, 5, 128, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    mask = torch.tensor([True, True, True, True, False])[None, None, None]
+    with torch.no_grad():
+        whole, weights = heads(x, x, x, mask, need_weights=True)
+        with thread.shared_weights(translator, even):
+            out, shared = heads(x, x, x, mask, need_weights=True)
+            fused, nothing = heads(x, x, x, mask)
+        with contextlib.suppress(KeyError), thread.shared_weights(translator, even):
+            raise KeyError
+        again = heads(x, x, x, mask, need_weights=True)[0]
+        expected = torch.where(mask[0, 0], 0.25, 0.0) if even else weights[0].mean(dim=0)
+        wide = heads.w_o(expected.expand(5, 5).double() @ heads.w_v(x))
+    assert torch.allclose(shared, expected.expand(4, 5, 5).double())
+    assert torch.allclose(out, wide), "one head, as wide as a row"
+    assert torch.equal(fused, out)
+    assert nothing is None
+    assert not torch.allclose(out, whole)
+    assert torch.equal(again, whole)
+
+
 def test_a_layer_or_a_head_that_is_not_there_is_refused(translator):
     for place in ((2, 0), (0, 4), (-1, 0)):
         rule = rf"layer and head \({place[0]} and {place[1]}\) must be below 2 and 4"

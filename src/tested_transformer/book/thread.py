@@ -20,6 +20,8 @@ from torch import Tensor, nn
 from tested_transformer.byhand.loss import cross_entropy
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.translator import Translator
+from tested_transformer.model.attention import attention
+from tested_transformer.model.heads import join_heads
 from tested_transformer.phrasebook.corpus import Sentence, held_out, say
 from tested_transformer.phrasebook.tags import name
 from tested_transformer.phrasebook.words import (
@@ -436,6 +438,35 @@ def without(
         yield
     finally:
         own.copy_(kept)
+
+
+@contextmanager
+def shared_weights(translator: Translator, even: bool = False) -> Iterator[None]:
+    """All heads of a layer of the encoder use their average weights, for as long as this lasts.
+
+    With even, every word takes the same from all tokens. Values and all other parts stay.
+    """
+    boxes = [layer.self_attention for layer in translator.model.encoder.layers]
+
+    def attend(
+        box: nn.Module,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        weights = attention(0 * q if even else q, k, v, mask)[1]
+        shared = weights.mean(dim=1, keepdim=True).expand_as(weights)
+        return box.w_o(join_heads(shared @ v)), shared if need_weights else None
+
+    try:
+        for box in boxes:
+            box.attend = partial(attend, box)
+        yield
+    finally:
+        for box in boxes:
+            vars(box).pop("attend", None)
 
 
 @contextmanager
