@@ -211,6 +211,9 @@ FIGURES |= {
     "sentence": lambda: draw.notation.rows(["I", " need", " it", "<eos>"], SENTENCE, 2),
     "batch": lambda: draw.notation.batch({"chair": SENTENCE, "lamp": 2 * SENTENCE, "hat": -SENTENCE}),
     "sides": lambda: draw.notation.sides(np.eye(2, 3), np.ones((3, 2)), [[0.5, 0.5], [0, 1]], ["I", "love"]),
+    "taken": lambda: draw.notation.taken(
+        ["I", " need", " it", "<eos>"], SENTENCE, [0.004, 0.992, 0.003, 0.001], 1, "it takes"
+    ),
     "broadcast": lambda: draw.notation.broadcast(
         np.eye(2, 3),
         {"a row": ([1, 2, 3], np.add(np.eye(2, 3), [1, 2, 3])), "a column": ([[4], [5]], 9 * np.ones((2, 3)))},
@@ -1137,6 +1140,29 @@ def test_a_batch_is_sheets_behind_each_other_with_the_first_in_front():
         assert sheet.get_zorder() < patch.get_zorder() < sheet.get_zorder() + 1
     with pytest.raises(ValueError, match=r"one shape, not of \[\(2, 3\), \(4, 3\)\]"):
         draw.notation.batch({"a": normal(4, 3), "b": normal(2, 3)})
+
+
+def test_what_a_word_takes_is_the_sum_of_all_rows_by_their_weights_and_framed_like_the_row_that_gives_most():
+    (frame,) = FIGURES["taken"]().axes
+    sheet, below = sorted(frame.get_images(), key=lambda image: -image.get_extent()[3])
+    assert np.array_equal(sheet.get_array(), SENTENCE)
+    assert np.allclose(below.get_array(), [[0.004, 0.992, 0.003, 0.001] @ SENTENCE])
+    left, right, bottom, top = sheet.get_extent()
+    line = (top - bottom) / 4
+    written = [("I", "0.00"), ("need", "0.99"), ("it", "0.00"), ("<eos>", "0.00")]
+    for place, (token, weight) in enumerate(written):
+        row = [t for t in frame.texts if top - line * (place + 1) < t.get_position()[1] < top - line * place]
+        assert [t.get_text() for t in row] == [token, weight]
+        assert {t.get_color() == KEY for t in row} == {token == "need"}
+    for colour, extent in ((KEY, (top - 2 * line, top - line)), (QUERY, below.get_extent()[2:])):
+        (framed,) = (patch for patch in frame.patches if patch.get_edgecolor()[:3] == to_rgb(colour))
+        assert np.allclose((framed.get_y(), framed.get_y() + framed.get_height()), extent)
+        assert np.allclose((framed.get_x(), framed.get_width()), (left, right - left))
+    (name,) = (text for text in frame.texts if text.get_text() == "it takes")
+    assert name.get_color() == QUERY
+    assert below.get_extent()[2] < name.get_position()[1] < below.get_extent()[3]
+    with pytest.raises(ValueError, match="4 tokens and 3 weights for 4 rows"):
+        draw.notation.taken(["a", "b", "c", "d"], SENTENCE, [1, 0, 0], 0, "a")
 
 
 def test_what_broadcasting_repeats_is_dashed_and_stands_between_the_matrix_and_the_result():

@@ -171,6 +171,44 @@ def _share(
 
 
 @pic.styled
+def taken(
+    tokens: Sequence[str], vectors: ArrayLike, weights: ArrayLike, giver: int, name: str
+) -> pic.Picture:
+    """What one row of weights makes of the rows of a sentence: each row beside its weight, and their sum below.
+
+    The row that gives most is framed, and so is the sum, under the name of the token that takes.
+    """
+    vectors, weights = np.asarray(vectors), np.asarray(weights)
+    count = len(vectors)
+    if not len(tokens) == len(weights) == count:
+        sizes = f"{len(tokens)} tokens and {len(weights)} weights"
+        raise ValueError(f"{sizes} for {count} rows")
+    line, left, right, bottom = 0.23, 0.92, 3.4, 0.78
+    top = bottom + line * count
+    _, frame = blank(4.2, top + 0.34)
+    _sheet(frame, vectors, (left, right, bottom, top))
+    for text, x in ((r"$X\,W$", (left + right) / 2), ("weight", right + 0.4)):
+        frame.text(x, top + 0.17, text, ha="center", va="center")
+    for place, (token, weight) in enumerate(zip(tokens, weights, strict=True)):
+        look = {"va": "center"}
+        if place == giver:
+            look |= {"color": pic.KEY, "weight": "bold"}
+        y = top - line * (place + 0.5)
+        frame.text(left - 0.08, y, token.strip(), ha="right", **look)
+        frame.text(right + 0.72, y, pic.as_share(weight, 2), ha="right", **look)
+    low = 0.2
+    _sheet(frame, weights[None] @ vectors, (left, right, low, low + line))
+    look = {"va": "center", "color": pic.QUERY, "weight": "bold"}
+    frame.text(left - 0.08, low + line / 2, name, ha="right", **look)
+    for y, colour in ((top - line * (giver + 1), pic.KEY), (low, pic.QUERY)):
+        look = {"fill": False, "edgecolor": colour, "linewidth": 2, "zorder": 3}
+        frame.add_patch(Rectangle((left, y), right - left, line, **look))
+    middle = (left + right) / 2
+    arrow(frame, (middle, bottom - 0.05), (middle, low + line + 0.05), size=10)
+    return frame.figure
+
+
+@pic.styled
 def broadcast(
     x: ArrayLike, sums: Mapping[str, tuple[ArrayLike, ArrayLike]]
 ) -> pic.Picture:
