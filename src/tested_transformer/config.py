@@ -14,10 +14,10 @@ from tested_transformer.checks import (
 
 
 class SpecialIds(NamedTuple):
-    """Ids that are no words: padding, begin and end of a sentence, an unknown word.
+    """Ids of special tokens: padding, begin and end of a sentence, an unknown word.
 
-    The numbers given here are those of our tokenisers. A model may have others, in its
-    `Config`; GPT-2 has one id for all four.
+    Our tokenisers use these numbers. A model may use different ones, in its `Config`;
+    GPT-2 has one id for all four.
     """
 
     pad: int = 0
@@ -31,8 +31,8 @@ class Config:
     """Sizes and settings of one Transformer (paper, Section 3 and Table 3).
 
     Checks itself, and cannot be changed. `d_k` and `d_v` are the widths of one head and
-    default to `d_model / n_heads`. `n_layers` counts the layers of the encoder, and
-    again those of the decoder. `dropout` is a probability. Lengths count tokens.
+    default to `d_model / n_heads`. The encoder has `n_layers` layers,
+    and so has the decoder. `dropout` is a probability. Lengths count tokens.
     """
 
     vocab_size: int

@@ -26,7 +26,7 @@ def write(path: StrPath, content: bytes) -> None:
 def write_all(contents: Mapping[Path, bytes]) -> None:
     """Put each content under its name. If one cannot be written, none is replaced.
 
-    All are written beside and synced to the disk, then renamed in this order. If one
+    All are written to temporary files and synced to the disk, then renamed in this order. If one
     cannot be renamed, those before it get back what they had. A process that is killed
     between two renames leaves the first files new and the others old.
     """

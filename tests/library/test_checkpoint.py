@@ -405,7 +405,7 @@ def test_a_model_comes_with_the_tokeniser_that_it_was_saved_with_or_not_at_all(f
 
 def test_a_model_without_a_tokeniser_is_not_put_beside_that_of_another(folder, model):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(ValueError, match=r"tokens\.json may be that of another model: give its tokens, or remove"):
+    with pytest.raises(ValueError, match=r"tokens\.json may belong to a different model: give its tokens, or remove"):
         checkpoint.save(folder, model)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     checkpoint.save(folder, model, TOKENS)

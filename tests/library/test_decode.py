@@ -458,7 +458,7 @@ def test_lengths_and_widths_may_be_numpy_s():
 NOTHING = torch.zeros(2, 0, dtype=torch.int64)
 REFUSED = {
     "no new token": (greedy, {"max_len": 0}, ValueError, r"max_len \(0\) must be at least 1 and at most"),
-    "more tokens than positions": (greedy, {"max_len": 33}, ValueError, r"at most that of the model \(32\)"),
+    "more tokens than positions": (greedy, {"max_len": 33}, ValueError, r"at most the model's max_len \(32\)"),
     "half a token": (greedy, {"max_len": 2.5}, TypeError, r"max_len \(2.5\) must be a whole number"),
     "true as a length": (greedy, {"max_len": True}, TypeError, r"max_len \(True\) must be a whole number"),
     "an empty source": (greedy, {"source": NOTHING}, ValueError, r"source of shape \(2, 0\)"),

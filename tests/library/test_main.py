@@ -478,7 +478,7 @@ def test_a_trained_model_can_be_fine_tuned_on_other_pairs(tmp_path, began, capsy
     capsys.readouterr()
     for option in ("--d-model", "--n-layers", "--max-len", "--merges"):
         said = refused(capsys, tmp_path / "new", "--init", folder, *data, "--steps", 1, option, 16)
-        assert f"{option} is that of the model in {folder}: leave it out" in said
+        assert f"{option} comes with the model in {folder}: leave it out" in said
     assert "--preset has sizes" in refused(
         capsys, tmp_path / "new", "--init", folder, *data, "--steps", 1, "--preset", "mini"
     )
@@ -560,18 +560,18 @@ def test_of_the_pairs_that_are_held_out_those_that_are_trained_on_are_left_out(t
 
 
 def test_how_many_pairs_are_on_both_sides_is_told(tmp_path, files, capsys, monkeypatch):
-    again = "of 2 pairs to validate on stand in training, too: they are left out"
+    again = "of 2 pairs to validate on are trained on as well: they are left out"
     assert main(["train", str(tmp_path / "a"), *files, *SIZES, "--steps", "1"]) == 0
     assert f"\n1 {again}\n" in capsys.readouterr().err
     assert f" 1 {again}\n" in (tmp_path / "a" / "log.txt").read_text()
     valid = ["--valid-source", files[1], "--valid-target", files[3]]
     assert main(["train", str(tmp_path / "b"), *files, *valid, *SIZES, "--steps", "1"]) == 0
     told = capsys.readouterr().err
-    assert "60 of 60 pairs to validate on stand in training, too: new ones would have a higher loss" in told
+    assert "60 of 60 pairs to validate on are trained on as well: new ones would have a higher loss" in told
     assert len(texts_of_a_run(monkeypatch, tmp_path / "c", *files, *valid)[0][1]) == 60, "what was given stays whole"
     alike = written(tmp_path, [("the cat", "die Katze")] * 51)
     said = refused(capsys, tmp_path / "d", *alike, *SIZES, "--steps", 1)
-    assert "2 of 2 pairs to validate on stand in training, too: take repeated lines out, or give --valid-source" in said
+    assert "2 of 2 pairs to validate on are trained on as well: take repeated lines out, or give --valid-source" in said
     assert not (tmp_path / "d").exists()
 
 
@@ -583,7 +583,7 @@ def test_a_run_that_validated_on_what_it_learned_is_told_why_it_cannot_go_on(tmp
     capsys.readouterr()
     said = refused(capsys, folder, "--resume", "--steps", 2)
     assert "was trained with other pairs: 58 and 2 pairs, " in said
-    why = "an older version validated on pairs that stand in training, too: begin another run with its model"
+    why = "an older version validated on pairs that are trained on as well: begin another run with its model"
     assert f"; {why}, --init '{folder}'\n" in said
     Path(files[1]).write_text("a cat\n" + Path(files[1]).read_text().partition("\n")[2])
     assert why not in refused(capsys, folder, "--resume", "--steps", 2), "these are other pairs indeed"

@@ -191,7 +191,7 @@ def test_the_picture_that_the_model_is_made_for_may_be_named_or_not():
 
 @pytest.mark.parametrize("grid", [(2, 2), (9, 1), (3, 2), (3, 3, 1)], ids=str)
 def test_a_grid_that_is_not_that_of_the_picture_is_refused(grid):
-    with unchecked(), pytest.raises(ValueError, match=re.escape(f"grid {grid} must be that of the images, (3, 3)")):
+    with unchecked(), pytest.raises(ValueError, match=re.escape(f"grid {grid} must be the grid of the images, (3, 3)")):
         square()(normal(1, 3, 6, 6), grid)
 
 
@@ -201,7 +201,7 @@ def test_a_model_whose_patches_are_no_square_is_told_the_grid_each_time():
         vit()(images)
     with pytest.raises(ValueError, match=r"a square of max_len - 1 \(6\), or give grid=\(3, 2\)"):
         vit()(images.transpose(2, 3))
-    with pytest.raises(ValueError, match=r"grid \(2, 3\) must be that of the images, \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"grid \(2, 3\) must be the grid of the images, \(3, 2\)"):
         vit()(images.transpose(2, 3), GRID)
 
 

@@ -13,7 +13,7 @@ from tested_transformer.params import Params
 def split_heads(
     x: Float[np.ndarray, "B T W"], n_heads: int
 ) -> Float[np.ndarray, "B H T W/H"]:
-    """Cut each row into one piece for each head, and put the heads beside the batch."""
+    """Cut each row into one piece for each head; the heads become the second axis."""
     batch, length, width = x.shape
     if n_heads < 1 or width % n_heads:
         raise ValueError(f"n_heads ({n_heads}) must divide the width ({width})")

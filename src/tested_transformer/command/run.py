@@ -1,4 +1,4 @@
-"""What was asked of a run: it stands in run.json, and a run that goes on keeps to it."""
+"""What was asked of a run. It is kept in run.json, and a resumed run follows it."""
 
 import argparse
 import os
@@ -112,7 +112,7 @@ def check_start(given: argparse.Namespace) -> None:
         raise ValueError("--preset has sizes, and so has the model of --init")
     for name in (*SIZES, "merges"):
         if name != "dropout" and getattr(given, name) is not None:
-            rule = f"is that of the model in {given.init}: leave it out"
+            rule = f"comes with the model in {given.init}: leave it out"
             raise ValueError(f"{flag(name)} {rule}")
 
 

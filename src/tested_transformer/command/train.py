@@ -185,7 +185,7 @@ def check_left(train: Encoded, valid: Encoded, config: Config) -> None:
 def apart(
     train: list[Pair], valid: list[Pair], ours: bool
 ) -> tuple[list[Pair], list[str]]:
-    """The pairs to validate on, and a line about those that stand in training, too.
+    """The pairs to validate on, and a line about those that are also trained on.
 
     Where we hold pairs out ourselves, these are left out. With the same source and
     another target a pair stays: its answer was never learned.
@@ -194,7 +194,7 @@ def apart(
     known = {key for pair in train if (key := as_key(pair)) in held}
     new = [pair for pair in valid if as_key(pair) not in known]
     found = f"{len(valid) - len(new):,} of {len(valid):,} pairs to validate on"
-    found += " stand in training, too"
+    found += " are trained on as well"
     if len(new) == len(valid):
         return valid, []
     if not ours:
@@ -218,7 +218,7 @@ def resume(trainer: Trainer, held: list[Pair]) -> None:
         before = fingerprint(trainer.train, held)
         if before == trainer.fingerprint or before not in str(error):
             raise
-        why = "an older version validated on pairs that stand in training, too"
+        why = "an older version validated on pairs that are trained on as well"
         rule = f"begin another run with its model, --init {typed(trainer.folder)}"
         raise ValueError(f"{error}; {why}: {rule}") from None
 

@@ -26,7 +26,7 @@ def frame(
     """[CLS] first [SEP], and second [SEP] if there is one: returns (ids, segments).
 
     [CLS] is the bos of special_ids, [SEP] the eos. Segments are 0 up to the first
-    [SEP] and 1 behind it.
+    [SEP] and 1 after it.
     """
     if not first:
         raise ValueError("the first text is empty; it must have at least one token")
@@ -79,7 +79,7 @@ def mask_tokens(
     rng: np.random.Generator,
     share: float = 0.15,
 ) -> Masked:
-    """Choose places and hide what stands there (Devlin et al., 2019, Section 3.1).
+    """Choose places and hide what is there (Devlin et al., 2019, Section 3.1).
 
     Of the chosen tokens 80 % become mask_id, 10 % a random token, and 10 % stay.
     """

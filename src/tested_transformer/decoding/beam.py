@@ -23,7 +23,7 @@ def beam(
 ) -> list[list[Hypothesis]]:
     """For each sentence the best hypotheses that were found, width at most, best first.
 
-    The defaults are those of the paper (Section 6.1); for max_len see `max_lengths`.
+    The defaults are the paper's (Section 6.1); for max_len see `max_lengths`.
     """
     whole(width=width)
     at_least(1, width=width)

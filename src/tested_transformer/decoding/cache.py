@@ -1,4 +1,4 @@
-"""The key-value cache: what the decoder has calculated once, kept for the next token."""
+"""The key-value cache: what the decoder has computed once, kept for the next token."""
 
 from collections.abc import Callable
 from functools import partial
@@ -145,7 +145,7 @@ class GptCache:
         self.kept: list[tuple[Tensor, Tensor] | None] = [None] * layers
 
     def read(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B N V"]:
-        """Logits for the token after each new token; ids begin with those of before."""
+        """Logits for the token after each new token; ids begin with the earlier ones."""
         model, start, end = self.model, self.length, ids.size(1)
         mask = causal_mask(end, ids.device)[start:]
         size = model.config.vocab_size
@@ -199,7 +199,7 @@ def stepper(
 
 
 def apart(x: Float[Tensor, "B W D"]) -> Float[Tensor, "B*W 1 D"]:
-    """Tokens side by side as sentences of one token: all stand at the same position."""
+    """Tokens side by side as sentences of one token, all at the same position."""
     return x.reshape(-1, 1, x.size(-1))
 
 

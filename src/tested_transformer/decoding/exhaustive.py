@@ -18,8 +18,8 @@ def exhaustive(
 ) -> list[list[Hypothesis]]:
     """For each sentence all hypotheses of max_len tokens at most, best first.
 
-    It calculates every prefix anew, without a cache, so it shares no mistake with
-    `beam`. Only a small vocabulary and a small max_len are possible.
+    It computes every prefix anew, without a cache, so it shares no mistake with `beam`.
+    Only a small vocabulary and a small max_len are possible.
     """
     config = model.config
     with inference(model):

@@ -24,7 +24,7 @@ def max_lengths(
         return (lengths + MORE).clamp(max=config.max_len)
     whole(max_len=max_len)
     if not 1 <= max_len <= config.max_len:
-        rule = f"must be at least 1 and at most that of the model ({config.max_len})"
+        rule = f"must be at least 1 and at most the model's max_len ({config.max_len})"
         raise ValueError(f"max_len ({max_len}) {rule}")
     return torch.full_like(source[:, 0], max_len)
 

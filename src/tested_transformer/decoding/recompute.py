@@ -70,7 +70,7 @@ def passed_by(model: nn.Module) -> str | None:
     A step calls parts of the decoder, for one token at a time. This is right for the
     classes in `OWN`, as they are and without hooks, and for a class that says
     `cacheable = True`: it treats each row by itself, or learns from `offset` where
-    the row stands. The encoder of a translator is always called whole.
+    the row is. The encoder of a translator is always called whole.
     """
     for name, module in model.named_modules():
         if name.split(".")[0] != "encoder" and not _known(module):

@@ -76,9 +76,9 @@ class Bert(nn.Module):
     def pool(
         self, x: Float[Tensor, "B S D"], ids: Int[Tensor, "B S"] | None = None
     ) -> Float[Tensor, "B D"]:
-        """One vector for each row of tokens, from that of its first one, [CLS].
+        """One vector for each row of tokens, made from the vector of its first token, [CLS].
 
-        With ids it is the first that is no padding; without them, the first of all.
+        With ids, this is the first token that is not padding; without them, the very first.
         """
         if ids is None:
             return self.pooler(x[:, 0]).tanh()
@@ -90,7 +90,7 @@ class Bert(nn.Module):
 class WordHead(nn.Module):
     """From a vector to logits: a layer, GELU, norm, then the rows of the token table.
 
-    The table is that of the input, so the head has only its own bias besides.
+    It shares the table of the input, and has a bias of its own.
     """
 
     def __init__(self, config: Config) -> None:

@@ -18,7 +18,7 @@ from tested_transformer.model.linear import check_sentences
 class DecoderLayer(nn.Module):
     """Masked self-attention, attention to the memory, feed-forward (Section 3.1).
 
-    Each of the three stands inside `AddNorm`.
+    Each of the three is wrapped in an `AddNorm`.
     """
 
     def __init__(self, config: Config) -> None:
@@ -57,7 +57,7 @@ class DecoderLayer(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         """The three sub-layers. Both attentions are functions of the rows that ask.
 
-        In `forward` they calculate keys and values; in decoding a cache has them.
+        In `forward` they compute keys and values; in decoding a cache has them.
         """
         x = self.addnorm_1(x, look_back)
         x = self.addnorm_2(x, look_across)

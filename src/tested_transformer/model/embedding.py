@@ -14,8 +14,8 @@ from tested_transformer.checks import at_least, ids_within, instance
 def create_embedding_layer(vocab_size: int, d_model: int) -> nn.Embedding:
     """PyTorch's lookup table: vocab_size rows of d_model numbers.
 
-    They are drawn around 0 with standard deviation 1/√d_model, so that a row
-    has a length of about 1, whatever its width.
+    They are drawn around 0 with standard deviation 1/√d_model, so a row has a
+    length of about 1, whatever its width.
     """
     at_least(1, vocab_size=vocab_size, d_model=d_model)
     blank = torch.empty(vocab_size, d_model)
@@ -44,7 +44,7 @@ class Embedding(nn.Module):
         return rows * math.sqrt(d_model)  # (*B, T) -> (*B, T, D)
 
     def rows(self, ids: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
-        """The rows as they stand in the table."""
+        """The rows as they are in the table."""
         return F.embedding(ids, self.weight)
 
     def logits(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B V"]:

@@ -28,8 +28,8 @@ class Gpt(nn.Module):
     def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Logits for the token after each token, from that one and those before it.
 
-        Padding stands on the right, where no token looks, so it needs no mask. (It
-        could not be told from its id, which in GPT-2 is that of the first token, too.)
+        Padding is on the right, where no token looks, so it needs no mask. (Its id could
+        not mark it, since the first token of a text has the same id in GPT-2.)
         """
         if ids.dim() != 2:
             rule = "must have two axes (batch, length)"

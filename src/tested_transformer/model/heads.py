@@ -57,7 +57,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B H T Dk"]:
         """What each row asks for, in every head.
 
-        Rows stand at the positions offset, offset + 1 …; offset is above 0 where
+        Rows are at the positions offset, offset + 1 …; offset is above 0 where
         earlier tokens are cached. Here it changes nothing; in a subclass it may.
         """
         return split_heads(self.w_q(x), self.n_heads)
@@ -90,7 +90,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def split_heads(x: Float[Tensor, "B T W"], n_heads: int) -> Float[Tensor, "B H T W/H"]:
-    """Cut each row into one piece for each head, and put the heads beside the batch."""
+    """Cut each row into one piece for each head; the heads become the second axis."""
     if n_heads < 1 or x.size(-1) % n_heads:
         raise ValueError(f"n_heads ({n_heads}) must divide the width ({x.size(-1)})")
     pieces = x.unflatten(-1, (n_heads, -1))

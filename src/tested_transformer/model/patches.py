@@ -31,7 +31,7 @@ def patches(images: Float[Tensor, "B C H W"], size: int) -> Float[Tensor, "B N P
 
 
 class VisionTransformer(nn.Module):
-    """The encoder on patches, behind a class token (Dosovitskiy et al., 2021).
+    """The encoder on patches, after a class token (Dosovitskiy et al., 2021).
 
     config.max_len counts the patches and the class token: pictures are squares of
     max_len - 1 patches, unless each call says by grid that they are not. There is no
@@ -86,7 +86,7 @@ def _check(
         raise TypeError(f"images {rule}, not {images.dtype}")
     rows, columns = found = tuple(side // model.size for side in sides)
     if grid is not None and tuple(grid) != found:
-        raise ValueError(f"grid {tuple(grid)} must be that of the images, {found}")
+        raise ValueError(f"grid {tuple(grid)} must be the grid of the images, {found}")
     n, count = model.config.max_len - 1, rows * columns
     if grid is None and (rows != columns or count != n):
         hint = f", or give grid={found}" if count <= n else ""

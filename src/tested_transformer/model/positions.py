@@ -30,8 +30,8 @@ def sinusoids(
 def skip_padding(ids: Int[Tensor, "*B T"], pad_id: int) -> Int[Tensor, "*B T"]:
     """The offset of each token that keeps padding from taking a position.
 
-    For a word it is minus the number of padding tokens before it, so that only words
-    are counted. Padding itself stays where it is.
+    For a word it is minus the number of padding tokens before it, so only words are
+    counted. Padding itself stays where it is.
     """
     padding = ids == pad_id
     return -padding.cumsum(-1) * ~padding

@@ -17,7 +17,7 @@ class Recurrence(nn.Module):
     """h_t = tanh(x_t W^x + h_(t-1) W^h + b), from the first token to the last.
 
     `start` is the state before the first token; the states after each token come back.
-    d_in is the width of a token, d_model that of the state.
+    d_in is the width of a token, d_model the width of the state.
     """
 
     def __init__(self, d_in: int, d_model: int) -> None:

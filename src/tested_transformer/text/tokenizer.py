@@ -17,8 +17,8 @@ KINDS = {kind.__name__: kind for kind in (BytePairEncoding, WordPiece)}
 class Tokenizer(Protocol):
     """Text to ids and back: this is all that models, pairs and translators need.
 
-    encode adds no special ids, and decode leaves them out. In a folder, beside a
-    model, only the package's own can be kept (`Saved`).
+    encode adds no special ids, and decode leaves them out. Only the package's own
+    tokenisers can be saved with a model (`Saved`).
     """
 
     vocab_size: int

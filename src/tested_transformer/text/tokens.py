@@ -105,7 +105,7 @@ class Vocabulary:
         return token in self._ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """The id of each token, or that of `<unk>` if it is not in the vocabulary."""
+        """The id of each token, or the id of `<unk>` if it is not in the vocabulary."""
         require_many(tokens, "tokens")
         return [self._ids.get(token, UNK) for token in all_checked(tokens, "tokens")]
 
@@ -200,7 +200,7 @@ class BytePairEncoding:
         return ids
 
     def _encode_piece(self, piece: str) -> list[int]:
-        """Merge the pair that was learned first, wherever it stands; then again."""
+        """Merge the pair that was learned first, wherever it is, and repeat."""
         ids = list(_byte_ids(piece))
         while len(ids) > 1:
             first = min(pairwise(ids), key=lambda pair: self._joined.get(pair, inf))

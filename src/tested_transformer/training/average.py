@@ -9,8 +9,8 @@ from torch import Tensor, nn
 class ExponentialMovingAverage:
     """A slowly following copy of a model's weights, in short EMA.
 
-    After each step it moves by 1 - decay of the way to the weights; in the first steps
-    it moves faster, so that the start is soon forgotten.
+    After each step it moves by 1 - decay of the way to the weights. In the first steps
+    it moves faster, so it soon forgets the start.
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:

@@ -44,10 +44,10 @@ MOST = 2**24
 made, not read, and a small file must not ask for a large one."""
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-"""What a model can calculate in; other types on the disk are only for keeping."""
+"""What a model can compute in; other types on the disk are only for storage."""
 
 FOREIGN = ("model_type", "architectures", "hidden_size", "n_embd")
-"""What stands in the config.json of Hugging Face's models."""
+"""What is in the config.json of Hugging Face's models."""
 
 Model = TypeVar("Model", bound=nn.Module)
 Shape = TypeVar("Shape")
@@ -85,7 +85,7 @@ def save(
         beside = {"tokens": sha256(contents[folder / TOKENS]).hexdigest()}
     elif (folder / TOKENS).exists():
         rule = "give its tokens, or remove that file"
-        raise ValueError(f"{folder / TOKENS} may be that of another model: {rule}")
+        raise ValueError(f"{folder / TOKENS} may belong to a different model: {rule}")
     written = packed(weights) if int8 else weights
     contents[folder / MODEL] = tensor_bytes(written, {}, beside)
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,10 +122,10 @@ def load(
 ) -> tuple[nn.Module, Saved | None]:
     """The model, in eval mode, and its tokeniser, which is None if none was saved.
 
-    kind is Transformer, Gpt, Bert, Pretraining, Classifier or VisionTransformer. dtype
-    is that of the weights, the widest if they have several, unless one is given: to
-    train on from half precision, torch.float32. Sizes are held against the header of
-    the weights before anything is made.
+    kind is Transformer, Gpt, Bert, Pretraining, Classifier or VisionTransformer. Without
+    a dtype, the model gets the dtype of the weights, the widest if they have several; to
+    train on from half precision, give torch.float32. Sizes are checked against the header
+    of the weights before anything is made.
     """
     if dtype not in (None, *DTYPES):
         rule = f"must be one of {', '.join(map(str, DTYPES))}"
@@ -205,7 +205,7 @@ def load_tokens(folder: Path, config: Config) -> Saved | None:
 def make(
     kind: type[nn.Module], config: Config, settings: Mapping[str, Any]
 ) -> nn.Module:
-    """A model of that kind. One that stands on a Bert gets a Bert of these sizes."""
+    """A model of that kind. If it is built on a Bert, it gets a Bert of these sizes."""
     if kind not in (Pretraining, Classifier):
         return kind(config, **settings)
     bert = Bert(config, **{name: settings[name] for name in OF_BERT})
@@ -213,7 +213,7 @@ def make(
 
 
 def body(model: nn.Module) -> nn.Module:
-    """The model that has the config: of one that stands on a Bert, that Bert."""
+    """The model that has the config: for a model built on a Bert, the Bert."""
     return model.bert if isinstance(model, (Pretraining, Classifier)) else model
 
 
@@ -389,7 +389,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         told = metadata.get("state", "{}")
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if metadata.get("sha256", found := checksum(tensors, told)) != found:
-        rule = "its checksum is that of other content"
+        rule = "its checksum belongs to different content"
         raise ValueError(f"{path} is damaged or was changed: {rule}")
     try:
         state = json.loads(told)

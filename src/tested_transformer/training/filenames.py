@@ -17,8 +17,8 @@ def epoch_end(epoch: int) -> str:
 def check_free(folder: Path, tokens: bytes | None = None) -> None:
     """Refuse a folder that holds a run, or files that a run would write over.
 
-    A start that failed leaves run.json at most and what stands beside it, and can begin
-    again. tokens are those of the new run, which may be there already.
+    A failed start leaves little more than run.json, and may be repeated. tokens belong to
+    the new run, and may be there already.
     """
     if (folder / STATE).exists():
         rule = "go on with it (resume), or choose another folder"

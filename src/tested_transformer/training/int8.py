@@ -7,13 +7,13 @@ from jaxtyping import Float, Int8
 from torch import Tensor
 
 MOST = 127
-"""The largest integer of a row; -128 is not used, so that both signs have as many."""
+"""The largest integer of a row; -128 is not used, so both signs have equally many."""
 
 LIMITS = (2.0**-100, 2.0**120)
 """Beyond these a float32 has no room for the scale, or none for what comes back."""
 
 SCALE = ".scale"
-"""In a file, the scales of a weight have its name and this behind it."""
+"""In a file, the scales of a weight have its name, followed by this."""
 
 SCALE_BITS = 17
 """So many binary digits a scale has. With the 7 of an integer they fit into the 24 of

@@ -83,7 +83,7 @@ class Options:
         return scale * rate(step, d_model, self.warmup)
 
     def check_limits(self) -> None:
-        """Refuse options with which a run would go on for ever."""
+        """Refuse options with which a run would never end."""
         if self.steps is self.epochs is self.minutes is self.patience is None:
             rule = "say when to stop: steps, epochs, minutes or patience"
             raise ValueError(f"a run without a limit never ends: {rule}")
@@ -95,7 +95,7 @@ class Options:
         return any(limit is not None and now >= limit for limit, now in found)
 
     def autocast(self) -> AbstractContextManager[object]:
-        """In which numbers the model calculates."""
+        """The precision in which the model computes."""
         half = self.precision == "bfloat16"
         return torch.autocast("cuda", torch.bfloat16) if half else nullcontext()
 

@@ -79,7 +79,7 @@ def shuffled(
 
 
 def objective(model: Pretraining, batch: Prepared) -> Tensor:
-    """Cross-entropy of the hidden words, plus that of the next sentence if asked."""
+    """Cross-entropy of the hidden words, and of the next sentence, if asked."""
     words, follows = model(batch.ids, batch.chosen, batch.segments)
     loss = F.cross_entropy(words, batch.wanted[batch.chosen])
     if batch.swapped is None:

@@ -1,4 +1,4 @@
-"""Everything that a run changes, so that one that stopped goes on bit for bit."""
+"""Everything that a run changes, so a resumed run continues bit for bit."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

@@ -29,7 +29,7 @@ def create_schedule(
 ) -> LambdaLR:
     """`rate` as a PyTorch scheduler, to be stepped after each step of the optimiser.
 
-    PyTorch counts from 0 and multiplies the optimiser's own lr, so that must be 1.
+    PyTorch counts from 0 and multiplies the optimiser's own lr, which must be 1.
     """
     for group in optimizer.param_groups:
         if group["lr"] != 1:

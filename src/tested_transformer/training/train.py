@@ -144,7 +144,7 @@ class Trainer:
         return nullcontext() if self.world.rank else locked(self.lock)
 
     def begin(self) -> None:
-        """Save the start of a new run, so that it can go on whatever happens."""
+        """Save the start of a new run, so it can be resumed whatever happens."""
         if self.world.rank == 0:
             check_free(self.folder, self.token_file)
             if self.token_file is not None:
@@ -161,7 +161,7 @@ class Trainer:
     def gradients(self, group: Sequence[Batch]) -> tuple[float, float, int]:
         """Gradients of a group of batches, of which every process has its share.
 
-        Each token of the whole group counts the same, whoever calculates it. Returns
+        Each token of the whole group counts the same, whichever process computes it. Returns
         loss and accuracy for each token, and the number of tokens.
         """
         step, world, pad_id = self.progress.step, self.world, self.model.config.pad_id
@@ -169,7 +169,7 @@ class Trainer:
         (tokens,) = world.sum(sum(n_tokens(target, pad_id) for _, target in group))
         self.objective.train()
         for n, batch in enumerate(group):
-            # Seeded anew, so that dropout needs nothing of the past
+            # Seeded anew, so dropout needs nothing of the past
             torch.manual_seed(seed_of(self.options.seed, step, n, world.rank))
             last = n == len(group) - 1
             with no_sync(self.objective, not last), self.options.autocast():
