@@ -79,6 +79,13 @@ def test_die_stands_before_women_only():
     assert kinds.with_die([["the", "woman", "sees", "the", "man"]]) == [["die", "woman", "sees", "the", "man"]]
 
 
+def test_only_words_that_share_a_text_with_a_mover_get_new_names():
+    texts = [["she", "makes", "tea"], ["she", "makes", "coffee"], ["she", "sings"]]
+    kept, gone, far = ["she", "makes", "tea"], ["she_", "makes_", "coffee"], ["she", "sings"]
+    assert kinds.moved(texts, ["coffee"]) == [kept, gone, far]
+    assert kinds.moved(texts, ["tea", "coffee"]) == [["she_", "makes_", "tea"], gone, far]
+
+
 def test_a_table_is_turned_back_onto_itself_by_rows_that_have_no_say_in_it():
     table = np.random.default_rng(0).normal(size=(30, 4))
     turn = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]

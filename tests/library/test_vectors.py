@@ -459,7 +459,7 @@ def test_the_figures_show_what_they_were_given():
     assert [name for name in told if name] == ["dog, cat", "tea", "jam", "cosine 0.45"]
     assert [told[name].xy for name in ("dog, cat", "tea", "jam")] == [(2, 1), (0, 1), (0, 0)]
     assert [text.xy for text in company.axes[0].texts if text.get_text() == ""] == [(2, 1), (0, 1)]
-    assert company.axes[0].get_ylabel() == 'times beside "drinks"'
+    assert company.axes[0].get_ylabel() == 'times near "drinks"'
 
 
 def test_a_word_is_a_row_of_tiles_at_each_stage_and_its_translation_stands_at_its_end():

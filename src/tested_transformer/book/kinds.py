@@ -98,8 +98,8 @@ def drawn_kind(points: Float[np.ndarray, "V 2"], n: int = 5) -> Float[np.ndarray
 def widest(rows: Float[np.ndarray, "V D"]) -> tuple[Float[np.ndarray, "V 2"], float]:
     """The listed words in the two widest directions of their unit vectors.
 
-    They are turned so that verbs lie on the right and rooms at the top. Beside them:
-    what share of the squares the two hold.
+    They are turned until verbs are on the right and rooms at the top. The second
+    result is the share of the squares that the two directions hold.
     """
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     left, stretch, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
@@ -153,6 +153,20 @@ def things_near_food(texts: Sequence[Sequence[str]], own: set[str]) -> int:
     rows = table[[ids[word] for word in LISTED]]
     found = [KIND[nearest(rows, i)] for i, word in enumerate(LISTED) if word in food]
     return int(np.sum(np.array(found) == list(KINDS).index("things")))
+
+
+def moved(texts: Sequence[Sequence[str]], movers: Sequence[str]) -> list[list[str]]:
+    """The texts with a new name for each word that shares a text with one of the movers.
+
+    The movers keep their names.
+    """
+    return [
+        [
+            word + "_" * (word not in movers and not {*movers}.isdisjoint(text))
+            for word in text
+        ]
+        for text in texts
+    ]
 
 
 def with_die(texts: Sequence[Sequence[str]]) -> list[list[str]]:

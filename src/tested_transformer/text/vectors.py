@@ -77,7 +77,7 @@ def neighbours(
 def cooccurrence(
     texts: Sequence[Int[np.ndarray, " _"]], vocab_size: int, window: int
 ) -> Int[np.ndarray, "V V"]:
-    """How often each word (by id) is at most `window` words away from each other word."""
+    """How often two words (by id) are at most `window` words apart."""
     counts = np.zeros((vocab_size, vocab_size), dtype=int)
     for ids in texts:
         centre, near = neighbours(len(ids), window)

@@ -133,7 +133,7 @@ def company(
     axes.set_ylim(-0.3, max(y for _, y in rows) + 0.3)
     axes.spines[:].set_visible(False)
     for axis, column in zip((axes.xaxis, axes.yaxis), columns, strict=True):
-        axis.set_label_text(f'times beside "{column}"')
+        axis.set_label_text(f'times near "{column}"')
         axis.set_major_locator(MultipleLocator(1))
     return figure
 
