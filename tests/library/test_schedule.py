@@ -164,10 +164,10 @@ def test_distances_are_drawn_from_step_one_under_the_name_of_their_rate():
     assert {text.get_text(): text.get_position() for text in axes.texts} == places
 
 
-def test_noise_is_drawn_beside_what_was_expected():
+def test_noise_is_drawn_over_the_curve_of_the_formula():
     (axes,) = draw.schedule.noise([1.0, 0.6], [1.0, 0.7], 0.25).axes
     assert drawn(axes)["measured"].tolist() == [[1, 1], [2, 0.6]]
-    assert drawn(axes)["calculated"].tolist() == [[1, 1], [2, 0.7]]
+    assert drawn(axes)["by the formula"].tolist() == [[1, 1], [2, 0.7]]
     assert list(axes.lines[2].get_ydata()) == [0.25, 0.25]
 
 

@@ -40,7 +40,7 @@
       live.append(
         make("div", { class: "controls", role: "group", "aria-label": "schedules to start from" }, this.starts),
         make("div", { class: "sliders" }, this.lists.map(({ label }) => label)),
-        make("p", { class: "name" }, "Learning rate, step by step; dotted, that of the paper's base model"), this.chart,
+        make("p", { class: "name" }, "Learning rate, step by step. The dotted line is the paper's base model"), this.chart,
         make("p", { class: "name" }, `How far ${FIRST} steps of Adam can carry a number: about the sum of their rates`), this.strip,
         this.status);
       this.update(true);

@@ -40,10 +40,10 @@ def hover(
 
 @pic.styled
 def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture:
-    """The size of Adam's steps on pure noise, from step 1, and what it tends to."""
+    """The size of Adam's steps on pure noise, from step 1, and the limit that they approach."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.0)
     steps = np.arange(1, len(np.asarray(measured)) + 1)
-    axes.plot(steps, expected, color=pic.FAINT, linewidth=5, label="calculated")
+    axes.plot(steps, expected, color=pic.FAINT, linewidth=5, label="by the formula")
     axes.plot(steps, measured, ".", color=pic.QUERY, label="measured")
     axes.axhline(limit, color=pic.KEY, linewidth=1.5, linestyle=":")
     axes.set_ylim(0, 1.05)
