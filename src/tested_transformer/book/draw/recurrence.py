@@ -56,7 +56,9 @@ def carried(
         for i in range(len(words)):
             ends = ((i + 0.5) * gap, low), (asking, 0.5)
             if i != marked:
-                frame.plot(*zip(*ends, strict=True), color=pic.FAINT, linewidth=1.2, zorder=0)
+                frame.plot(
+                    *zip(*ends, strict=True), color=pic.FAINT, linewidth=1.2, zorder=0
+                )
         arrow(frame, ((marked + 0.5) * gap, low), (asking, 0.47), pic.KEY, **thick)
         return figure
     out = (len(words) - 0.5) * gap
