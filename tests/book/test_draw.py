@@ -1564,9 +1564,9 @@ def test_what_a_norm_leaves_of_a_gradient_begins_where_the_row_is():
     assert np.allclose(dashed.get_xydata(), [whole._posA_posB[1], rest._posA_posB[1]])
 
 
-def carried():
+def carried(back=False):
     words = ["I", "need", "the", "chair", "because", "it", "is", "old."]
-    return draw.recurrence.carried(words, 3, ["weil", "er", "alt", "ist."], "er")
+    return draw.recurrence.carried(words, 3, ["weil", "er", "alt", "ist."], "er", back=back)
 
 
 def test_the_way_of_a_word_through_the_states_is_coloured_up_to_the_translation():
@@ -1585,8 +1585,28 @@ def test_the_way_of_a_word_through_the_states_is_coloured_up_to_the_translation(
     assert [text.get_text() for text in frame.texts if text.get_weight() == "bold"] == ["chair", "er"]
 
 
-def test_the_words_of_the_translation_stand_in_their_order_without_overlap():
-    figure = carried()
+def test_a_look_back_leads_from_every_state_to_the_bold_word_and_colours_one():
+    (frame,) = carried(back=True).axes
+    tiles = [patch for patch in frame.patches if isinstance(patch, Rectangle)]
+    white = [to_rgb(tile.get_facecolor()[:3]) == (1, 1, 1) for tile in tiles]
+    assert white == [True] * 3 * 5 + [False] * 5 + [True] * 4 * 5
+    arrows = [patch for patch in frame.patches if isinstance(patch, FancyArrowPatch)]
+    *chain, look = [arrow for arrow in arrows if arrow._posA_posB[0][0] != arrow._posA_posB[1][0]]
+    assert len(chain) == 7
+    assert max(arrow.get_linewidth() for arrow in chain) < look.get_linewidth()
+    starts = [line.get_xdata()[0] for line in frame.lines]
+    middles = [tile.get_x() + tile.get_width() / 2 for tile in tiles[::5]]
+    assert look._posA_posB[0][0] == pytest.approx(middles.pop(3))
+    assert starts == pytest.approx(middles)
+    (bold,) = [text for text in frame.texts if text.get_text() == "er"]
+    box = bold.get_window_extent()
+    ends = {line.get_xdata()[1] for line in frame.lines} | {look._posA_posB[1][0]}
+    assert ends == {(box.x0 + box.x1) / 2 / frame.figure.dpi}
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_the_words_of_the_translation_stand_in_their_order_without_overlap(back):
+    figure = carried(back)
     (frame,) = figure.axes
     german = [text for text in frame.texts if text.get_size() == 13]
     boxes = sorted((text.get_window_extent().x0, text.get_window_extent().x1, text.get_text()) for text in german)

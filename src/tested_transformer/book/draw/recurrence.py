@@ -14,18 +14,23 @@ ARROW = {"size": 11, "width": 1.8, "shrinkA": 2, "shrinkB": 2}
 
 @pic.styled
 def carried(
-    words: Sequence[str], marked: int, german: Sequence[str], bold: str
+    words: Sequence[str],
+    marked: int,
+    german: Sequence[str],
+    bold: str,
+    back: bool = False,
 ) -> pic.Picture:
-    """States that read a sentence, and the way on which one of its words gets to the translation.
+    """States that read a sentence, and the route by which one of its words gets to the translation.
 
-    Each state is a column of equally many tiles. Those that have read the marked word are
-    in its colour; one word of the German is bold.
+    Each state is a column of equally many tiles, and one word of the German is bold. The route
+    is coloured: it leads through all later states, or, looking back, straight to the bold word.
     """
     figure, frame = blank(pic.PHONE, 2.95)
     gap, half, (top, bottom) = pic.PHONE / len(words), 0.09, (2.05, 1.15)
     size, light = (top - bottom) / 5, pic.tint(pic.KEY)(0.0)
     for i, word in enumerate(words):
-        x, on_the_way = (i + 0.5) * gap, i >= marked
+        x = (i + 0.5) * gap
+        on_the_way = i == marked if back else i >= marked
         colour = pic.KEY if i == marked else pic.INK
         look = {"ha": "center", "color": colour}
         frame.text(x, 2.65, word, weight="bold" if i == marked else "normal", **look)
@@ -35,18 +40,31 @@ def carried(
             tile(frame, (*corner, 2 * half, size), light if on_the_way else "white")
         if i:
             ends = ((x - gap + half, 1.6), (x - half, 1.6))
-            passes = i > marked
+            passes = i > marked and not back
             look = {"width": 3, "size": 14} if passes else {"width": 1.4}
             arrow(frame, *ends, pic.KEY if passes else pic.INK, **look)
-    out = (len(words) - 0.5) * gap
-    arrow(frame, (out, bottom - 0.04), (out, 0.5), pic.KEY, width=3, size=14)
-    look = {"ha": "right", "va": "center"}
-    frame.text(out - 0.15, 0.82, "the last state, and nothing else", **look)
-    x = pic.PHONE - 0.1
+    x, asking = pic.PHONE - 0.1, 0.0
     for word in reversed(german):
         weight = "bold" if word == bold else "normal"
         at = frame.text(x, 0.2, word, ha="right", weight=weight, size=13)
-        x = at.get_window_extent().x0 / figure.dpi - 0.065
+        box = at.get_window_extent()
+        if word == bold:
+            asking = (box.x0 + box.x1) / 2 / figure.dpi
+        x = box.x0 / figure.dpi - 0.065
+    low, thick = bottom - 0.04, {"width": 3, "size": 14}
+    if back:
+        for i in range(len(words)):
+            ends = ((i + 0.5) * gap, low), (asking, 0.5)
+            if i != marked:
+                frame.plot(
+                    *zip(*ends, strict=True), color=pic.FAINT, linewidth=1.2, zorder=0
+                )
+        arrow(frame, ((marked + 0.5) * gap, low), (asking, 0.47), pic.KEY, **thick)
+        return figure
+    out = (len(words) - 0.5) * gap
+    arrow(frame, (out, low), (out, 0.5), pic.KEY, **thick)
+    look = {"ha": "right", "va": "center"}
+    frame.text(out - 0.15, 0.82, "the last state, and nothing else", **look)
     return figure
 
 
@@ -190,7 +208,7 @@ def exact(
     """How many sequences come out without a mistake, against their length.
 
     Of several runs of one name the first is drawn thick, the others thin and unlike. A curve may end early. A dashed
-    line stands after the longest sequences of the training.
+    line comes after the longest sequences of the training.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     for i, (name, values) in enumerate(counts.items()):
@@ -215,7 +233,7 @@ def exact(
 
 @pic.styled
 def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
-    """A bar for each place of a sequence, in the order of reading: how often its id comes out rightly."""
+    """A bar for each position of a sequence, in the order of reading: how often its id comes out right."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.1)
     numbers = np.asarray(counts)
     read = np.arange(1, len(numbers) + 1)
@@ -226,7 +244,7 @@ def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
     axes.set_xticks(read, [str(n) for n in read])
     axes.set_yticks([0, out_of // 2, out_of])
     axes.set_ylim(0, 1.12 * out_of)
-    axes.set_xlabel("place of the id in the sequence that was read")
+    axes.set_xlabel("position of the id in the sequence that was read")
     axes.set_ylabel(f"right, of {out_of}")
     return figure
 
