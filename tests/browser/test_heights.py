@@ -14,6 +14,7 @@ FIGURES = {
     "geometry": "attention",
     "heads": "looking",
     "live": "decode",
+    "parts": "order",
     "positions": "positions",
     "sampler": "gpt",
     "schedule": "schedule",
@@ -74,7 +75,9 @@ def test_a_figure_keeps_its_height_and_is_seen_whole(visit, name):
             page.locator("beam-figure").get_by_label("width of the beam").press("ArrowRight")
 
 
-@pytest.mark.parametrize("name", ["beam", "cost", "geometry", "heads", "positions", "sampler", "schedule", "smoothing"])
+@pytest.mark.parametrize(
+    "name", ["beam", "cost", "geometry", "heads", "parts", "positions", "sampler", "schedule", "smoothing"]
+)
 def test_it_keeps_its_height_on_a_phone(visit, name):
     page = visit(f"book/{FIGURES[name]}.html", width=390, height=844, reduced_motion="reduce", hurry=True)
     (low, shortest), (high, tallest) = heights(page, name)

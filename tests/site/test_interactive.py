@@ -7,6 +7,7 @@ import guards
 import live
 import numpy as np
 import pytest
+import torch
 from guards import BOOK, SCRIPTS
 from helpers import TOKENS, film, reel, walk, walk_of_two, walked, walked_wide
 from matplotlib.colors import to_hex
@@ -16,7 +17,7 @@ from tested_transformer.book import walk as words
 from tested_transformer.book.draw import picture
 from tested_transformer.book.draw.interactive import Interactive, places_of, written
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
-from tested_transformer.book.thread import FRAMES, THINGS, Answer
+from tested_transformer.book.thread import FRAMES, THINGS, THREAD, Answer
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.masks import causal_mask, padding_mask
 from tested_transformer.byhand.positions import sinusoids
@@ -290,6 +291,54 @@ def test_the_scores_of_the_chapter_give_the_weights_of_the_package():
     assert found["words"] == [*WORDS, "–"]
 
 
+def moving(words=("a", "it", "b"), choices=("b", "c"), **changed):
+    strips = {"word, word: one": [1.0, 0.25, -1.25], "position, position: two": [0.5, 0.0, -0.5]}
+    others = {"word, word: one": [-1.25, 2.0]}
+    given = {"strips": strips, "weights": softmax(np.sum([*strips.values()], axis=0)), "others": others}
+    return draw.positions.moving(words=words, pair=(1, 2), choices=choices, **given | changed)
+
+
+def test_the_moving_word_has_numbers_for_each_choice_where_words_are_asked_for():
+    html = moving()._repr_html_()
+    first = {"name": "word, word: one", "strip": [1.0, 0.25, -1.25], "words": [-1.25, 2.0]}
+    second = {"name": "position, position: two", "strip": [0.5, 0.0, -0.5]}
+    given = {"words": ["a", "it", "b"], "asks": 1, "moves": 2, "choices": ["b", "c"]}
+    assert data(html) == given | {"parts": [first, second]}
+    rows = cells(html, "What &quot;it&quot; gives each word")
+    assert rows[0][-4:] == ["word, word", "position, position", "score", "weight"]
+    assert rows[3] == ["2 b", "−1.25", "−0.50", "−1.75", "0.03"]
+    with pytest.raises(ValueError, match=r"choices \['c'\] must include 'b'"):
+        moving(choices=["c"])
+    with pytest.raises(ValueError, match=r"word, word: one: \(3,\) numbers do not fit \['b', 'c'\]"):
+        moving(others={"word, word: one": [0.0, 1.0, 2.0]})
+
+
+def test_the_parts_of_the_chapter_add_up_to_what_the_translator_looks_at():
+    """Ten words at the chair's position as the translator reads them; the chair at ten positions, by its rows."""
+    found, translator = stored("order", "parts"), Translator.load()
+    translator.model.double()
+    asks, moves, text = found["asks"], found["moves"], THREAD[0].english
+    ids = translator.encode(text, 1)
+    assert [translator.name(i).strip() for i in ids] == found["words"]
+
+    def weights(word, position):
+        scores = np.sum([part["strip"] for part in found["parts"]], axis=0)
+        new = [part["words"][word] if "words" in part else part["strip"][position] for part in found["parts"]]
+        return softmax(np.where(np.arange(len(scores)) == moves, sum(new), scores))
+
+    for n, word in enumerate(found["choices"]):
+        seen = translator.look(text.replace("chair", word), "")[2]["encoder"][0, 0, asks]
+        assert np.allclose(weights(n, moves), seen, atol=1e-5), word
+    x, p = translator.model.embedding(torch.tensor([ids])), translator.model.positions.table[: len(ids)]
+    attend = translator.model.encoder.layers[0].self_attention
+    for position in range(len(ids)):
+        rows = x + p
+        rows[0, moves] = x[0, moves] + p[position]
+        scores = attend.queries(x + p)[0, 0, asks] @ attend.keys(rows)[0, 0].T / np.sqrt(32)
+        found_there = weights(found["choices"].index("chair"), position)
+        assert np.allclose(found_there, softmax(scores.detach().numpy()), atol=1e-5), position
+
+
 def stored(chapter, figure):
     """The data of an interactive figure of a chapter."""
     shown = guards.outputs(BOOK / f"{chapter}.ipynb", "text/html")
@@ -329,7 +378,7 @@ def test_words_cannot_become_elements():
     found = {word: (word, 0.0, 0.0) for word in evil}
     played = film(reel([(" ".join(evil), " ".join(evil))], {0: evil[:1], 60: evil[1:2]}))
     for figure in (by_hand(evil), heads(evil), searches(found), sentence(f"{' '.join(evil)} Stuhl, weil er"), played,
-                   encoding([" ".join(evil)])):  # fmt: skip
+                   encoding([" ".join(evil)]), moving(evil, (*evil[2:], "c"))):  # fmt: skip
         html = figure._repr_html_()
         assert not re.search(r"<(img|b)\b", html)
         assert html.count("</script>") == html.count("<script") == 1

@@ -321,3 +321,45 @@ def hands(
     first = {names[i]: table[:10, 2 * i : 2 * i + 2] for i in (0, 1)}
     plain = turning(first, start, k)
     return Interactive("positions", data, tables, plain)
+
+
+def moving(
+    strips: Mapping[str, ArrayLike],
+    weights: ArrayLike,
+    words: Sequence[str],
+    pair: tuple[int, int],
+    others: Mapping[str, ArrayLike],
+    choices: Sequence[str],
+) -> Interactive:
+    """Parts of one token's scores, with one word to move or replace, and parts to take away.
+
+    `strips` have a number for each word, `weights` are those of their sum, and `pair` is
+    who asks and what may move. A part that asks for words has in `others` the numbers of
+    the choices; any other asks for positions, and what moves gets the number found there.
+    """
+    asks, moves = pair
+    if words[moves] not in choices:
+        raise ValueError(f"choices {[*choices]} must include {words[moves]!r}")
+    found = []
+    for name, strip in strips.items():
+        rows = {"strip": strip} | ({"words": others[name]} if name in others else {})
+        for row, wanted in zip(rows.values(), (words, choices), strict=False):
+            if np.shape(row) != (len(wanted),):
+                raise ValueError(
+                    f"{name}: {np.shape(row)} numbers do not fit {[*wanted]}"
+                )
+        found.append(
+            {"name": name}
+            | {kind: np.round(row, 6).tolist() for kind, row in rows.items()}
+        )
+    data = {"words": tuple(words), "asks": asks, "moves": moves}
+    data |= {"choices": tuple(choices), "parts": found}
+    score = np.sum([*strips.values()], axis=0)
+    seats = [f"{n} {word}" for n, word in enumerate(words)]
+    still = parts({**strips, "score": score}, ("weight", weights), seats, moves)
+    short = [name.partition(":")[0] for name in strips]
+    numbers = np.column_stack([*strips.values(), score, weights])
+    table = seats, [*short, "score", "weight"], numbers
+    title = f'What "{words[asks]}" gives each word'
+    shares = ("weight",)
+    return Interactive("parts", data, {title: table}, still, decimals=2, shares=shares)
