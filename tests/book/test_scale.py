@@ -309,18 +309,6 @@ def test_areas_are_as_large_as_the_terms_of_a_layer_in_squares_of_the_narrowest(
     assert len({patch.get_hatch() for patch in axes.patches}) == 3
 
 
-def test_areas_of_a_single_panel_have_their_names_beside_them_in_their_colours():
-    figure = draw.scale.areas({"n = 50": (50, 512)})
-    (axes,) = figure.axes
-    title, *names = axes.texts
-    assert title.get_text() == "n = 50"
-    assert [name.get_color() for name in names] == list(SERIES[:3])
-    assert [name.get_text().split(":")[0] for name in names] == ["projections", "feed-forward", "attention"]
-    areas = [patch.get_width() * patch.get_height() for patch in axes.patches]
-    assert areas == pytest.approx([1] * 12 + [50 / 512] * 2)
-    assert not figure.legends
-
-
 def test_shares_are_signed_tiles_with_a_row_for_each_name():
     (axes,) = drawn("shares").axes
     assert [text.get_text() for text in axes.texts] == ["0.25", "-0.50", "1", "-2"]

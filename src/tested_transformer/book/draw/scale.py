@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
@@ -140,14 +139,11 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
         for i, (name, _, hatch) in enumerate(kinds)
     }
     squares = [name for name, n, _ in kinds for _ in range(n)]
-    left, alone = 0.0, len(panels) == 1
     ends = [max(6 * d, n) / unit for n, d in panels.values()]
-    width = sum(ends) + len(ends) - 1
-    wide = width if alone else max(width, 12)
-    tallest = max(4 * d for _, d in panels.values()) / unit + 0.4
-    inches = 4.2 / width if alone else 7.2 / max(width, 12)
-    high = tallest + (1.1 if alone else 1.5)
-    figure, ((axes,),) = pic.picture(inches * wide, inches * high + 0.7 * (not alone))
+    wide = max(sum(ends) + len(ends) - 1, 12)
+    tallest, left = max(4 * d for _, d in panels.values()) / unit + 0.4, 0.0
+    size = 7.2, 7.2 / wide * (tallest + 1.0) + 0.4
+    figure, ((axes,),) = pic.picture(*size)
     for (title, (n, d)), end in zip(panels.items(), ends, strict=True):
         side = d / unit
         for i, name in enumerate(squares):
@@ -157,26 +153,14 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
             corner = left, i * side + 0.4
             axes.add_patch(Rectangle(corner, n / unit, side, **look["attention"]))
         above = {"ha": "left", "va": "bottom", "color": pic.INK}
-        axes.text(left, -0.6 if alone else -0.25, title, **above)
-        if alone:
-            _named_areas(axes, n / unit, side)
+        axes.text(left, -0.25, title, **above)
         left += end + 1
-    if not alone:
-        shown = (Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look)
-        figure.legend(handles=list(shown), loc="outside lower center", ncols=3)
-    axes.set(xlim=(-0.1, wide + 0.1), ylim=(tallest + 0.1, -1.0 if alone else -1.2))
+    shown = (Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look)
+    figure.legend(handles=list(shown), loc="outside lower center", ncols=3)
+    axes.set(xlim=(-0.1, wide + 0.1), ylim=(tallest + 0.1, -0.9))
     axes.set_aspect("equal")
     axes.set_axis_off()
     return figure
-
-
-def _named_areas(axes: Axes, strip: float, side: float) -> None:
-    """The names of the areas beside them, where a single panel leaves room."""
-    at = {"va": "bottom", "ha": "center"}
-    axes.text(2 * side, -0.1, "projections", color=pic.SERIES[0], **at)
-    axes.text(5 * side, -0.1, "feed-forward", color=pic.SERIES[1], **at)
-    axes.text(strip + 0.2, 3 * side + 0.4, "attention: two strips of n by d",
-              ha="left", va="center", color=pic.SERIES[2])  # fmt: skip
 
 
 @pic.styled
