@@ -264,6 +264,13 @@ def test_only_the_output_of_one_head_is_taken_away_and_only_for_a_while(translat
     assert all(torch.equal(p, before[name]) for name, p in model.named_parameters())
 
 
+def test_right_pronouns_and_right_sentences_are_counted():
+    wanted = ["Ich brauche den Stuhl, weil er alt ist.", "Ich brauche die Lampe, weil sie alt ist."]
+    assert thread.count_right(wanted, wanted) == (2, 2)
+    assert thread.count_right([wanted[0], "Ich brauche das Bild, weil sie alt ist."], wanted) == (2, 1)
+    assert thread.count_right([wanted[0].replace("er", "es"), wanted[1]], wanted) == (1, 1)
+
+
 @pytest.mark.parametrize("even", [False, True])
 def test_heads_that_share_their_weights_are_one_wide_head_and_only_for_a_while(translator, even):
     heads = translator.model.encoder.layers[1].self_attention

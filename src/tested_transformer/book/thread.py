@@ -129,6 +129,13 @@ def pronoun(german: str) -> str:
     return next((word for word in second if word in PRONOUNS), "")
 
 
+def count_right(written: Sequence[str], wanted: Sequence[str]) -> tuple[int, int]:
+    """How many translated frames have the right pronoun, and how many are right in every word."""
+    pairs = [*zip(written, wanted, strict=True)]
+    pronouns = sum(pronoun(german) == pronoun(right) for german, right in pairs)
+    return pronouns, sum(german == right for german, right in pairs)
+
+
 def _before_pronoun(german: str) -> str:
     """What stands before the word for "it" in a translated frame."""
     return german.rpartition(f" {pronoun(german)} ")[0]
