@@ -123,6 +123,7 @@ FIGURES |= {
     "shares": lambda: draw.translation.shares(["dative", "plural"], [12, 3], {"a": [50, 60], "b": [90, 100]}),
     "pieces": lambda: draw.bleu.pieces(["der", "Hund", "."], {1: [True, False, True], 2: [False, True]}),
     "two lines": lambda: draw.bleu.compared({"BLEU 8": (["so"], {1: [True]}), "9": (["a", "b"], {1: [True, False]})}),
+    "scores apart": lambda: draw.bleu.apart({"x": {"all": 96.0, "some": 87.0}, "y": {"all": 95.0, "some": 97.0}}),
     "interval": lambda: draw.bleu.interval([1, 2, 2, 3], 1.1, 2.9, 2.1),
     "minutes": lambda: draw.bleu.minutes({"a, val": RUN, "a, test": RUN}, {"a": ([1, 2], [3, 2])}),
 }

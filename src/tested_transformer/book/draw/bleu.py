@@ -69,6 +69,26 @@ def _bars(ax: Axes, words: Sequence[str], found: Mapping[int, Sequence[bool]]) -
 
 
 @pic.styled
+def apart(scores: Mapping[str, Mapping[str, float]]) -> pic.Picture:
+    """For each name, from top to bottom, a line with a mark for each of its scores, at most three."""
+    figure, ((axes,),) = pic.picture(5.4, 0.6 * len(scores) + 1.3)
+    for y, each in enumerate(scores.values()):
+        axes.plot([min(each.values()), max(each.values())], [y, y], color=pic.FAINT)
+        for (kind, score), (_, mark), colour, lower in zip(
+            each.items(), LOOKS, pic.SERIES, (-0.18, 0.18, 0), strict=False
+        ):
+            look = {"marker": mark, "color": colour, "linestyle": "none"}
+            axes.plot(
+                score, y + lower, markersize=9, label=kind if y == 0 else None, **look
+            )
+    axes.set_yticks(range(len(scores)), scores)
+    axes.set_ylim(len(scores) - 0.5, -0.5)
+    axes.set_xlabel("BLEU")
+    figure.legend(loc="outside upper center", ncols=3, handletextpad=0.1)
+    return figure
+
+
+@pic.styled
 def interval(
     scores: ArrayLike, low: float, high: float, measured: float
 ) -> pic.Picture:
