@@ -1,4 +1,4 @@
-"""Pictures of masks: what they hide, where the answer stands, how they combine, and what a leak looks like."""
+"""Pictures of masks: what they hide, where the answer is, how they combine, and what a leak looks like."""
 
 from collections.abc import Mapping, Sequence
 
