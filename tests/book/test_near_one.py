@@ -52,7 +52,6 @@ PICTURES = {
     "looking.traces": (lambda: draw.looking.traces({"one": (A, AB)}, AB), "0.99"),
     "looking.cuts": (lambda: draw.looking.cuts({"usual": [("a", NEAR)]}, ["one"]), "a 0.99"),
     "masks.votes": (lambda: draw.masks.votes({"one": ROW}, AB), "a\n0.99"),
-    "masks.hidden": (lambda: draw.masks.hidden({"one": A}, [A > 0], AB), "0.9999"),
     "transformer.guesses": (lambda: draw.transformer.guesses(100 * A, AB, AB), "99"),
     "transformer.looks": (lambda: draw.transformer.looks({"one": (A, AB, AB)}), "0.99"),
     "translation.reading": (lambda: draw.translation.reading([(ENCODED, ROW, 1, "er", "er")]), "0.999"),

@@ -59,7 +59,7 @@ def press(page, name):
 
 
 def holds(page, mask):
-    """Everything that is written is what the package calculates under this mask."""
+    """Everything that is written is what the package computes under this mask."""
     assert np.array_equal(~hidden(page), mask)
     weights, looks = np.array(table(page, "weights")), np.array(table(page, "looks"))
     assert weights.tolist() == [[said(a) for a in row] for row in under(mask)]
@@ -75,7 +75,7 @@ def consequence(page):
     return page.locator(".consequence").text_content()
 
 
-# What is calculated
+# What is computed
 
 
 def test_every_mask_gives_the_weights_of_the_package(page):
@@ -172,7 +172,7 @@ def test_the_consequence_names_who_cheats_who_wastes_and_who_has_nothing(page):
     press(page, "causal")
     look(page, 0, 0).click()
     assert consequence(page).endswith(
-        "“I” has nothing to look at: weights of 0, so that attention adds nothing to this vector."
+        "“I” has nothing to look at: weights of 0, so attention adds nothing to this vector."
     )
     look(page, 1, 0).click()
     look(page, 1, 1).click()

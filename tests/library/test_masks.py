@@ -321,17 +321,6 @@ def hatched(axes):
     return {tuple(round(float(x)) for x in box.get_center()[::-1]) for box in boxes}
 
 
-def test_hidden_weights_are_hatched_and_the_others_are_written():
-    mask = causal_mask(3)
-    weights = attention(Q, K, V, mask)[1]
-    free, causal = draw.masks.hidden({"free": weights, "causal": weights}, [mask | True, mask], WORDS).axes
-    assert hatched(free) == set()
-    assert hatched(causal) == {(0, 1), (0, 2), (1, 2)}
-    assert [axes.get_xlabel() for axes in (free, causal)] == ["free", "causal"]
-    assert [t.get_text() for t in causal.texts][:3] == ["1", "0", "0"]
-    assert all(patch.get_zorder() > causal.texts[0].get_zorder() for patch in causal.patches)
-
-
 def test_combined_masks_are_filled_where_true_and_small_where_copied():
     padding = padding_mask(np.array([[4, 5, 6], [4, 5, PAD]]), PAD)
     figure = draw.masks.combined(causal_mask(3), padding, [WORDS, ("I", "love", "–")])

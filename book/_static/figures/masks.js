@@ -26,7 +26,7 @@
         return made;
       };
       this.presets = Object.entries(this.named).map(([name, mask]) => button(name, () => this.put(mask, `The mask is “${name}” now.`)));
-      const invert = button("invert", () => this.put(this.mask.map((row) => row.map((may) => !may)), "Every look is turned round."));
+      const invert = button("invert", () => this.put(this.mask.map((row) => row.map((may) => !may)), "Shown and hidden are swapped."));
       const head = () => make("tr", { role: "row" }, make("td", { role: "presentation" }), words.map((word) => make("th", { scope: "col", role: "columnheader", class: "key" }, word)));
       const rows = (kind) => words.map((word, i) => make("tr", { role: "row" }, make("th", { scope: "row", role: "rowheader", class: "query" }, word),
         words.map((_, j) => make("td", kind === "looks" ? { role: "gridcell", "data-i": i, "data-j": j, tabindex: -1 } : { role: "cell", "data-i": i, "data-j": j })),
@@ -141,7 +141,7 @@
       });
       said.push(ahead.length ? `A decoder could cheat here: ${ahead.join("; ")}.` : "No word sees a later one.");
       if (real.includes(false)) said.push(wasting.length ? `Padding gets weight from ${of(wasting)}.` : "No word looks at the padding.");
-      if (nothing.length) said.push(`${of(nothing)} ${nothing.length > 1 ? "have" : "has"} nothing to look at: weights of 0, so that attention adds nothing to ${nothing.length > 1 ? "these vectors" : "this vector"}.`);
+      if (nothing.length) said.push(`${of(nothing)} ${nothing.length > 1 ? "have" : "has"} nothing to look at: weights of 0, so attention adds nothing to ${nothing.length > 1 ? "these vectors" : "this vector"}.`);
       return said.join(" ");
     }
   }

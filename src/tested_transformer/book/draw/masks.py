@@ -1,4 +1,4 @@
-"""Pictures of masks: what they hide, where the answer stands, how they combine, and what a leak looks like."""
+"""Pictures of masks: what they hide, where the answer is, how they combine, and what a leak looks like."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,9 +20,9 @@ ANSWER = pic.SERIES[4]
 def answers(
     weights: ArrayLike, tokens: Sequence[str], following: Sequence[str], marked: int
 ) -> pic.Picture:
-    """Weights (T, T) of tokens that look back; hatched is what is hidden, and at the right stands what follows each.
+    """Weights (T, T) of tokens that look back, with the token after each on the right.
 
-    A frame in the hatched part marks the token that follows, where it is among those that are given.
+    Hidden tiles are hatched. A frame marks the token that follows, if it is in the sentence.
     """
     weights, n, side, left = np.asarray(weights), len(tokens), 0.31, 0.62
     if weights.shape != (n, n) or len(following) != n:
@@ -55,9 +55,9 @@ def answers(
 def kinds(
     panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], marked: int
 ) -> pic.Picture:
-    """Masks under their titles, two side by side, with the words that look and those that are looked at.
+    """Masks under their titles, two side by side, with their queries and keys.
 
-    Filled is what may be looked at, hatched is hidden, and the marked row is framed.
+    Filled tiles may be looked at, hatched tiles are hidden, and the marked row is framed.
     """
     figure, grid = pic.picture(pic.PHONE, 2.55 * len(panels) / 2, len(panels) // 2, 2)
     for axes, (title, (mask, rows, columns)) in zip(
@@ -78,7 +78,7 @@ def kinds(
 
 @pic.styled
 def votes(bars: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
-    """Weights of one word as bars cut into a piece for each key, the last one grey; what is missing is hatched."""
+    """Weights of one word as bars with a piece for each key. The last piece is grey, and a gap is hatched."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 0.5 + 0.55 * len(bars))
     for line, weights in enumerate(bars.values()):
         left, at = 0.0, {"ha": "center", "va": "center"}
@@ -98,25 +98,6 @@ def votes(bars: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    return figure
-
-
-@pic.styled
-def hidden(
-    panels: Mapping[str, ArrayLike], masks: Sequence[ArrayLike], words: Sequence[str]
-) -> pic.Picture:
-    """Weights side by side under their titles; hatched where the mask of a panel is False."""
-    n = len(words)
-    width = min(pic.PHONE, len(panels) * (0.5 + 0.75 * n))
-    figure, (row,) = pic.picture(width, 1.2 + 0.62 * n, columns=len(panels))
-    for axes, (title, a), mask in zip(row, panels.items(), masks, strict=True):
-        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4, whole=1)
-        _hatch(axes, np.asarray(mask))
-        axes.set_xticks(range(n), words)
-        axes.set_yticks(range(n), words)
-        axes.xaxis.tick_top()
-        axes.set_aspect("auto")
-        axes.set_xlabel(title)
     return figure
 
 
