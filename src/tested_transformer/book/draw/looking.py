@@ -214,7 +214,7 @@ def each_link(
     left.set(xlim=(-0.01, 1.16), xticks=np.linspace(0, 1, 6), xlabel="weight")
     left.set_title("the weight of each link")
     right.set(xlim=(0, 1.25 * max(np.max(y) for _, y in links.values())), xlabel=unit)
-    right.set_title("that one, cut, adds")
+    right.set_title("cutting the thick one")
     right.set_ylim(len(links) - 0.5, -0.5)
     for axes in (left, right):
         axes.tick_params(axis="y", length=0)
