@@ -53,7 +53,7 @@ def writes(
     frame.text(-7, 0.5, text, color=FROM_THERE, ha="left", va="center_baseline")
     text = f"{back}: {as_share(np.max(behind), 3)}"
     frame.text(-7, -0.86, text, color=FROM_HERE, ha="left", va="center_baseline")
-    for height, text in ((1.0, "read"), (0.0, "written")):
+    for height, text in ((1.0, "original"), (0.0, "draft")):
         frame.text(-7, height, text, style="italic", ha="left", va="center_baseline")
     arrow(frame, (here + 2.4, 0), (here + 4.6, 0))
     frame.text(here + 6.2, 0, word, weight="bold", **MIDDLE)
@@ -170,7 +170,7 @@ def exchanged(
         x + 0.1, 2.42, f"{usual} → {other}", color=colour, weight="bold", **middle
     )
     frame.text(x - 0.5, 2.42, german, ha="right", va="center_baseline")
-    frame.text(0.07, 2.78, "written, and the next word", va="center", style="italic")
+    frame.text(0.07, 2.78, "draft, and the next word", va="center", style="italic")
     return figure
 
 
