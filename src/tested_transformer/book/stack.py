@@ -20,7 +20,7 @@ from tested_transformer.params import Params
 
 
 class Run(NamedTuple):
-    """Sizes of the rows before the first box and behind each, and of the gradient there."""
+    """Sizes of the rows before the first box and after each, and of the gradient there."""
 
     signal: list[float]
     gradient: list[float]
@@ -48,7 +48,7 @@ def stack(
     """Random rows down through random feed-forward networks, a random gradient back up.
 
     With add, what goes into a box is added to what comes out; with norm, the rows are
-    normalised behind each box.
+    normalised after each box.
     """
     rng = np.random.default_rng(seed)
     x, saved = rng.normal(size=(16, 32)), []
