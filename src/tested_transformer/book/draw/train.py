@@ -70,7 +70,7 @@ def grids(panels: Mapping[str, ArrayLike]) -> pic.Picture:
             place = j + 0.08, i + 0.08, 0.84, 0.84
             tile(axes, place, pic.QUERY if filled else "white", linewidth=0.6)
         axes.set(xlim=(0, most), ylim=(len(real), 0), title=title)
-        axes.set_xlabel("place in the sentence")
+        axes.set_xlabel("position in the sentence")
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
     return figure
