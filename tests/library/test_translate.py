@@ -641,7 +641,7 @@ def test_a_page_shows_the_first_sentences_of_many_and_all_are_translated(tmp_pat
     assert "Shown are 2 of 4 sentences.</p>" in page
     with pytest.raises(SystemExit):
         main(["translate", "--help"])
-    assert "for the first 2 sentences" in " ".join(capsys.readouterr().out.split())
+    assert "of the first 2 sentences" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_translation_that_finds_no_end_is_left_out_of_the_page(tmp_path, capsys, monkeypatch):
