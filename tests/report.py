@@ -93,7 +93,7 @@ def over_budget(path):
 def ends_a_part(path):
     """Is this the last page of a part of the story?"""
     last = {names[-1] for names in build.contents().values()}
-    return f"book/{path.stem}" in last and routes.route(path.stem) == "story"
+    return f"book/{path.stem}" in last and routes.route(path.stem) != "reference"
 
 
 def out_of_form(path):
@@ -345,7 +345,7 @@ def report(path, commit):
     if path.parent == guards.BOOK and path.stem not in (FRONT, *guards.ORDER):
         yield f"{path.name}: not in _toc.yml, where its place among the chapters has to stand"
         return
-    story = path.suffix == ".ipynb" and routes.route(path.stem) == "story"
+    story = path.suffix == ".ipynb" and routes.route(path.stem) != "reference"
     checks = [*ALL, *(CODE if path.suffix == ".ipynb" else ()), *(STORY if story else ())]
     checks += LANES if story and path.stem != FRONT else ()
     for check in checks:

@@ -1,6 +1,7 @@
 """The routes through the book: which page tells a part of the story, how long it takes, and what comes after it.
 
-The story is the idea lanes, one after the other; the workshop is the same pages whole; the reference stands apart.
+The story is the idea lanes, one after the other, without the side trip; the workshop is the same pages and the side trip
+whole; the reference is apart.
 """
 
 import functools
@@ -37,8 +38,9 @@ def pages():
 
 
 def route(name):
-    """The route that a page belongs to: the story (and with it the workshop), or the reference."""
-    return "reference" if name.partition("/")[0] in settings()["reference"] else "story"
+    """The route that a page belongs to: the story, the side trip (the workshop has both), or the reference."""
+    top = name.partition("/")[0]
+    return next((where for where, names in settings().items() if top in names), "story")
 
 
 def neighbour(name, step):
@@ -86,11 +88,11 @@ def times(name):
 
 def sums(times):
     """The sums of the routes, of the times by name and route: [(route, times), …]."""
-    story = [found for where, found in times if where == "story"]
+    workshop = [found for where, found in times if where != "reference"]
     return {
-        "story": sum(found.idea for found in story),
-        "workshop": sum(found.whole for found in story),
-        "exercises": sum(found.exercises for found in story),
+        "story": sum(found.idea for where, found in times if where == "story"),
+        "workshop": sum(found.whole for found in workshop),
+        "exercises": sum(found.exercises for found in workshop),
         "reference": sum(found.whole for where, found in times if where == "reference"),
     }
 

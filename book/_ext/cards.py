@@ -24,7 +24,8 @@ ROUTES = {
     ),
     "workshop": (
         "The workshop",
-        "Everything: the same chapters in full, with every gradient, the PyTorch code, measurements and pitfalls.",
+        "Everything: the same chapters in full, with the PyTorch code, measurements and pitfalls, "
+        "and a side trip through every gradient.",
         "Start the workshop",
     ),
     "reference": (

@@ -15,7 +15,7 @@ def show_way(app, doctree, page):
     if (
         app.builder.format != "html"
         or name not in routes.pages()
-        or routes.route(name) != "story"
+        or routes.route(name) == "reference"
     ):
         return
     top = next(doctree.findall(nodes.section))
@@ -54,7 +54,7 @@ def onward(name, other, step):
     said = f"{'Next' if step > 0 else 'Before'} in the {route}"
     if name != "index" and routes.route(name) != route:
         said = (
-            f"The story ends here. {said}"
+            f"The {routes.route(name)} ends here. {said}"
             if step > 0
             else said.replace("Before", "Back")
         )

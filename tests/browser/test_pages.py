@@ -15,7 +15,7 @@ import routes
 NAMES = [*(path.relative_to(build.HTML).as_posix() for path in build.pages()), "genindex.html"]
 each = pytest.mark.parametrize("name", NAMES)
 HEADS = "book/heads.html"
-STORY = {f"book/{name}.html" for name in routes.pages() if routes.route(name) == "story"}
+TOLD = {f"book/{name}.html" for name in routes.pages() if routes.route(name) != "reference"}
 # Pages that differ from the others when their width does: those with a figure, and one of each kind of frame.
 WITH_FIGURE = {name for name in NAMES if re.search(r"<\w+-figure>", (build.HTML / name).read_text(encoding="utf-8"))}
 AT_BOTH_WIDTHS = WITH_FIGURE | {"book/index.html", HEADS, "book/glossary.html", "book/api/model.html", "genindex.html"}
@@ -143,7 +143,7 @@ def test_a_page_is_sound(visit, pictures, name):
         assert page.evaluate(SIDEWAYS) <= 0, f"scrolls sideways at {width} px"
         for figure, live, fallback, _ in page.evaluate(FIGURES):
             assert (live, fallback) == (True, False), f"{figure}, {width} px"
-        if name in STORY and width != 320:
+        if name in TOLD and width != 320:
             assert_machine_is_small(page, width)
 
     def assert_can_be_read(width, *themes):

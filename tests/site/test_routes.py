@@ -7,18 +7,26 @@ import pytest
 import routes
 from routes import Times
 
-STORY = [name for name in routes.pages() if routes.route(name) == "story"]
+TOLD = [name for name in routes.pages() if routes.route(name) != "reference"]
+STORY = [name for name in TOLD if routes.route(name) == "story"]
 
 
-@pytest.mark.parametrize("name", STORY)
+@pytest.mark.parametrize("name", TOLD)
 def test_a_page_has_two_lanes_or_stands_in_the_reference(name):
     told = (routes.BOOK / f"{name}.ipynb").is_file() and routes.has_two_lanes(routes.chapter(name))
     assert told, f'{name}: no heading "Going deeper"; a page without an idea stands under reference in book/story.yml'
 
 
-def test_the_reference_follows_the_story_in_the_table_of_contents():
-    assert [name for name in routes.pages() if routes.route(name) == "reference"] == routes.pages()[len(STORY) :]
-    assert set(routes.settings()["reference"]) <= set(routes.pages())
+def test_the_story_comes_first_in_the_table_of_contents_then_the_side_trip_then_the_reference():
+    apart = [name for name in routes.pages() if routes.route(name) == "reference"]
+    assert routes.pages() == [*STORY, *routes.settings()["side trip"], *apart]
+    assert set(routes.settings()["reference"]) <= set(apart)
+
+
+@pytest.mark.parametrize("name", ["derivatives", "loss"])
+def test_a_door_leads_from_the_story_to_the_side_trip(name):
+    told = "".join(part.cell["source"] for part in routes.chapter(name) if part.lane == "idea")
+    assert any(f"({page}.ipynb" in told for page in routes.settings()["side trip"])
 
 
 def test_there_are_pages_before_and_after_another_one():
@@ -63,8 +71,9 @@ def test_a_page_without_cells_is_there_to_look_something_up():
 
 
 def test_the_sums_are_those_of_the_routes():
-    times = [("story", Times(5, 20, 10)), ("story", Times(7, 30, 0)), ("reference", Times(0, 40, 25))]
-    assert routes.sums(times) == {"story": 12, "workshop": 50, "exercises": 10, "reference": 40}
+    story = [("story", Times(5, 20, 10)), ("story", Times(7, 30, 0))]
+    times = [*story, ("side trip", Times(3, 9, 4)), ("reference", Times(0, 40, 25))]
+    assert routes.sums(times) == {"story": 12, "workshop": 59, "exercises": 14, "reference": 40}
 
 
 @pytest.mark.parametrize(("minutes", "said"), [(0, "0 min"), (35, "35 min"), (60, "1 h"), (125, "2 h 5 min")])
@@ -72,9 +81,9 @@ def test_minutes_are_said_as_one_says_them(minutes, said):
     assert routes.clock(minutes) == said
 
 
-def test_every_chapter_of_the_story_says_how_long_its_idea_and_its_exercises_take():
-    for name in STORY:
+def test_every_chapter_with_two_lanes_says_how_long_its_idea_and_its_exercises_take():
+    for name in TOLD:
         idea, whole, exercises = routes.times(name)
         assert 0 < idea <= whole, f"{name}.ipynb: no idea before {lanes.DEEPER}"
         assert exercises > 0, f"{name}.ipynb: no exercise says its minutes, like '**1. Predict** (5 minutes). ★ Text'"
-    assert all(routes.times(name).idea == 0 for name in routes.pages() if name not in STORY)
+    assert all(routes.times(name).idea == 0 for name in routes.pages() if name not in TOLD)
