@@ -709,7 +709,7 @@ def test_on_a_logarithmic_axis_a_tenth_is_one_step_down():
 
 def test_a_tree_says_what_its_numbers_are():
     figure = draw.decode.tree(PATHS, {"greedy": [("a",)]})
-    assert "the probability of the whole way" in figure.get_supxlabel()
+    assert "the probability of the path so far" in figure.get_supxlabel()
 
 
 def test_a_tree_begins_with_what_it_is_given():

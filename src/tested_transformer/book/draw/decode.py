@@ -48,7 +48,7 @@ def tree(
         axes.plot([], [], color=colour, linestyle=line, label=name)
     figure.legend(loc="outside upper center", ncols=len(marked))
     figure.supxlabel(
-        "below each token: the probability of the whole way to it", fontsize=11
+        "below each token: the probability of the path so far", fontsize=11
     )
     axes.set(xlim=(-0.4, depth + 0.45), ylim=(0.6 - len(leaves), 0.6))
     axes.set_axis_off()
