@@ -25,7 +25,7 @@ PAD, BOS, EOS = LETTERS.pad_id, LETTERS.bos_id, LETTERS.eos_id
 def words(
     task: Callable[..., tuple[np.ndarray, np.ndarray]], n: int = 48, first: int = 1000
 ) -> Callable[[int], small.Batch]:
-    """For each step other words of three to five letters, and what a task makes of them."""
+    """For each step, different words of three to five letters, and what a task makes of them."""
 
     def batch_at(step: int) -> small.Batch:
         source, target = task(n, 5, LETTERS.vocab_size, first + step, shortest=3)
@@ -57,7 +57,7 @@ def exact(model: Transformer, source: Tensor, target: Tensor) -> int:
 
 
 def arrangements(letters: Tensor) -> int:
-    """In how many orders the letters of a word can stand."""
+    """In how many orders the letters of a word can come."""
     row = [i for i in letters.tolist() if i != PAD]
     return factorial(len(row)) // prod(map(factorial, Counter(row).values()))
 
@@ -76,7 +76,7 @@ def swapped(model: Transformer) -> None:
 
 
 def unbiased(model: Transformer) -> None:
-    """Norms that divide by n - 1 in the variance, as PyTorch's `std` does by itself."""
+    """Norms that divide by n - 1 in the variance, as PyTorch's `std` does."""
     n = model.config.d_model
 
     def shrink(norm: nn.Module, given: object, out: Tensor) -> Tensor:
@@ -93,12 +93,12 @@ def shared(model: Transformer) -> None:
 
 
 def bypassed(model: Transformer) -> None:
-    """The decoder gets what went into the encoder, and not what came out."""
+    """The decoder gets what went into the encoder, instead of what came out."""
     model.encoder.register_forward_hook(lambda encoder, given, out: given[0])
 
 
 def peeking(model: Transformer) -> None:
-    """No causal mask in the decoder: each place sees its answer."""
+    """No causal mask in the decoder: every position but the last sees its answer."""
     for layer in model.decoder.layers:
         layer.register_forward_pre_hook(lambda _, given: (*given[:2], None, given[3]))
 
@@ -106,7 +106,7 @@ def peeking(model: Transformer) -> None:
 def unshifted(
     model: Transformer, source: Tensor, target: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Ask each place for the token that it was given."""
+    """Ask each position for the token that it was given."""
     return model(source, target[:, :-1]), target[:, :-1]
 
 
@@ -119,7 +119,7 @@ QUESTION = READ, GIVEN
 
 
 def agrees(model: Transformer) -> bool:
-    """It calculates what the NumPy model does with the same weights."""
+    """It computes what the NumPy model does with the same weights."""
     params = {name: w.numpy() for name, w in model.state_dict().items()}
     expected = transformer(READ.numpy(), GIVEN.numpy(), params, model.config)[0]
     return np.allclose(model(READ, GIVEN).detach(), expected)
@@ -139,13 +139,13 @@ def all_learn(model: Transformer) -> bool:
 
 
 def blind_to_padding(model: Transformer) -> bool:
-    """Padding behind a source changes nothing."""
+    """Padding after a source changes nothing."""
     longer = nn.functional.pad(READ, (0, 3))
     return torch.allclose(model(longer, GIVEN), model(READ, GIVEN))
 
 
 def blind_to_future(model: Transformer) -> bool:
-    """Another last token changes no answer before it."""
+    """A different last token changes no answer before it."""
     changed = GIVEN.clone()
     changed[:, -1] = 4
     return torch.allclose(model(READ, changed)[:, :-1], model(READ, GIVEN)[:, :-1])
