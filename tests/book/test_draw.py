@@ -916,7 +916,7 @@ def test_learning_has_losses_above_and_sentences_below():
     above, below = drawn("learning")[0].axes
     assert points(above)["training, each step"] == [[1, 5], [2, 4], [3, 3], [4, 2]]
     assert points(above)["validation"] == [[0, 5.5], [4, 2.5]]
-    assert points(above)["validation, with the English of another"] == [[0, 5.6], [4, 6.5]]
+    assert points(above)["validation, wrong English"] == [[0, 5.6], [4, 6.5]]
     ((first, last),) = points(below).values()
     assert (first, last) == ([0, 0], [4, 30])
 

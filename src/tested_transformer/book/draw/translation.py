@@ -22,7 +22,7 @@ def learning(
     steps = np.arange(1, np.size(loss) + 1)
     above.plot(steps, loss, color=pic.FAINT, linewidth=1, label="training, each step")
     for points, look, colour, name in (
-        (foreign, "^:", pic.QUERY, "validation, with the English of another"),
+        (foreign, "^:", pic.QUERY, "validation, wrong English"),
         (valid, "o--", pic.KEY, "validation"),
     ):
         above.plot(list(points), list(points.values()), look, color=colour, label=name)
