@@ -52,7 +52,7 @@ def line_of(told, a, off):
     name = f"Layer {layer + 1}, head {head + 1} of the encoder"
     if not off:
         weight = a.weights[a.sentence.english.split().index(a.thing)]
-        return f"{name}: of all that “it” takes, {min(weight, 0.999):.3f} comes from “{a.thing}”."
+        return f"{name}: “it” gives “{a.thing}” a weight of {min(weight, 0.999):.3f}."
     if a.without == a.sentence.german:
         return f"{name} is off, and this sentence stays right."
     return f"{name} is off. Now wrong: {thread.pronoun(a.sentence.german)} → {thread.pronoun(a.without)}."

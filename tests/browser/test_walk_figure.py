@@ -426,7 +426,7 @@ def test_nothing_is_said_to_be_right_of_a_sentence_whose_translation_nobody_know
     assert said(page) == f"After “Ich” the most probable token is “{best}”, {np.exp(p.max()):.2f}."
     box(page, "41. Decoder, loss").click()
     assert "right answers" not in page.locator(".what").inner_text()
-    assert "nobody has told the page" in page.locator(".about").inner_text()
+    assert "Nobody has told the page" in page.locator(".about").inner_text()
     assert tables(page)["answers"]["rows"][0] == "<bos> → Ich"
     page.get_by_role("button", name="The book's").click()
     assert "the right answers" in page.locator(".what").inner_text()

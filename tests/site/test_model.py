@@ -296,7 +296,7 @@ def test_nothing_is_called_right_of_a_readers_sentence(answered, chapter):
     said = " ".join([end["about"], *(table["title"] for table in end["tables"])])
     assert "the right answers" in [table["title"] for table in chapter["model"]["steps"][-1]["tables"]]
     assert "right answers" not in said
-    assert "Which tokens are right, nobody has told the page." in said
+    assert "Nobody has told the page which tokens are right." in said
 
 
 def test_numbers_are_written_as_python_writes_them(answered):

@@ -35,7 +35,7 @@
             part(make("p", { class: "name" }, "Cross-attention, one map for each head: choose one"), this.heads,
               make("p", { class: "letters" }, "A row for each token that is written, a column for each that is read. The number: the largest weight of a row, on average. ", [0, 0.25, 0.5, 0.75, 1].flatMap((w) => [tile(w), " "])))),
           part(this.heading, make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "All weights of the chosen head" }, this.table),
-            make("p", { class: "letters" }, "Here the model is given the right tokens before each row, so that the rows are the same at all steps. Empty is below 0.005."))));
+            make("p", { class: "letters" }, "Before each row, the model is given the right tokens, so the rows are the same at all steps. Empty is below 0.005."))));
 
       const steps = { min: 0, max: this.last, step: 1, value: this.stop };
       this.slider = slider("step of the training", steps, (n) => `step ${data.stops[n].step}`, (n) => this.go(n));

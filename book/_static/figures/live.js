@@ -79,7 +79,7 @@
         try {
           this.model = await load();
         } catch (error) {
-          this.note.textContent = `${error.message[0].toUpperCase()}${error.message.slice(1)}. What stands here was calculated before.`;
+          this.note.textContent = `${error.message[0].toUpperCase()}${error.message.slice(1)}. What you see was computed before.`;
           this.announce(this.heard, this.note.textContent);
           return null;
         }

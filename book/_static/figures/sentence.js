@@ -95,7 +95,7 @@
 
     said() {
       const { right, written, weights } = this.answer, head = `Layer ${this.data.layer + 1}, head ${this.data.head + 1} of the encoder`;
-      if (!this.off) return [head, ": of all that ", ...quoted("it", "en"), ` takes, ${said(weights[this.places.at])} comes from `, ...quoted(this.thing, "en"), "."];
+      if (!this.off) return [head, ": ", ...quoted("it", "en"), " gives ", ...quoted(this.thing, "en"), ` a weight of ${said(weights[this.places.at])}.`];
       const wanted = right.split(" "), now = written[1].split(" "), n = now.findIndex((word, i) => word !== wanted[i]);
       if (n < 0) return [head, " is off, and this sentence stays right."];
       return [head, " is off. Now wrong: ", make("span", { lang: "de" }, bare(wanted[n])), " → ", make("span", { lang: "de" }, bare(now[n])), "."];

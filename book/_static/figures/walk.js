@@ -8,7 +8,7 @@
   const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
   const MOST = 32; // tokens of a reader's sentence: longer tables could not be read
   const MANY = 8; // of more tokens only those are named that give something
-  const UNKNOWN = { about: "Which tokens are right, nobody has told the page. So here stand those that the model wrote, how probable it found them, and minus the logarithm of that: the loss, if they were right." };
+  const UNKNOWN = { about: "Nobody has told the page which tokens are right. So you see those that the model wrote, how probable it found them, and minus the logarithm of that, which is the loss if they were right." };
   const ROLES = { Q: "query", K: "key", V: "value" };
   const number = (text) => Number(text.replace("−", "-").replace("∞", "Infinity"));
   const capital = (text) => text[0].toUpperCase() + text.slice(1);

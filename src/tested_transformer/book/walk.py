@@ -51,32 +51,32 @@ ABOUT = {
     "source": "The sentence to read, as numbers. An id is a place in the vocabulary.",
     "target": "What has been written so far, as numbers. It begins with <bos>.",
     "embedding": "Each id takes its row of the table E, which both sentences share. "
-    "Times √d_model it has the size of the positions.",
-    "positions": "Attention does not see order. So each row gets a pattern of sines "
-    "and cosines that belongs to its place.",
+    "Times √d_model, it has about the size of the positions.",
+    "positions": "Attention doesn't see order. So each row gets a pattern of sines "
+    "and cosines that belongs to its position.",
     "maps": "In each head, every row becomes a query, a key and a value.",
-    "cross maps": "In each head the target asks: queries come from here. Keys and "
-    "values come from the memory, so from the source.",
-    "weights": "Every query is compared with every key. Softmax makes shares of the "
-    "scores: each row of A adds up to 1.",
-    "masked weights": "Later tokens are hidden: their score is −∞, and their share 0. "
-    "The others share out the 1.",
-    "cross weights": "How much does each token of the target take from each token of "
-    "the source? Here alone a table has both lengths.",
-    "join": "Each head mixes its values by its shares. The mixtures of the heads stand "
-    "side by side, and W^O brings them to the width of the model.",
-    "add & norm": "What the attention has found is added to what was there. Then each "
+    "cross maps": "In each head, the queries come from the target. The keys and "
+    "values come from the memory, and so from the source.",
+    "weights": "Every query is compared with every key. The softmax turns the scores "
+    "into shares, so each row of A adds up to 1.",
+    "masked weights": "Later tokens are hidden. Their score is −∞ and their share is 0, "
+    "so the 1 is divided among the others.",
+    "cross weights": "How much does each target token take from each source token? Only "
+    "this table has both lengths.",
+    "join": "Each head mixes its values by its shares. The mixtures are put side by "
+    "side, and W^O brings them back to the width of the model.",
+    "add & norm": "What attention has found is added to what was there. Then each "
     "row is brought to mean 0 and variance 1.",
-    "feed-forward": "Each row by itself: made wider, its negative numbers set to 0, "
-    "made narrow again.",
+    "feed-forward": "Each row is widened by itself, its negative numbers are set to 0, and "
+    "it is made narrow again.",
     "second": "Added and normalised once more.",
-    "memory": "Added and normalised once more. This is the memory: all that the decoder "
+    "memory": "Added and normalised once more. This is the memory, all that the decoder "
     "gets to know of the source.",
-    "linear": "Each row is compared with every row of E, by a dot product: one number "
-    "for each token of the vocabulary.",
-    "softmax": "Softmax makes probabilities of the logits of each place.",
+    "linear": "Each row is compared with every row of E by a dot product. That makes "
+    "one number for each token of the vocabulary.",
+    "softmax": "The softmax turns the logits of each position into probabilities.",
     "loss": "Which token should come next, how probable the model finds it, and the "
-    "loss: minus the logarithm of that.",
+    "loss, which is minus the logarithm of that.",
 }
 """What happens in a step, in a sentence or two."""
 
@@ -92,7 +92,7 @@ STAGES = {
     "decoder's rows": "decoder.layers.{last}.addnorm_3.out",
     "logits": "logits",
 }
-"""Stages of the path, and the tensors that stand there."""
+"""Stages of the path, and the tensors found there."""
 
 
 def n_layers(run: Mapping[str, Any]) -> int:

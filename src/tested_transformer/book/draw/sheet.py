@@ -70,7 +70,7 @@ PANELS = {
 
 LETTERS = (
     "X rows, x one of them · Q, K, V queries, keys, values · W, b learned numbers · "
-    "h heads · y the right token · learned factors behind the norms are left out"
+    "h heads · y the right token · the learned factors after the norms are left out"
 )
 
 
