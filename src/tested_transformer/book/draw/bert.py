@@ -9,7 +9,7 @@ from tested_transformer.book.draw import picture as pic
 from tested_transformer.book.draw.flow import arrow, blank, tile
 from tested_transformer.shares import as_share
 
-ROW, NAMES = 0.34, 1.0
+ROW, NAMES = 0.34, 0.85
 """How high the line of a gap is, and how wide the column of hidden words, in inches."""
 
 
