@@ -86,7 +86,7 @@ def _between(frame: Axes, x: float) -> None:
         arrow(frame, (back, end), (back, start), pic.OUT, linestyle=BACK, width=2)
     frame.text(x - 0.32, 3.17, "forward", ha="right", va="center")
     frame.text(back + 0.12, 3.17, "backward", va="center", color=pic.OUT)
-    tile(frame, (0.5, 2.5, 4.1, 0.4), "#f1f3f5", "all that comes after the head")
+    tile(frame, (0.5, 2.5, 4.1, 0.4), "#f1f3f5", "everything after the head")
 
 
 def _share(frame: Axes, x: float, word: str, p: float, right: bool) -> None:
