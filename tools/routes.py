@@ -1,7 +1,7 @@
 """The routes through the book: which page tells a part of the story, how long it takes, and what comes after it.
 
-The story is the idea lanes, one after the other, without the side trip; the workshop is the same pages and the side trip
-whole; the reference is apart.
+The story is the idea lanes, one after the other, without the side trip; the workshop is the same pages whole, and the
+side trip; the reference is apart.
 """
 
 import functools
