@@ -31,7 +31,7 @@ def loss_of(
     config: Config,
     smoothing: float = 0.0,
 ) -> tuple[float, Float[np.ndarray, "B T-1 V"], dict[str, Any]]:
-    """The mean loss of all tokens of target but the first, and what the way back needs.
+    """The mean loss of target after its first token, the logits, and what was saved.
 
     The model reads target without its last token and is asked for the next ones.
     """
@@ -55,7 +55,7 @@ def gradients(
 def write(
     source: Int[np.ndarray, "B S"], params: Params, config: Config, max_len: int
 ) -> Int[np.ndarray, "B {max_len}"]:
-    """Always the token with the largest logit; behind the end stands padding."""
+    """Take the token with the largest logit each time; after the end comes padding."""
     at_least(1, max_len=max_len)
     written = np.full((len(source), 1), config.bos_id)
     ended = np.zeros(len(source), dtype=bool)
@@ -68,13 +68,13 @@ def write(
 
 
 def random_words(n: int, rng: np.random.Generator) -> list[str]:
-    """Up to n words of three to seven letters; if one of the nouns comes, it goes."""
+    """Up to n random words of three to seven letters, without the three nouns."""
     words = ["".join(rng.choice([*SYMBOLS[4:]], rng.integers(3, 8))) for _ in range(n)]
     return [word for word in words if word not in NOUNS]
 
 
 def ids_of(words: Sequence[str]) -> Int[np.ndarray, "B T"]:
-    """The id of each symbol, a row for each word, padding behind the short ones."""
+    """The id of each symbol, a row for each word; short words are padded."""
     longest = max(len(word) for word in words)
     return np.array([[SYMBOLS.index(s) for s in w.ljust(longest, "_")] for w in words])
 
@@ -95,7 +95,7 @@ def answers(words: Sequence[str], params: Params) -> list[str]:
 def largest_error(config: Config, rng: np.random.Generator) -> tuple[int, float]:
     """Nudge every number of a model: how many there are, the largest difference.
 
-    They are moved from their start, where a factor of 1 or a bias of 0 may be missing.
+    They are moved from their start, where a missing factor of 1 would not show.
     """
     params = {
         name: w + 0.3 * rng.normal(size=w.shape)
@@ -113,9 +113,9 @@ def largest_error(config: Config, rng: np.random.Generator) -> tuple[int, float]
 
 
 def learn(steps: int = 600, every: int = 50, rate: float = 0.003) -> Params:
-    """Let a model learn to write words backwards, and print how far it is.
+    """Train a model to write words backwards, and print its progress.
 
-    The rate rises in the first tenth of the steps, and falls to zero in the others.
+    The rate rises in the first tenth of the steps, and then falls to zero.
     """
     at_least(10, steps=steps)
     at_least(1, every=every)

@@ -27,7 +27,7 @@ def learns(
     curve.set(xlim=(0, last), ylim=(0, None), ylabel="loss for each token")
     curve.set_xticks(list(answers))
     curve.tick_params(axis="x", labelbottom=True)
-    curve.set_xlabel("after so many steps it writes")
+    curve.set_xlabel("after this many steps it writes")
     for step, written in answers.items():
         curve.plot(step, losses[step - 1], "o", color=pic.OUT)
         down = {"color": pic.FAINT, "linewidth": 1, "linestyle": ":"}
