@@ -17,6 +17,7 @@ LANES = {DEEPER: "deeper", "Exercises": "exercises", QUESTIONS: "exercises", "Su
 SHORT = 12  # so many lines of source stay open in the idea lane
 SUMS = {"product", "softmax_terms"}  # they write out every term
 DISPLAYS = {"matrix", "beside", "table"} | SUMS
+READ = {"show", "draw", "example"}  # the rooms of `book` whose names a reader has learned to read
 SETTINGS = {"set_printoptions", "set_num_threads", "manual_seed", "default_rng", "use_deterministic_algorithms"}
 
 UNTOUCHED = {"remove-cell", "hide-cell", "raises-exception"}
@@ -156,14 +157,34 @@ def _sets_up(statement, imports):
     return _called(statement) in SETTINGS
 
 
+def scenery(code):
+    """The names that a chapter imports from `tested_transformer.book`: they serve an experiment, and teach nothing."""
+    for part in code:
+        for statement in parsed(part.cell["source"]).body:
+            if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("tested_transformer.book"):
+                room = statement.module.split(".")[2:]
+                yield from (alias.asname or alias.name for alias in statement.names if not {*room, alias.name} & READ)
+
+
 def kinds(path):
-    """What a page does with each code cell of a chapter, by the cell's id; exercises stay as they are."""
-    code = [part for part in parts(path) if part.cell["cell_type"] == "code"]
+    """What a page does with each code cell of a chapter, by the cell's id; exercises stay as they are.
+
+    In the idea lane, code that reads the scenery of an experiment is folded: what it prints is enough. A function
+    stays.
+    """
+    told = list(parts(path))
+    code = [part for part in told if part.cell["cell_type"] == "code"]
+    hidden = {*scenery(code)} if any(part.lane == "deeper" for part in told) else set()
     found, later = {}, set()
     for lane, _, cell in reversed(code):
+        body = parsed(cell["source"]).body
         if lane != "exercises" and not tags(cell) & UNTOUCHED:
-            found[cell["id"]] = kind(cell, later)
-        later = needed(parsed(cell["source"]).body, later)
+            made = kind(cell, later)
+            defined = len(body) == 1 and isinstance(body[0], ast.FunctionDef)
+            if not made and lane == "idea" and not defined and named(parsed(cell["source"]), ast.Load) & hidden:
+                made = "call" if cell["outputs"] else "set-up"
+            found[cell["id"]] = made
+        later = needed(body, later)
     return dict(reversed(found.items())) | dict.fromkeys(seen_before(code, found), "sum")
 
 

@@ -195,7 +195,7 @@ def taken(
             look |= {"color": pic.KEY, "weight": "bold"}
         y = top - line * (place + 0.5)
         frame.text(left - 0.08, y, token.strip(), ha="right", **look)
-        frame.text(right + 0.72, y, pic.as_share(weight, 2), ha="right", **look)
+        frame.text(right + 0.72, y, pic.as_share(weight, 3), ha="right", **look)
     low = 0.2
     _sheet(frame, weights[None] @ vectors, (left, right, low, low + line))
     look = {"va": "center", "color": pic.QUERY, "weight": "bold"}
