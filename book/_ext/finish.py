@@ -43,7 +43,10 @@ INDEX = re.compile(
 # Where the name that a screen reader hears is not the text that is seen, or a role does not fit its element.
 NAMES = [
     # In the exercises it is a solution, and before them a long table or some scenery.
-    (r'(?s)(Show|Hide) code cell content(?=.*id="exercises")', r"\1 the code and its result"),
+    (
+        r'(?s)(Show|Hide) code cell content(?=.*id="exercises")',
+        r"\1 the code and its result",
+    ),
     (r"(Show|Hide) code cell content", r"\1 the solution"),
     (r"(Show|Hide) code cell outputs?", r"\1 what it printed"),
     (
