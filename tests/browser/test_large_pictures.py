@@ -50,7 +50,7 @@ def test_it_closes_and_the_focus_is_back(phone, way):
     assert link.evaluate("e => e === document.activeElement")
 
 
-@pytest.mark.parametrize("name", ["translation", "patches"])
+@pytest.mark.parametrize("name", ["heads", "patches"])
 def test_the_sign_that_a_picture_opens_covers_nothing_of_it(phone, name):
     below = """e => {
       const {height} = getComputedStyle(e, '::after'), foot = x => x.getBoundingClientRect().bottom;
