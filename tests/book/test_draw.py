@@ -1150,7 +1150,7 @@ def test_what_a_word_takes_is_the_sum_of_all_rows_by_their_weights_and_framed_li
     assert np.allclose(below.get_array(), [[0.004, 0.992, 0.003, 0.001] @ SENTENCE])
     left, right, bottom, top = sheet.get_extent()
     line = (top - bottom) / 4
-    written = [("I", "0.00"), ("need", "0.99"), ("it", "0.00"), ("<eos>", "0.00")]
+    written = [("I", "0.004"), ("need", "0.992"), ("it", "0.003"), ("<eos>", "0.001")]
     for place, (token, weight) in enumerate(written):
         row = [t for t in frame.texts if top - line * (place + 1) < t.get_position()[1] < top - line * place]
         assert [t.get_text() for t in row] == [token, weight]
