@@ -148,6 +148,14 @@ def test_the_last_idea_says_that_the_story_ends(app):
     assert on.parent["ids"] == ["three"]
 
 
+def test_a_page_of_the_side_trip_has_a_way_of_its_own(app, monkeypatch):
+    monkeypatch.setattr(routes, "settings", lambda: {"side trip": ["b"], "reference": ["c"]})
+    whole = page("One", "Going deeper")
+    way.show_way(app, whole, "book/b")
+    (on,) = paragraphs(whole, "story-on")
+    assert on.astext() == "The side trip ends here. Next in the reference: Title & c · 40 min What is c?"
+
+
 def test_the_reference_gets_no_way(app):
     whole = page("One")
     way.show_way(app, whole, "book/c")
