@@ -14,7 +14,7 @@ import bench
 import torch
 from training import SIZES, TOKENS, pairs
 
-from tested_transformer.book.counting import multiplications, writer
+from tested_transformer.book.cost import multiplications, writer
 from tested_transformer.data.batches import plan, tensors
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.training.adam import create_adam

@@ -256,7 +256,7 @@ def walked(seed=0, layers=1):
 
 def walk(runs, tokens=TOKENS):
     """The map of these runs."""
-    from tested_transformer.book.draw import transformer  # it loads matplotlib
+    from tested_transformer.book.figures import transformer  # it loads matplotlib
 
     source, target = ([tokens[i] for i in ids] for ids in (SOURCE, TARGET))
     return transformer.walk(transformer.Runs(runs, source, target, tokens, WANTED), languages=("en", "de"))
@@ -276,7 +276,7 @@ def walked_wide():
 
 def walk_of_two():
     """The map of two models, the second deeper and wider; its tokens are t0, t1 and so on."""
-    from tested_transformer.book.draw import transformer  # it loads matplotlib
+    from tested_transformer.book.figures import transformer  # it loads matplotlib
 
     source, target = ([TOKENS[i] for i in ids] for ids in (SOURCE, TARGET))
     small = transformer.Runs({"small": walked(0), "other": walked(1)}, source, target, TOKENS, WANTED)
@@ -288,7 +288,7 @@ def walk_of_two():
 
 def bench(texts=("I love AI", "I love AI", "I loved a glove", "she loves tea", "AAAA and 🙂 too")):
     """Byte-pair encoding on these texts, to be played merge by merge; its merges are found by counting all pairs."""
-    from tested_transformer.book.draw import tokens  # it loads matplotlib
+    from tested_transformer.book.figures import tokens  # it loads matplotlib
 
     pieces = Counter(piece.replace(" ", "␣") for text in texts for piece in split(text))
     pairs, learned = PairCounts({tuple(piece): n for piece, n in pieces.items()}), {}
@@ -310,7 +310,7 @@ WRITTEN = {
 
 def reel(pairs=PAIRS, written=WRITTEN, layers=2, heads=3):
     """A training that never was: what was written at four stops, and random weights that get sharper."""
-    from tested_transformer.book.film import Reel, Stop
+    from tested_transformer.book.snapshots import Reel, Stop
 
     draws = np.random.default_rng(0)
     tokens = [([*source.split(), "<eos>"], [f" {word}" for word in target.split()]) for source, target in pairs]
@@ -324,8 +324,8 @@ def reel(pairs=PAIRS, written=WRITTEN, layers=2, heads=3):
 
 def film(seen=None, **more):
     """The figure of that training, with a loss for each of its sixty steps."""
-    from tested_transformer.book import draw  # it loads matplotlib
+    from tested_transformer.book import figures  # it loads matplotlib
 
     seen = seen or reel()
     losses = 8 * np.exp(-np.arange(60) / 20) + 0.3 * np.sin(np.arange(60))
-    return draw.film.learning(seen, losses, {step: 8 * np.exp(-step / 20) for step in seen.stops}, **more)
+    return figures.film.learning(seen, losses, {step: 8 * np.exp(-step / 20) for step in seen.stops}, **more)

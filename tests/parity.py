@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from helpers import unchecked
 
-from tested_transformer.book import thread, walk
+from tested_transformer.book import data_flow, thread
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
@@ -118,19 +118,19 @@ def many(texts, at_once=50):
 
 def runs(text):
     """The run of the translator on this sentence and on what it writes, as the map of the Transformer takes it."""
-    from tested_transformer.book.draw import transformer  # it loads matplotlib
+    from tested_transformer.book.figures import transformer  # it loads matplotlib
 
     asked, wrote = translator(), answer(text)["ids"]
     names = [asked.name(i) for i in range(asked.model.config.vocab_size)]
     source, target, wanted = (np.array([ids]) for ids in (asked.encode(text, 1), [1, *wrote[:-1]], wrote))
-    run = walk.run(thread.learned(asked), source, target, wanted, asked.model.config)
+    run = data_flow.run(thread.learned(asked), source, target, wanted, asked.model.config)
     said = [[names[i].strip() or "␣" for i in ids[0]] for ids in (source, target)]
     return transformer.Runs({"translator": run}, *said, names, wrote, text)
 
 
 def walked(text):
     """The map for this sentence, as Python writes it, with its numbers before they are rounded."""
-    from tested_transformer.book.draw import transformer
+    from tested_transformer.book.figures import transformer
 
     asked = runs(text)
     (model,), (run,) = transformer.walk(asked).data["models"], asked.runs.values()

@@ -12,7 +12,7 @@ def _note():
 
     import numpy as np
 
-    from tested_transformer.book.draw.picture import Picture
+    from tested_transformer.book.figures.picture import Picture
 
     shown = Picture._repr_png_
 

@@ -17,7 +17,7 @@ LANES = {DEEPER: "deeper", "Exercises": "exercises", QUESTIONS: "exercises", "Su
 SHORT = 12  # so many lines of source stay open in the idea lane
 SUMS = {"product", "softmax_terms"}  # they write out every term
 DISPLAYS = {"matrix", "beside", "table"} | SUMS
-READ = {"show", "draw", "example"}  # the rooms of `book` whose names a reader has learned to read
+READ = {"show", "figures", "example"}  # the rooms of `book` whose names a reader has learned to read
 SETTINGS = {"set_printoptions", "set_num_threads", "manual_seed", "default_rng", "use_deterministic_algorithms"}
 
 UNTOUCHED = {"remove-cell", "hide-cell", "raises-exception"}
@@ -109,10 +109,10 @@ def kind(cell, later=frozenset()):
             isinstance(s, ast.Import | ast.ImportFrom) or _called(s) in DISPLAYS | SETTINGS | {"show"} for s in before
         ):
             quiet = all(isinstance(s, ast.Assign | ast.Import | ast.ImportFrom | ast.For) for s in before)
-            return "call" if quiet and (called.startswith("draw.") or called == "table") else ""
+            return "call" if quiet and (called.startswith("figures.") or called == "table") else ""
         if called == "show":
             return "source"
-        return "call" if called in DISPLAYS or called.startswith("draw.") else ""
+        return "call" if called in DISPLAYS or called.startswith("figures.") else ""
     if claims(cell["source"]):
         return "checked" if all(_serves(statement, later) for statement in body) else ""
     imports = any(isinstance(s, ast.Import | ast.ImportFrom) for s in body)
@@ -120,10 +120,10 @@ def kind(cell, later=frozenset()):
 
 
 def _called(statement):
-    """The function that a statement calls, by its name; those of `draw` with their room."""
+    """The function that a statement calls, by its name; those of `figures` with their room."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         name = ast.unparse(statement.value.func)
-        return name if name.startswith("draw.") else name.rpartition(".")[2]
+        return name if name.startswith("figures.") else name.rpartition(".")[2]
     return ""
 
 

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from tested_transformer.book import draw, sheet, thread
+from tested_transformer.book import figures, thread, worksheet
 
 NAMES = {"pdf": "whole-machine.pdf", "svg": "whole-machine.svg"}
 
@@ -10,6 +10,6 @@ NAMES = {"pdf": "whole-machine.pdf", "svg": "whole-machine.svg"}
 def write_sheet(app, error):
     """Put the sheet where pages offer it, drawn anew from the package's model."""
     if not error and app.builder.format == "html":
-        picture = draw.sheet.sheet(*sheet.numbers(thread.load()))
+        picture = figures.sheet.sheet(*worksheet.numbers(thread.load()))
         for form, name in NAMES.items():
             pathlib.Path(app.outdir, name).write_bytes(picture.paper(form))

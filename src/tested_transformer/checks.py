@@ -19,8 +19,8 @@ def positive(**values: float) -> None:
             raise ValueError(f"{name} ({value}) must be positive and finite")
 
 
-def share(**values: float) -> None:
-    """Refuse what is no share of a whole: a probability of dropout, for example."""
+def probability(**values: float) -> None:
+    """Refuse what is no probability, or is 1: dropout of everything, for example."""
     for name, value in values.items():
         if not 0 <= value < 1:
             raise ValueError(f"{name} ({value}) must be at least 0 and below 1")
@@ -35,7 +35,7 @@ def number(**values: object) -> None:
             raise ValueError(f"{name} ({value}) must fit into 64 bits")
 
 
-def whole(**values: object) -> None:
+def integer(**values: object) -> None:
     """Refuse what is no whole number, Python's or NumPy's. True and False are none."""
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool):

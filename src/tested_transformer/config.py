@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 from tested_transformer.checks import (
     at_least,
+    integer,
     make_plain,
     number,
     positive,
-    share,
-    whole,
+    probability,
 )
 
 
@@ -65,7 +65,7 @@ class Config:
                 value = getattr(self, name)
                 raise TypeError(f"{name} ({value!r}) must be True or False")
         number(dropout=self.dropout, norm_eps=self.norm_eps)
-        share(dropout=self.dropout)
+        probability(dropout=self.dropout)
         positive(norm_eps=self.norm_eps)
         rule = f"activation ({self.activation!r}) must be 'relu' or 'gelu'"
         _require(self.activation in ("relu", "gelu"), rule)
@@ -90,7 +90,7 @@ class Config:
     def _check_ids(self) -> None:
         names, ids = ("pad_id", "bos_id", "eos_id", "unk_id"), self.special_ids
         for name, value in zip(names, ids, strict=True):
-            whole(**{name: value})
+            integer(**{name: value})
             rule = f"must be at least 0 and below vocab_size ({self.vocab_size})"
             _require(0 <= value < self.vocab_size, f"{name} ({value}) {rule}")
 
@@ -127,7 +127,7 @@ def _require(holds: bool, rule: str) -> None:
 
 
 def _require_size(name: str, value: Any) -> None:
-    whole(**{name: value})
+    integer(**{name: value})
     at_least(1, **{name: value})
 
 

@@ -19,7 +19,7 @@ def part(params: Mapping[str, T], name: str) -> dict[str, T]:
     }
 
 
-def whole(**parts: Mapping[str, T]) -> dict[str, T]:
+def join(**parts: Mapping[str, T]) -> dict[str, T]:
     """The reverse of `part`: the entries of several parts in one dictionary."""
     return {
         f"{name}.{key}": value

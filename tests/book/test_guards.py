@@ -19,7 +19,7 @@ from cells import code, displayed, markdown, printed, result
 from guards import ROOT
 from helpers import normal, unchecked
 
-from tested_transformer.book.draw.interactive import Interactive
+from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.show import matrix, show
 from tested_transformer.byhand.linear import linear
 
@@ -127,9 +127,9 @@ def test_a_typed_matrix_of_numbers_is_found_and_one_of_symbols_is_not(write, kin
 def test_a_picture_needs_words(write):
     words = "One two three four five six seven eight."
     for alt, found in ((words, 0), ("A picture.", 1), ("", 1)):
-        page = write(code("draw()", displayed(image_png="AAAA"), mystnb={"image": {"alt": alt}}))
+        page = write(code("figures()", displayed(image_png="AAAA"), mystnb={"image": {"alt": alt}}))
         assert len(guards.pictures_without_words(page)) == found
-    assert len(guards.pictures_without_words(write(code("draw()", displayed(image_png="AAAA"))))) == 1
+    assert len(guards.pictures_without_words(write(code("figures()", displayed(image_png="AAAA"))))) == 1
     assert guards.pictures_without_words(write(code("1", displayed(text_plain="1")))) == []
     assert len(guards.pictures_without_words(write(markdown("![](a.png)")))) == 1
     assert len(guards.pictures_without_words(write(markdown("![a](a.png) ![ ](b.png)")))) == 1
@@ -141,7 +141,7 @@ def test_an_interactive_figure_needs_words_a_table_and_a_script(write):
     figure = {"name": "fig-page-it", "caption": "A caption."}
 
     def found(html, figure=figure):
-        cell = code("draw()", displayed(text_html=html), mystnb={"figure": figure})
+        cell = code("figures()", displayed(text_html=html), mystnb={"figure": figure})
         return guards.interactive_without_words(write(cell))
 
     assert found(good.replace("://", "")) == []
@@ -262,7 +262,7 @@ def test_what_is_to_be_seen_and_stands_before_the_end_of_its_cell_is_found(write
     seen = code("import x\n%time pass\ntable(a)"), code("f(a)\ndraw.gpt.hit(p)"), code("t = table(a)\nmatrix(b)")
     seen += (code("try:\n    table(a)\nexcept ValueError:\n    f()"),)  # refused
     assert list(guards.shows_nothing(write(*seen))) == []
-    for line in ("matrix('A', a)", "draw.gpt.hit(p)", "show(f)"):
+    for line in ("matrix('A', a)", "figures.gpt.hit(p)", "show(f)"):
         for cell in (f"{line}\nassert a", f"for a in b:\n    {line}"):
             (found,) = guards.shows_nothing(write(code(cell)))
             assert found.startswith(f"page.ipynb: {line.split('(')[0]} is not the last thing")
@@ -445,19 +445,19 @@ CLAIM = code("assert a")
 @pytest.mark.parametrize(
     ("cells", "lacking"),
     [
-        ([code("draw()", PNG), CLAIM], 0),
-        ([code("draw()\nassert a", PNG)], 0),
-        ([code("draw()", INTERACTIVE), code("1"), markdown("Then"), code("2"), CLAIM], 0),
-        ([code("draw()", PNG), CLAIM, code("draw()", INTERACTIVE), CLAIM], 0),
+        ([code("figures()", PNG), CLAIM], 0),
+        ([code("figures()\nassert a", PNG)], 0),
+        ([code("figures()", INTERACTIVE), code("1"), markdown("Then"), code("2"), CLAIM], 0),
+        ([code("figures()", PNG), CLAIM, code("figures()", INTERACTIVE), CLAIM], 0),
         ([code("print(2)", printed("2\n")), code("show()", displayed(text_html="<table></table>"))], 0),
-        ([CLAIM, code("draw()", PNG)], 1),
-        ([code("draw()", PNG), markdown("assert a")], 1),
-        ([code("draw()", PNG), code("1  # assert a")], 1),
-        ([code("draw()", PNG), code("draw()", INTERACTIVE), CLAIM], 1),
-        ([code("draw()", INTERACTIVE), code("1"), code("2"), code("3"), CLAIM], 1),
+        ([CLAIM, code("figures()", PNG)], 1),
+        ([code("figures()", PNG), markdown("assert a")], 1),
+        ([code("figures()", PNG), code("1  # assert a")], 1),
+        ([code("figures()", PNG), code("figures()", INTERACTIVE), CLAIM], 1),
+        ([code("figures()", INTERACTIVE), code("1"), code("2"), code("3"), CLAIM], 1),
     ],
 )
 def test_a_figure_that_no_assert_follows_is_found(write, cells, lacking):
     found = guards.figures_without_a_claim(write(*cells))
     assert len(found) == lacking
-    assert all("holds what is said of the figure: draw()" in line for line in found)
+    assert all("holds what is said of the figure: figures()" in line for line in found)

@@ -16,7 +16,7 @@ from cells import code, displayed, markdown, printed
 from guards import ROOT
 
 PICTURE = """
-from tested_transformer.book.draw.picture import picture
+from tested_transformer.book.figures.picture import picture
 figure, axes = picture(2, 2)
 axes[0, 0].plot([1, {1}], [0.1, {0}])
 figure

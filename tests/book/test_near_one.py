@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from tested_transformer.book import draw, thread
-from tested_transformer.book.draw import flow
-from tested_transformer.book.draw.interactive import Interactive
-from tested_transformer.book.draw.picture import SIGNED, WEIGHTS, alike, picture, tiles
+from tested_transformer.book import figures, thread
+from tested_transformer.book.figures import flow
+from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.picture import SIGNED, WEIGHTS, alike, picture, tiles
 from tested_transformer.book.thread import Answer
 from tested_transformer.command.page import table
 
@@ -29,32 +29,32 @@ def box():
 
 
 PICTURES = {
-    "attention.weights": (lambda: draw.attention.weights(A, AB, AB), "0.9999"),
-    "attention.heads": (lambda: draw.attention.heads({"one": (A, AB, AB)}, [0]), "0.999"),
-    "attention.film": (lambda: draw.attention.film({"one": A}, [0.5], AB, 0), "0.99"),
+    "attention.weights": (lambda: figures.attention.weights(A, AB, AB), "0.9999"),
+    "attention.heads": (lambda: figures.attention.heads({"one": (A, AB, AB)}, [0]), "0.999"),
+    "attention.film": (lambda: figures.attention.film({"one": A}, [0.5], AB, 0), "0.99"),
     "backward": (
-        lambda: draw.backward.blame(["a", " it"], 1, [0.1, -0.1], {"er": NEAR, "sie": 1 - NEAR}, "er"),
+        lambda: figures.backward.blame(["a", " it"], 1, [0.1, -0.1], {"er": NEAR, "sie": 1 - NEAR}, "er"),
         "0.99",
     ),
-    "bert.gaps": (lambda: draw.bert.gaps(["a"], [[("a", NEAR), ("b", 1 - NEAR)]]), "> 99%"),
-    "bert.learning": (lambda: draw.bert.learning([2, 1], {"one": NEAR, "other": 0.001}, 9), "> 99%"),
-    "bert.rules": (lambda: draw.bert.rules({"one": [NEAR, 0.001]}, AB, "one"), "> 99%"),
-    "decode.tree": (lambda: draw.decode.tree({("a",): NEAR}, {"greedy": [("a",)]}), "a\n> 0.999"),
-    "decoder.writes": (lambda: draw.decoder.writes(ENCODED, DECODED, {"one": ROW, "two": ROW}, "z"), "two: 0.999"),
+    "bert.gaps": (lambda: figures.bert.gaps(["a"], [[("a", NEAR), ("b", 1 - NEAR)]]), "> 99%"),
+    "bert.learning": (lambda: figures.bert.learning([2, 1], {"one": NEAR, "other": 0.001}, 9), "> 99%"),
+    "bert.rules": (lambda: figures.bert.rules({"one": [NEAR, 0.001]}, AB, "one"), "> 99%"),
+    "decode.tree": (lambda: figures.decode.tree({("a",): NEAR}, {"greedy": [("a",)]}), "a\n> 0.999"),
+    "decoder.writes": (lambda: figures.decoder.writes(ENCODED, DECODED, {"one": ROW, "two": ROW}, "z"), "two: 0.999"),
     "feedforward.told": (
-        lambda: draw.feedforward.told([[1.0], [-1.0]], AB, {"a": "a", "b": "b"}, [1], [ROW]),
+        lambda: figures.feedforward.told([[1.0], [-1.0]], AB, {"a": "a", "b": "b"}, [1], [ROW]),
         "> 99%",
     ),
     "flow.box": (box, "0.99"),
-    "heads.fetched": (lambda: draw.heads.fetched(ENCODED, 1, {"one": ROW, "two": ROW}), "one: 0.999"),
-    "heads.row_of": (lambda: draw.heads.row_of([[ROW]], AB, (0, 0)), "0.999"),
-    "heads.weights": (lambda: draw.heads.weights({"one": A}, AB), "0.9999"),
-    "looking.traces": (lambda: draw.looking.traces({"one": (A, AB)}, AB), "0.99"),
-    "looking.cuts": (lambda: draw.looking.cuts({"usual": [("a", NEAR)]}, ["one"]), "a 0.99"),
-    "masks.votes": (lambda: draw.masks.votes({"one": ROW}, AB), "a\n0.99"),
-    "transformer.guesses": (lambda: draw.transformer.guesses(100 * A, AB, AB), "99"),
-    "transformer.looks": (lambda: draw.transformer.looks({"one": (A, AB, AB)}), "0.99"),
-    "translation.reading": (lambda: draw.translation.reading([(ENCODED, ROW, 1, "er", "er")]), "0.999"),
+    "heads.fetched": (lambda: figures.heads.fetched(ENCODED, 1, {"one": ROW, "two": ROW}), "one: 0.999"),
+    "heads.row_of": (lambda: figures.heads.row_of([[ROW]], AB, (0, 0)), "0.999"),
+    "heads.weights": (lambda: figures.heads.weights({"one": A}, AB), "0.9999"),
+    "looking.traces": (lambda: figures.looking.traces({"one": (A, AB)}, AB), "0.99"),
+    "looking.cuts": (lambda: figures.looking.cuts({"usual": [("a", NEAR)]}, ["one"]), "a 0.99"),
+    "masks.votes": (lambda: figures.masks.votes({"one": ROW}, AB), "a\n0.99"),
+    "transformer.guesses": (lambda: figures.transformer.guesses(100 * A, AB, AB), "99"),
+    "transformer.looks": (lambda: figures.transformer.looks({"one": (A, AB, AB)}), "0.99"),
+    "translation.reading": (lambda: figures.translation.reading([(ENCODED, ROW, 1, "er", "er")]), "0.999"),
 }
 WHOLE = re.compile(r"(?<![\d.])(1\.0+|100(\.0+)? ?%)(?!\d)")
 
@@ -86,18 +86,18 @@ def test_tiles_of_shares_have_a_one_only_where_it_is_one_and_keep_it_beside_othe
 
 def test_the_data_of_the_figures_have_a_one_only_where_it_is_one():
     panel = {"one": (A[None, None], AB, AB)}
-    heads = draw.looking.choices({"a b": panel}, {"one": "x"}, ("one", 0, 0))
+    heads = figures.looking.choices({"a b": panel}, {"one": "x"}, ("one", 0, 0))
     assert heads.data["sentences"][0]["panels"]["one"]["weights"] == [[[[0.999, 0.0], [1.0, 0.0]]]]
     assert heads.words["one, layer 1, head 1: the strongest link of each word"][1] == [
         ("a", "a", "0.999"),
         ("b", "a", "1"),
     ]
     german = "Ich brauche den Stuhl, weil er alt ist."
-    said = draw.thread.sentence(1, 2, [Answer(0, "chair", SAID, EIGHT, german, german)], ("chair",))
+    said = figures.thread.sentence(1, 2, [Answer(0, "chair", SAID, EIGHT, german, german)], ("chair",))
     assert said.data["answers"][0][-1][3] == 0.999
-    assert draw.film._hundredths(A) == "99,,100,"
+    assert figures.film._hundredths(A) == "99,,100,"
     tree = {(): {"a": -1e-9, "b": 0.0}}
-    found = draw.decode.searches({"t": tree | {("a",): {"<eos>": 0.0}}}, 2, (1, 0.0), {"greedy": ("a", 0, 0)}, box())
+    found = figures.decode.searches({"t": tree | {("a",): {"<eos>": 0.0}}}, 2, (1, 0.0), {"greedy": ("a", 0, 0)}, box())
     assert found.data["tables"][0]["rows"][""] == [[0, -1e-6], [1, 0.0]], "only what is certain has a logarithm of 0"
 
 

@@ -14,8 +14,8 @@ from helpers import unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer.book import draw
-from tested_transformer.book.draw.picture import KEY
+from tested_transformer.book import figures
+from tested_transformer.book.figures.picture import KEY
 from tested_transformer.book.paper import (
     GIVEN,
     PUBLISHED,
@@ -268,11 +268,11 @@ def test_no_cell_of_the_ledger_was_written_by_hand():
 N = [16, 64, 256]
 LINES = {"one": np.array([1.0, 4, 16]), "two": np.array([2.0, 4, 8])}
 FIGURES = {
-    "operations": lambda: draw.paper.operations(N, LINES, 64, {k: 2 * v for k, v in LINES.items()}),
-    "paths": lambda: draw.paper.paths(N, LINES),
-    "shares": lambda: draw.paper.shares(N, {"a": [0.2, 0.3, 0.5], "b": [0.8, 0.7, 0.5]}, {"2d": 100}),
-    "boxes": lambda: draw.paper.boxes({"table": 18.944, "encoder": 6.291, "norms": 0.012}),
-    "intervals": lambda: draw.paper.intervals(
+    "operations": lambda: figures.paper.operations(N, LINES, 64, {k: 2 * v for k, v in LINES.items()}),
+    "paths": lambda: figures.paper.paths(N, LINES),
+    "shares": lambda: figures.paper.shares(N, {"a": [0.2, 0.3, 0.5], "b": [0.8, 0.7, 0.5]}, {"2d": 100}),
+    "boxes": lambda: figures.paper.boxes({"table": 18.944, "encoder": 6.291, "norms": 0.012}),
+    "intervals": lambda: figures.paper.intervals(
         {"base": range(39_841, 41_794), "big": range(35_368, 36_345)}, range(41_004, 41_209), 37_000
     ),
 }

@@ -11,13 +11,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tested_transformer.book import draw
-from tested_transformer.book.counting import (
+from tested_transformer.book import figures
+from tested_transformer.book.cost import (
     benchmarks,
     bills,
     counted,
     decoder_keeps,
-    kept,
     layer_cost,
     layer_keeps,
     multiplications,
@@ -25,12 +24,13 @@ from tested_transformer.book.counting import (
     n_parameters,
     price,
     running,
+    saved_tensors,
     step_seconds,
     with_cache,
     without_cache,
     writing,
 )
-from tested_transformer.book.draw.picture import SERIES
+from tested_transformer.book.figures.picture import SERIES
 from tested_transformer.config import TINY, Config
 from tested_transformer.decoding.cache import Cache
 from tested_transformer.model.attention import attention, fused_attention
@@ -89,28 +89,28 @@ def test_forward_and_back_are_three_times_forward():
 
 def test_what_the_gradient_needs_is_kept_once():
     x, y = wants(3, 4), wants(3, 4)
-    assert {t.data_ptr() for t in kept(torch.mul, x, y)} == {x.data_ptr(), y.data_ptr()}
-    assert [t.data_ptr() for t in kept(torch.mul, x, x)] == [x.data_ptr()]
-    assert kept(torch.add, x, y) == []
-    (output,) = kept(torch.exp, x)
+    assert {t.data_ptr() for t in saved_tensors(torch.mul, x, y)} == {x.data_ptr(), y.data_ptr()}
+    assert [t.data_ptr() for t in saved_tensors(torch.mul, x, x)] == [x.data_ptr()]
+    assert saved_tensors(torch.add, x, y) == []
+    (output,) = saved_tensors(torch.exp, x)
     assert torch.equal(output, x.exp())
 
 
 def test_nothing_is_kept_where_no_gradient_is_wanted():
-    assert kept(torch.mul, torch.ones(3), torch.ones(3)) == []
+    assert saved_tensors(torch.mul, torch.ones(3), torch.ones(3)) == []
     with torch.no_grad():
-        assert kept(torch.mul, wants(3), wants(3)) == []
+        assert saved_tensors(torch.mul, wants(3), wants(3)) == []
 
 
 def test_parameters_of_a_module_are_left_out_and_those_of_others_are_not():
     linear, x = torch.nn.Linear(4, 4, bias=False), wants(2, 4)
-    assert [t.data_ptr() for t in kept(linear, x)] == [x.data_ptr()]
-    assert n_bytes(kept(lambda x: linear(x), x)) == 4 * (2 * 4 + 4 * 4)
+    assert [t.data_ptr() for t in saved_tensors(linear, x)] == [x.data_ptr()]
+    assert n_bytes(saved_tensors(lambda x: linear(x), x)) == 4 * (2 * 4 + 4 * 4)
 
 
 def test_tensors_without_content_are_refused():
-    with pytest.raises(ValueError, match="kept needs tensors with content, not those on meta"):
-        kept(torch.exp, wants(3).to("meta"))
+    with pytest.raises(ValueError, match="saved_tensors needs tensors with content, not those on meta"):
+        saved_tensors(torch.exp, wants(3).to("meta"))
 
 
 def test_bytes_are_those_of_the_memory_behind_a_tensor():
@@ -124,15 +124,15 @@ def test_bytes_are_those_of_the_memory_behind_a_tensor():
 def test_a_stack_keeps_what_the_formula_says_for_each_layer(n, heads, width, d_ff, layers):
     d = heads * width
     c = Config(9, d_model=d, d_ff=d_ff, n_heads=heads, n_layers=layers, dropout=0.0)
-    assert n_bytes(kept(Encoder(c), wants(1, n, d))) == 4 * layers * n * (8 * d + d_ff + heads + 4)
+    assert n_bytes(saved_tensors(Encoder(c), wants(1, n, d))) == 4 * layers * n * (8 * d + d_ff + heads + 4)
 
 
 @given(n=st.integers(2, 40), heads=st.integers(1, 3), width=small)
 @settings(max_examples=15)
 def test_only_attention_as_a_formula_keeps_its_weights(n, heads, width):
     rows = [x.clone() for x in wants(3, 1, heads, n, width)]
-    whole = n_bytes(kept(attention, *rows))
-    fused = n_bytes(kept(fused_attention, *rows))
+    whole = n_bytes(saved_tensors(attention, *rows))
+    fused = n_bytes(saved_tensors(fused_attention, *rows))
     assert whole - 4 * heads * n**2 == 4 * 3 * heads * n * width
     assert fused == 4 * heads * n * (4 * width + 1)
 
@@ -143,8 +143,8 @@ def test_the_formulas_of_a_layer_count_what_it_does_and_keeps(n, heads, width, d
     c = Config(9, d_model=heads * width, d_ff=d_ff, n_heads=heads, n_layers=1, dropout=0.0)
     assert counted(n, c) == layer_cost(n, c.d_model, d_ff)
     x, memory = (torch.zeros(1, n, c.d_model, requires_grad=True) for _ in range(2))
-    assert n_bytes(kept(EncoderLayer(c), x)) == 4 * layer_keeps(n, c)
-    assert n_bytes(kept(DecoderLayer(c), x, memory)) == 4 * decoder_keeps(n, c)
+    assert n_bytes(saved_tensors(EncoderLayer(c), x)) == 4 * layer_keeps(n, c)
+    assert n_bytes(saved_tensors(DecoderLayer(c), x, memory)) == 4 * decoder_keeps(n, c)
 
 
 def test_writing_costs_what_the_formulas_say_and_takes_time():
@@ -172,7 +172,7 @@ def test_the_price_of_a_step_and_of_writing_is_what_a_model_does_and_keeps(sente
     assert told["weights"] + told["gradients"] + told["Adam"] == 16 * told["parameters"]
     x, y = (torch.zeros(sentences, n, d, requires_grad=True) for _ in range(2))
     model.forward = lambda x, y: model.embedding.logits(model.decoder(y, model.encoder(x)))
-    assert told["kept by layers"] == n_bytes(kept(model, x, y))
+    assert told["kept by layers"] == n_bytes(saved_tensors(model, x, y))
     del model.forward
     assert told["kept by the loss"] == 4 * sentences * n * c.vocab_size
     cache = Cache(model.eval(), model.encode(ids), ids, n)
@@ -198,14 +198,14 @@ def test_a_running_sum_of_ones_stands_still_where_no_number_is_between():
 X = [1, 10, 100]
 TWO = {"one": [1, 2, 3], "two": [2, 4, 8]}
 FIGURES = {
-    "curves": lambda: draw.scale.curves(X, TWO, ("n", "cost"), {"two": ([10], [4])}, {"80 GB": 5}),
-    "bills": lambda: draw.scale.bills({"a": {"w": 1.0, "g": 2.0}, "b": {"w": 1.0, "k": 0.5}}, "GB"),
-    "sums": lambda: draw.scale.sums(X, TWO, [1, 2, 9]),
-    "ring": lambda: draw.scale.ring([np.ones((2, 2)), np.eye(2) + 1, np.full((2, 2), 2)], ["start", "add", "pass"]),
-    "held": lambda: draw.scale.held({"DDP": {"w": np.ones((2, 2)) > 0}, "FSDP": {"w": np.eye(2) > 0}}),
-    "areas": lambda: draw.scale.areas({"short": (1, 2), "long": (24, 4)}),
-    "shares": lambda: draw.scale.shares({"a": [0.25, -0.5], "both": [1.0, -2.0]}, "number"),
-    "measured": lambda: draw.scale.measured({"fast": {"a": 2.5, "b": 1.0}, "slow": {"a": 0.5}}, "times"),
+    "curves": lambda: figures.scale.curves(X, TWO, ("n", "cost"), {"two": ([10], [4])}, {"80 GB": 5}),
+    "bills": lambda: figures.scale.bills({"a": {"w": 1.0, "g": 2.0}, "b": {"w": 1.0, "k": 0.5}}, "GB"),
+    "sums": lambda: figures.scale.sums(X, TWO, [1, 2, 9]),
+    "ring": lambda: figures.scale.ring([np.ones((2, 2)), np.eye(2) + 1, np.full((2, 2), 2)], ["start", "add", "pass"]),
+    "held": lambda: figures.scale.held({"DDP": {"w": np.ones((2, 2)) > 0}, "FSDP": {"w": np.eye(2) > 0}}),
+    "areas": lambda: figures.scale.areas({"short": (1, 2), "long": (24, 4)}),
+    "shares": lambda: figures.scale.shares({"a": [0.25, -0.5], "both": [1.0, -2.0]}, "number"),
+    "measured": lambda: figures.scale.measured({"fast": {"a": 2.5, "b": 1.0}, "slow": {"a": 0.5}}, "times"),
 }
 
 
@@ -252,14 +252,16 @@ def test_parts_of_a_bill_lie_end_to_end_with_the_sum_beside_them():
 
 
 def test_each_part_of_a_bill_has_its_name_in_its_colour_and_names_stay_apart():
-    (axes,) = draw.scale.bills({"a": {"first of all": 9.0, "tiny": 0.01, "tinier": 0.01, "the last": 0.01}}, "GB").axes
+    (axes,) = figures.scale.bills(
+        {"a": {"first of all": 9.0, "tiny": 0.01, "tinier": 0.01, "the last": 0.01}}, "GB"
+    ).axes
     names = axes.texts[:4]
     assert [name.get_color() for name in names] == list(SERIES[:4])
     assert [matplotlib.colors.to_hex(bar[0].get_facecolor()) for bar in axes.containers] == [
         c.lower() for c in SERIES[:4]
     ]
-    width = 6.65 - 0.2 - draw.scale.LETTER
-    halves = [len(name.get_text()) * draw.scale.LETTER / 2 * axes.get_xlim()[1] / width for name in names]
+    width = 6.65 - 0.2 - figures.scale.LETTER
+    halves = [len(name.get_text()) * figures.scale.LETTER / 2 * axes.get_xlim()[1] / width for name in names]
     places = [name.get_position()[0] for name in names]
     for i in range(3):
         assert places[i] + halves[i] < places[i + 1] - halves[i + 1]
@@ -327,7 +329,7 @@ def test_measured_bars_are_as_long_as_the_numbers_on_one_scale():
     assert fast.get_xlim() == slow.get_xlim()
     assert fast.lines[0].get_xdata() == [1, 1]
     assert fast.yaxis_inverted()
-    two = draw.scale.measured({"fast": {"a": 2.5, "b": 1.0}}, "times", SERIES[:2]).axes[0]
+    two = figures.scale.measured({"fast": {"a": 2.5, "b": 1.0}}, "times", SERIES[:2]).axes[0]
     assert [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in two.patches] == [c.lower() for c in SERIES[:2]]
 
 
@@ -342,7 +344,7 @@ def test_the_benchmarks_have_a_row_for_each_case_and_side_and_name_their_machine
 
 
 def test_in_the_ring_an_arrow_leads_from_each_process_to_the_next():
-    first = draw.scale.ring([np.ones((3, 3))], ["start"]).axes[0]
+    first = figures.scale.ring([np.ones((3, 3))], ["start"]).axes[0]
     circles = {text.get_text(): text.get_position() for text in first.texts if text.get_text()}
     ways = [(text.xyann, text.xy) for text in first.texts if not text.get_text()]
     assert list(circles) == ["0", "1", "2"]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import tested_transformer
 from tested_transformer.book import exercises
-from tested_transformer.book.draw.attention import weights as styled_function
 from tested_transformer.book.example import W_Q, WORDS, X
+from tested_transformer.book.figures.attention import weights as styled_function
 from tested_transformer.book.show import (
     Shown,
     _plain,
@@ -78,7 +78,7 @@ def test_methods_and_classes_have_source_too():
 
 def test_a_wrapped_function_shows_itself_and_not_its_wrapper():
     shown = show(styled_function)
-    assert shown.text.startswith("# tested_transformer.book.draw.attention.weights\n@pic.styled\ndef weights(")
+    assert shown.text.startswith("# tested_transformer.book.figures.attention.weights\n@pic.styled\ndef weights(")
     assert "rc_context" not in shown.text
 
 

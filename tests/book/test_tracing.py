@@ -137,8 +137,8 @@ def test_numbers_count_as_printed_in_text_results_and_formulas(write):
 
 def test_numbers_in_captions_and_alternative_texts_are_traced_too(write):
     for where in ({"image": {"alt": "a bar of 0.25"}}, {"figure": {"caption": "a bar of 25 %"}}):
-        assert len(found(write(code("draw()", mystnb=where)))) == 1
-        assert found(write(code("draw()", printed("0.25, 25%"), mystnb=where))) == []
+        assert len(found(write(code("figures()", mystnb=where)))) == 1
+        assert found(write(code("figures()", printed("0.25, 25%"), mystnb=where))) == []
 
 
 @pytest.mark.parametrize(

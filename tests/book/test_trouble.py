@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from tested_transformer.book import small, trouble
+from tested_transformer.book import trouble
+from tested_transformer.book.small import training
 from tested_transformer.book.trouble import EOS, LETTERS, PAD, batch_at
 from tested_transformer.training.diagnosis import diagnose, replay
 
@@ -40,7 +41,7 @@ def test_other_faults_and_none_break_no_property(plant):
 
 @pytest.mark.parametrize("plant", [*PLANTS, *QUIET[:3]])
 def test_a_fault_changes_the_answer_or_the_gradient(plant):
-    models = small.create(LETTERS), trouble.planted(plant)
+    models = training.create(LETTERS), trouble.planted(plant)
     answers = [model(BATCH[0], BATCH[1][:, :-1]) for model in models]
     changed = not torch.allclose(*answers)
     assert changed != (plant is trouble.encoder_cut_off)
@@ -49,14 +50,14 @@ def test_a_fault_changes_the_answer_or_the_gradient(plant):
 def test_minus_infinity_is_right_until_a_source_is_empty():
     source, read = BATCH[0].clone(), BATCH[1][:, :-1]
     model = trouble.planted(trouble.minus_infinity)
-    assert torch.allclose(model(source, read), small.create(LETTERS)(source, read))
+    assert torch.allclose(model(source, read), training.create(LETTERS)(source, read))
     source[3] = PAD
     assert [bool(row.isnan().any()) for row in model(source, read)[:5]] == [False, False, False, True, False]
 
 
 def test_two_ways_to_ask_are_wrong_by_one_token_and_by_one_line():
-    model, (source, target) = small.create(LETTERS), BATCH
-    logits, asked = small.ask(model, source, target)
+    model, (source, target) = training.create(LETTERS), BATCH
+    logits, asked = training.ask(model, source, target)
     for ask, other in ((trouble.not_shifted, target[:, :-1]), (trouble.lines_slipped, target.roll(1, 0)[:, 1:])):
         assert torch.equal(ask(model, source, target)[1], other)
         assert not torch.equal(other, asked)
@@ -64,8 +65,8 @@ def test_two_ways_to_ask_are_wrong_by_one_token_and_by_one_line():
 
 
 def test_learning_is_the_loop_of_the_small_models_and_the_fault_is_planted_before_it():
-    model = small.create(LETTERS)
-    losses = small.train(model, small.forced(model, batch_at), small.triangle(150), 3)
+    model = training.create(LETTERS)
+    losses = training.train(model, training.forced(model, batch_at), training.triangle(150), 3)
     seen = []
     twin, again = trouble.learn(n_steps=3, after=lambda model, step: seen.append(step))
     assert again == losses
@@ -84,7 +85,7 @@ def test_while_a_model_learns_the_loss_of_pairs_kept_apart_is_looked_at():
 
 
 def test_what_is_written_is_counted_whole_by_its_letters_and_by_orders(monkeypatch):
-    model = small.create(LETTERS)
+    model = training.create(LETTERS)
     source = torch.tensor([[4, 5, 6, 0, 0], [4, 4, 5, 0, 0]])
     target = torch.tensor([[1, 6, 5, 4, 2, 0, 0], [1, 5, 4, 4, 2, 0, 0]])
     rows = torch.tensor([[6, 4, 5, 2], [5, 4, 4, 2]])
@@ -116,8 +117,8 @@ def test_the_share_of_exact_sentences_is_that_of_greedy_decoding():
 
 def test_a_first_step_moves_by_the_rate_unless_something_is_wrong():
     found = {name: rest for name, *rest in trouble.first_steps(BATCH)}
-    n = len(list(small.create(LETTERS).parameters()))
-    n_frozen = len(list(small.create(LETTERS).encoder.parameters()))
+    n = len(list(training.create(LETTERS).parameters()))
+    n_frozen = len(list(training.create(LETTERS).encoder.parameters()))
     assert found["right"] == [pytest.approx(1, abs=1e-4), 0]
     assert found["optimiser of copies"] == [0, n]
     assert found["encoder frozen"] == [pytest.approx(1, abs=1e-4), n_frozen]
@@ -125,7 +126,7 @@ def test_a_first_step_moves_by_the_rate_unless_something_is_wrong():
 
 
 def test_halves_of_a_batch_give_its_gradient_only_if_each_token_counts_the_same():
-    off = trouble.in_halves(small.create(LETTERS), BATCH)
+    off = trouble.in_halves(training.create(LETTERS), BATCH)
     assert off.pop("sums, divided by all tokens") < 1e-9
     assert min(off.values()) > 1e-3
     assert off["means added up"] > 0.5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers import normal
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.masks import causal_mask
@@ -35,7 +35,7 @@ def expected(x, w_q, w_k, w_v, positions, options):
 
 def figure(words=WORDS, x=X, w_q=W_Q, w_k=W_K, w_v=W_V, positions=P):
     out, weights = attention(x @ w_q, x @ w_k, x @ w_v)
-    return draw.attention.by_hand({"X": x, "weights": weights, "out": out}, (w_q, w_k, w_v), positions, words)
+    return figures.attention.by_hand({"X": x, "weights": weights, "out": out}, (w_q, w_k, w_v), positions, words)
 
 
 def matrix(page, name):

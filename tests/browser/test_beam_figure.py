@@ -8,8 +8,8 @@ import pytest
 import torch
 from helpers import BOS, EOS, PAD, lively, plain_beam, scripted
 
-from tested_transformer.book import draw
-from tested_transformer.book.draw.picture import Picture
+from tested_transformer.book import figures
+from tested_transformer.book.figures.picture import Picture
 from tested_transformer.decoding.beam import Search, beam
 from tested_transformer.decoding.exhaustive import exhaustive
 from tested_transformer.decoding.greedy import greedy
@@ -200,7 +200,7 @@ SHORT = {(): {"yes": -0.1, "no": -2.4}, ("yes",): {"<eos>": 0.0}, ("no",): {"<eo
 def figure(tables=None, first=(2, 0.6)):
     tables = tables or {"long": LOGS, "short": SHORT}
     found, plain = {"greedy": ("a", -1.0, -0.5)}, Picture(figsize=(1, 1))
-    return draw.decode.searches(tables, 4, first, found, plain, {"long": "de"})
+    return figures.decode.searches(tables, 4, first, found, plain, {"long": "de"})
 
 
 @pytest.fixture

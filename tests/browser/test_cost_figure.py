@@ -2,8 +2,8 @@
 
 import pytest
 
-from tested_transformer.book import draw
-from tested_transformer.book.counting import price
+from tested_transformer.book import figures
+from tested_transformer.book.cost import price
 from tested_transformer.config import BASE, BIG, Config
 
 OURS = Config(1760, d_model=128, d_ff=256, n_heads=4, n_layers=2)
@@ -13,7 +13,7 @@ SIZES = ("d_model", "d_ff", "n_heads", "n_layers", "vocab_size")
 
 
 def figure():
-    return draw.scale.cost(MODELS, ("base", 25, 1000), draw.scale.bills({"a": {"weights": 1.0}}, "GB"))
+    return figures.scale.cost(MODELS, ("base", 25, 1000), figures.scale.bills({"a": {"weights": 1.0}}, "GB"))
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from functools import cache
 import parity
 import pytest
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.text.merges import merge
 from tested_transformer.text.tokens import BYTE_IDS, split
 
@@ -17,8 +17,8 @@ BORN = TOKENS.vocab_size - len(TOKENS.merges)  # the id that the first merge mak
 
 
 def figure(texts=TEXTS):
-    plain = draw.tokens.read([("It reads", [("a", 4), (" b", 5)])])
-    return draw.tokens.encoding(TOKENS.merges, TOKENS.tokens, {text: TOKENS.encode(text) for text in texts}, plain)
+    plain = figures.tokens.read([("It reads", [("a", 4), (" b", 5)])])
+    return figures.tokens.encoding(TOKENS.merges, TOKENS.tokens, {text: TOKENS.encode(text) for text in texts}, plain)
 
 
 @pytest.fixture

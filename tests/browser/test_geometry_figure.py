@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
 from tested_transformer.byhand.attention import attention
 
@@ -24,7 +24,7 @@ def flat(**changed):
 
 
 def figure(words=WORDS):
-    return draw.attention.geometry(flat(), words, 1, ROOT)
+    return figures.attention.geometry(flat(), words, 1, ROOT)
 
 
 def expected(query, divisor=ROOT, seen=ALL, k=K[:, :2], v=V[:, :2]):

@@ -4,7 +4,7 @@ import numpy as np
 import parity
 import pytest
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.shares import as_share
 
 FIGURE = "heads-figure"
@@ -36,7 +36,7 @@ SENTENCES = {"first": panels(0, 4, 5), "second": panels(9, 7, 3)}
 
 
 def figure(sentences=SENTENCES, first=("cross", 1, 0)):
-    return draw.looking.choices(sentences, SAYS, first, LANGUAGES)
+    return figures.looking.choices(sentences, SAYS, first, LANGUAGES)
 
 
 @pytest.fixture
@@ -232,7 +232,7 @@ def test_the_links_of_a_word_are_told_largest_first(page):
 def test_a_word_that_nobody_reads_says_so(show):
     w = np.zeros((1, 1, 2, 2))
     w[..., 0] = 1
-    page = show(draw.looking.choices({"a": {"cross": (w, "xy", "ab")}}, {"cross": ""}, ("cross", 0, 0)))
+    page = show(figures.looking.choices({"a": {"cross": (w, "xy", "ab")}}, {"cross": ""}, ("cross", 0, 0)))
     word(page, "is-read", 1).click()
     status(page).get_by_text("“b” is read by nobody.").wait_for()
 
@@ -304,7 +304,7 @@ def test_lines_end_at_their_words(page):
 def test_words_stay_words(show):
     evil = ("<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "'\"&lt;b&gt;")
     w = np.full((1, 1, 3, 3), 1 / 3)
-    page = show(draw.looking.choices({evil[0]: {evil[1]: (w, evil, evil)}}, {evil[1]: evil[2]}, (evil[1], 0, 0)))
+    page = show(figures.looking.choices({evil[0]: {evil[1]: (w, evil, evil)}}, {evil[1]: evil[2]}, (evil[1], 0, 0)))
     assert page.locator(".live img, .live script, .live b b").count() == 0
     assert [w for w, _ in words(page, "reads")] == list(evil)
     assert page.locator("option").all_text_contents() == [evil[0]]

@@ -9,7 +9,7 @@ import pytest
 import weights
 from guards import SCRIPTS
 
-from tested_transformer.book import draw, live
+from tested_transformer.book import figures, live_translator
 from tested_transformer.decoding.translator import Translator
 
 THREAD = "I need the lamp because it is old."
@@ -23,8 +23,8 @@ OFTEN, WIDE, LOOKED_AT = 500, 100, 40  # sentences: greedy, with a beam of 4, wi
 def figure(*parts):
     model = parity.translator()
     texts = [text for text, _ in FAILING]
-    failing = list(zip(live.answers(model, texts), [why for _, why in FAILING], strict=True))
-    return draw.live.translator(live.answers(model, EXAMPLES), failing, parts)
+    failing = list(zip(live_translator.answers(model, texts), [why for _, why in FAILING], strict=True))
+    return figures.live.translator(live_translator.answers(model, EXAMPLES), failing, parts)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_before_anybody_asks_the_figure_shows_what_the_chapter_has_calculated_an
     loaded = []
     page = show(figure("rivals", "beam"))
     page.on("request", lambda request: loaded.append(request.url))
-    first, _ = live.answers(parity.translator(), EXAMPLES)
+    first, _ = live_translator.answers(parity.translator(), EXAMPLES)
     assert page.get_by_label("Your sentence").input_value() == THREAD
     assert written(page) == [token.strip() for token in first.writes]
     assert page.locator(".pieces").first.locator("li").all_inner_texts() == [token.strip() for token in first.reads]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.masks import causal_mask, padding_mask
@@ -28,7 +28,7 @@ def under(mask):
 def figure(words=NAMES):
     masks = {"causal": CAUSAL, "padding": PADDING}
     weights = {name: under(mask) for name, mask in masks.items()}
-    return draw.masks.painter(SCORES, words, IDS[0] != 0, masks, weights, marked=1)
+    return figures.masks.painter(SCORES, words, IDS[0] != 0, masks, weights, marked=1)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book import draw, thread
+from tested_transformer.book import figures, thread
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.shares import as_share
 
@@ -48,7 +48,7 @@ def figure(model):
         if title.startswith(("word, word", "position, word"))
     }
     strips = dict(zip(titles, rows, strict=True))
-    return draw.positions.moving(strips, softmax(rows.sum(axis=0)), model.words, (IT, CHAIR), others, CHOICES)
+    return figures.positions.moving(strips, softmax(rows.sum(axis=0)), model.words, (IT, CHAIR), others, CHOICES)
 
 
 @pytest.fixture

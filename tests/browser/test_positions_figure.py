@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.byhand.positions import shift, sinusoids
 
 
 def figure(start=2, k=3, width=16):
     table, lengths = sinusoids(start + 101, width), 2 * np.pi * 10000.0 ** (2 * np.arange(width // 2) / width)
-    return draw.positions.hands(table, start, k, lengths, table[start:] @ table[start])
+    return figures.positions.hands(table, start, k, lengths, table[start:] @ table[start])
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.decoding.sampling import next_probabilities
 
 LIVE = "sampler-figure .live"
@@ -26,7 +26,7 @@ PANELS = {text: falling(spread, n) for n, (text, spread) in enumerate(zip(BEGINN
 
 
 def figure():
-    return draw.gpt.sampler(PANELS, 5)
+    return figures.gpt.sampler(PANELS, 5)
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tested_transformer.book import draw
-from tested_transformer.book.draw.schedule import TOTALS, WARMUPS, WIDTHS
+from tested_transformer.book import figures
+from tested_transformer.book.figures.schedule import TOTALS, WARMUPS, WIDTHS
 from tested_transformer.training.schedule import rate
 
 STARTS = {"the base model": (4000, 512, 100_000, 1.0), "big": (4000, 1024, 300_000, 1.0), "small": (40, 64, 60, 0.3)}
@@ -12,8 +12,8 @@ SUP = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
 def figure(starts=STARTS):
-    plain = draw.schedule.rates([1, 4000, 100_000], {"one": [0.0, 7e-4, 1e-4]}, 4000)
-    return draw.schedule.tries(starts, (0.00815, 0.0593), plain)
+    plain = figures.schedule.rates([1, 4000, 100_000], {"one": [0.0, 7e-4, 1e-4]}, 4000)
+    return figures.schedule.tries(starts, (0.00815, 0.0593), plain)
 
 
 @pytest.fixture
@@ -149,4 +149,4 @@ def test_what_no_slider_reaches_is_refused():
     with pytest.raises(ValueError, match=r"odd: width \(100\) must be one of \(64, 128"):
         figure({"odd": (40, 100, 60, 1.0)})
     with pytest.raises(ValueError, match=r"measured \(\(2, 1\)\) must rise from above 0"):
-        draw.schedule.tries(STARTS, (2, 1), figure().picture)
+        figures.schedule.tries(STARTS, (2, 1), figure().picture)

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from tested_transformer.book import draw, thread
+from tested_transformer.book import figures, thread
 
 PAGE = os.environ.get("SENTENCE_PAGE", "book/index.html")
 FIGURE = "sentence-figure"
@@ -25,7 +25,7 @@ def told():
 
 @pytest.fixture
 def page(show, told):
-    return show(draw.thread.sentence(*told, FIRST))
+    return show(figures.thread.sentence(*told, FIRST))
 
 
 def answer(told, thing, frame=0):
@@ -129,7 +129,7 @@ def test_words_that_changed_since_the_last_choice_are_marked(page):
 
 
 def test_all_of_it_is_small(told):
-    assert len(draw.thread.sentence(*told, FIRST)._repr_html_()) < 150_000
+    assert len(figures.thread.sentence(*told, FIRST)._repr_html_()) < 150_000
 
 
 # The arcs
@@ -169,7 +169,7 @@ def ends_at(point, box):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_arcs_lead_from_it_to_their_words_wherever_these_stand(show, told, width):
-    page = show(draw.thread.sentence(*told, FIRST), width=width)
+    page = show(figures.thread.sentence(*told, FIRST), width=width)
     for frame in range(len(thread.FRAMES)):
         for thing in ("chair", "AI", "window", "newspaper"):
             arcs_are_right(page.evaluate(SCENE, [str(frame), thing]), answer(told, thing, frame))
@@ -201,7 +201,7 @@ def test_the_arcs_are_drawn_again_when_the_window_changes(page, told):
 
 def test_the_number_covers_no_word_and_stays_inside(show, told):
     for width in WIDTHS:
-        page = show(draw.thread.sentence(*told, FIRST), width=width)
+        page = show(figures.thread.sentence(*told, FIRST), width=width)
         for frame in range(len(thread.FRAMES)):
             for thing in ("tea", "newspaper", "AI"):
                 words, numbers, _, (begin, edge, ceiling, _) = page.evaluate(SCENE, [str(frame), thing])
@@ -256,7 +256,7 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
 
 
 def test_everything_is_large_enough_for_a_finger_and_nothing_scrolls_sideways(show, told):
-    page = show(draw.thread.sentence(*told, FIRST), width=390, height=800, has_touch=True, is_mobile=True)
+    page = show(figures.thread.sentence(*told, FIRST), width=390, height=800, has_touch=True, is_mobile=True)
     size = "es => es.map(e => { const {width, height} = e.getBoundingClientRect(); return Math.min(width, height) })"
     for width in (390, 320):
         page.set_viewport_size({"width": width, "height": 800})
@@ -271,7 +271,7 @@ def test_everything_is_large_enough_for_a_finger_and_nothing_scrolls_sideways(sh
 
 def test_words_stay_words(show, told):
     evil = "<img src=x onerror=alert(1)>"
-    figure = draw.thread.sentence(*told, FIRST)
+    figure = figures.thread.sentence(*told, FIRST)
     place = next(n for n, row in enumerate(figure.data["answers"]) if tuple(row[:2]) == (0, "chair"))
     figure.data["frames"][1] = evil
     frame, thing, english, *_, weights = figure.data["answers"][place]
@@ -291,7 +291,7 @@ def test_words_stay_words(show, told):
 
 
 def test_a_figure_that_fails_leaves_picture_and_table(show, told, complaints):
-    broken = draw.thread.sentence(*told, FIRST)
+    broken = figures.thread.sentence(*told, FIRST)
     del broken.data["frames"]
     page = show(broken)
     assert page.locator(".fallback svg").is_visible()

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from tested_transformer.book import draw, goal
+from tested_transformer.book import figures, logit_descent
 from tested_transformer.byhand.softmax import softmax
 
 TOKENS = ["<pad>", "<bos>", "<eos>", "I", "love", "AI"]
@@ -14,8 +14,8 @@ SHARES = {"one answer": np.eye(6)[3], "several answers": np.array([1.25, 1.25, 1
 
 
 def figure(tokens=TOKENS):
-    plain = draw.loss.gaps([1, 10], {"one answer": [1.0, 2.0], "smoothed": [1.0, 1.5]})
-    return draw.loss.goals(ROW, 3, tokens, SHARES, plain)
+    plain = figures.loss.gaps([1, 10], {"one answer": [1.0, 2.0], "smoothed": [1.0, 1.5]})
+    return figures.loss.goals(ROW, 3, tokens, SHARES, plain)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_the_way_is_that_of_the_package_step_by_step(page, kind, epsilon, place)
     q = smoothed(kind, epsilon)
     found = page.evaluate("([z, s, e, n]) => figures.towards(z, figures.blend(s, e), n)",
                           [ROW.tolist(), SHARES[kind].tolist(), epsilon, 2000])  # fmt: skip
-    assert np.allclose(found, goal.towards(ROW, q, 2000), rtol=0, atol=1e-9)
+    assert np.allclose(found, logit_descent.towards(ROW, q, 2000), rtol=0, atol=1e-9)
     p = softmax(np.array(found[-1]))
     crossed = page.evaluate("([q, p]) => figures.crossed(q, p)", [q.tolist(), p.tolist()])
     assert crossed == pytest.approx(-(q * np.log(p)).sum(), abs=1e-9)
@@ -54,8 +54,8 @@ def test_the_way_is_that_of_the_package_step_by_step(page, kind, epsilon, place)
 @pytest.mark.parametrize(("kind", "epsilon", "place"), CASES)
 def test_the_page_shows_target_model_surprise_loss_and_floor(page, kind, epsilon, place):
     choose(page, kind, epsilon, place)
-    q, n = smoothed(kind, epsilon), draw.loss.STEPS[place]
-    way = goal.towards(ROW, q, n)
+    q, n = smoothed(kind, epsilon), figures.loss.STEPS[place]
+    way = logit_descent.towards(ROW, q, n)
     p = softmax(way[-1])
     rows = page.locator(".bars tbody tr").evaluate_all(
         "rows => rows.map(row => [...row.querySelectorAll('td:not(.both)')].map(cell => cell.textContent))"
@@ -68,8 +68,8 @@ def test_the_page_shows_target_model_surprise_loss_and_floor(page, kind, epsilon
     loss, floor = -(q * np.log(p)).sum(), abs((q * np.log(safe)).sum())
     said = page.locator(".loss p").text_content()
     assert said == f"loss {loss:.2f}, of it floor {floor:.2f}".replace("floor 0.00", "floor 0")
-    gap = goal.gap(way[-1], 3)
-    end = "it never ends" if q.min() == 0 else f"it ends at {goal.gap(np.log(q), 3):.2f}"
+    gap = logit_descent.gap(way[-1], 3)
+    end = "it never ends" if q.min() == 0 else f"it ends at {logit_descent.gap(np.log(q), 3):.2f}"
     steps = "1 step" if n == 1 else f"{n:,} steps"
     page.get_by_role("status").get_by_text(f"After {steps} the gap is {gap:.2f}; {end}.").wait_for()
     assert page.locator("svg .gap").text_content() == f"{gap:.2f}"
@@ -83,10 +83,12 @@ def test_the_dot_lies_on_the_curve_and_the_curve_reaches_its_end(page):
         return 16 + (1 - gap / 12) * (250 - 16 - 42)
 
     dot = page.locator(".now")
-    assert float(dot.get_attribute("cy")) == pytest.approx(high(goal.gap(goal.towards(ROW, q, 1000)[-1], 3)), abs=0.02)
+    assert float(dot.get_attribute("cy")) == pytest.approx(
+        high(logit_descent.gap(logit_descent.towards(ROW, q, 1000)[-1], 3)), abs=0.02
+    )
     assert float(dot.get_attribute("cx")) == pytest.approx(34 + 0.75 * (360 - 34 - 12), abs=0.02)
     end = float(page.locator(".line").get_attribute("d").split()[-1])
-    assert end == pytest.approx(high(goal.gap(np.log(q), 3)), abs=0.05)
+    assert end == pytest.approx(high(logit_descent.gap(np.log(q), 3)), abs=0.05)
     line = re.search(r"M34 ([\d.]+)H", page.locator(".stop").get_attribute("d"))
     assert float(line[1]) == pytest.approx(end, abs=0.05)
 
@@ -107,7 +109,7 @@ def test_it_is_used_by_keyboard_alone(page):
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Tab")
     page.keyboard.press("End")
-    end = goal.gap(np.log(smoothed("several answers", 0.07)), 3)
+    end = logit_descent.gap(np.log(smoothed("several answers", 0.07)), 3)
     said = f"After 10,000 steps the gap is {end:.2f}; it ends at {end:.2f}."
     page.get_by_role("status").get_by_text(said).wait_for()
     assert page.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "10,000"

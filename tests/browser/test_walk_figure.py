@@ -8,7 +8,7 @@ import pytest
 from guards import ROOT
 from helpers import SOURCE, TARGET, TOKENS, WANTED, walk, walk_of_two, walked, walked_wide
 
-from tested_transformer.book.draw import transformer
+from tested_transformer.book.figures import transformer
 
 HTML = ROOT / "_build" / "html"
 RUNS = {"at the start": walked(0), "after learning": walked(1)}

@@ -10,7 +10,7 @@ from helpers import arrays, assert_near, normal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.byhand.adam import adam, create_state, update
 from tested_transformer.training.adam import create_adam
 
@@ -198,7 +198,7 @@ def test_steps_count_from_one(step):
 def test_each_path_has_its_panel_and_the_contours_of_the_valley():
     paths = {"one": normal(5, 2), "two": normal(6, 2), "three": normal(4, 2), "four": normal(3, 2)}
     along, across = np.linspace(-9, 3, 7), np.linspace(-1, 1, 5)
-    figure = draw.adam.valley(paths, along, across, along**2 + 100 * across[:, None] ** 2)
+    figure = figures.adam.valley(paths, along, across, along**2 + 100 * across[:, None] ** 2)
     for axes, (name, path) in zip(figure.axes, paths.items(), strict=True):
         assert axes.get_title(loc="left") == name
         assert np.array_equal(axes.lines[0].get_xydata(), path)
@@ -211,9 +211,9 @@ def test_each_path_has_its_panel_and_the_contours_of_the_valley():
 def test_each_panel_can_have_a_valley_of_its_own():
     paths, along, across = {"one": normal(5, 2), "two": normal(6, 2)}, np.linspace(-9, 3, 25), np.linspace(-1, 1, 21)
     flat, steep = (along**2 + wall * across[:, None] ** 2 for wall in (1, 100))
-    one, two = draw.adam.valley(paths, along, across, [flat, steep]).axes
+    one, two = figures.adam.valley(paths, along, across, [flat, steep]).axes
     for axes, heights in ((one, flat), (two, steep)):
-        (alone,) = draw.adam.valley({"one": paths["one"]}, along, across, heights).axes
+        (alone,) = figures.adam.valley({"one": paths["one"]}, along, across, heights).axes
         drawn, expected = axes.collections[0].get_paths(), alone.collections[0].get_paths()
         assert all(np.array_equal(a.vertices, b.vertices) for a, b in zip(drawn, expected, strict=True))
     wide, narrow = (np.abs(axes.collections[0].get_paths()[1].vertices[:, 1]).max() for axes in (one, two))
@@ -222,7 +222,7 @@ def test_each_panel_can_have_a_valley_of_its_own():
 
 def test_the_length_of_each_step_is_drawn_from_the_first_step_on():
     lengths = {"one": np.array([7.0, 5, 3]), "two": np.ones(3)}
-    (axes,) = draw.adam.starts(lengths).axes
+    (axes,) = figures.adam.starts(lengths).axes
     for line, (name, steps) in zip(axes.lines, lengths.items(), strict=True):
         assert line.get_label() == name
         assert np.array_equal(line.get_xydata(), np.transpose([[1, 2, 3], steps]))
@@ -231,7 +231,7 @@ def test_the_length_of_each_step_is_drawn_from_the_first_step_on():
 
 def test_the_frequent_and_the_rare_number_are_told_apart_in_each_panel():
     moved = {"one": normal(5, 2), "two": normal(5, 2, seed=1)}
-    for axes, (name, path) in zip(draw.adam.rare(moved).axes, moved.items(), strict=True):
+    for axes, (name, path) in zip(figures.adam.rare(moved).axes, moved.items(), strict=True):
         assert axes.get_title(loc="left") == name
         drawn = {line.get_label(): line.get_ydata() for line in axes.lines}
         assert np.array_equal(drawn["pulled in every step"], path[:, 0])
@@ -240,7 +240,7 @@ def test_the_frequent_and_the_rare_number_are_told_apart_in_each_panel():
 
 def test_each_memory_is_labelled_with_its_constant():
     ages, shares = np.geomspace(1, 100, 4), {0.9: np.array([0.1, 0.3, 0.6, 1]), 0.98: np.array([0, 0.1, 0.3, 0.9])}
-    (axes,) = draw.adam.memory(ages, shares, 0.63).axes
+    (axes,) = figures.adam.memory(ages, shares, 0.63).axes
     drawn = {line.get_label(): line.get_ydata() for line in axes.lines}
     assert np.array_equal(drawn["β = 0.9"], shares[0.9])
     assert np.array_equal(drawn["β = 0.98"], shares[0.98])
@@ -250,7 +250,7 @@ def test_each_memory_is_labelled_with_its_constant():
 
 def test_each_array_has_its_mark_in_the_line_of_its_kind():
     typical = {"norms": [("encoder", 0.1), ("decoder", 0.3)], "table": [("shared table", 0.02)]}
-    (axes,) = draw.adam.sizes(typical).axes
+    (axes,) = figures.adam.sizes(typical).axes
     assert [line.get_xydata().tolist() for line in axes.lines] == [[[0.1, 0]], [[0.3, 0]], [[0.02, 1]]]
     assert len({line.get_marker() for line in axes.lines}) == 3
     assert [label.get_text() for label in axes.get_yticklabels()] == ["norms", "table"]

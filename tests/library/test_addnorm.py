@@ -11,7 +11,7 @@ from helpers import arrays, assert_gradients, assert_near, normal, tensors, unch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.byhand.addnorm import add_norm, add_norm_backward, layer_norm, layer_norm_backward
 from tested_transformer.model.addnorm import AddNorm, LayerNorm
 from tested_transformer.model.addnorm import layer_norm as torch_layer_norm
@@ -485,7 +485,7 @@ def test_a_box_that_returns_more_than_a_tensor_is_refused(norm_first):
 
 
 def test_the_size_of_rows_is_drawn_box_by_box_each_curve_with_its_name():
-    (axes,) = draw.addnorm.depth({"a": [1.0, 2.0, 4.0, 8.0, 16.0], "b": [1.0, 0.1, 1e-3, 1e-6, 1e-9]}).axes
+    (axes,) = figures.addnorm.depth({"a": [1.0, 2.0, 4.0, 8.0, 16.0], "b": [1.0, 0.1, 1e-3, 1e-6, 1e-9]}).axes
     for line, sizes in zip(axes.lines, ([1, 2, 4, 8, 16], [1, 0.1, 1e-3, 1e-6, 1e-9]), strict=True):
         assert [place.tolist() for place in line.get_data()] == [[0, 1, 2, 3, 4], sizes]
     assert axes.get_yscale() == "log"
@@ -494,7 +494,7 @@ def test_the_size_of_rows_is_drawn_box_by_box_each_curve_with_its_name():
 
 def test_rows_are_drawn_where_they_lie_each_beside_its_word():
     start, end = np.array([[0.5, 0.0], [0.0, 3.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
-    (axes,) = draw.addnorm.circle(start, end, ("this", "that"), radius=1.0).axes
+    (axes,) = figures.addnorm.circle(start, end, ("this", "that"), radius=1.0).axes
     dots = [
         tuple(map(float, (*line.get_xdata(), *line.get_ydata()))) for line in axes.lines if line.get_marker() == "o"
     ]
@@ -505,7 +505,7 @@ def test_rows_are_drawn_where_they_lie_each_beside_its_word():
 
 
 def test_layer_norm_marks_a_row_and_batch_norm_a_column_through_all_sentences():
-    left, right = draw.addnorm.groups(lengths=[3, 1], longest=3, width=4).axes
+    left, right = figures.addnorm.groups(lengths=[3, 1], longest=3, width=4).axes
     white = (1.0, 1.0, 1.0, 1.0)
     for axes, expected in ((left, 4), (right, 6)):
         marked = [patch for patch in axes.patches if patch.get_facecolor() != white]
@@ -518,7 +518,7 @@ def test_layer_norm_marks_a_row_and_batch_norm_a_column_through_all_sentences():
 
 def test_every_start_and_their_mean_are_drawn_layer_by_layer():
     runs = np.array([[1.0, 2.0], [3.0, 4.0], [9.0, 8.0]])
-    (axes,) = draw.addnorm.layers({2: {"norm-last": runs, "norm-first": 2 * runs}}).axes
+    (axes,) = figures.addnorm.layers({2: {"norm-last": runs, "norm-first": 2 * runs}}).axes
     means = {line.get_label(): line.get_ydata().tolist() for line in axes.lines if line.get_linewidth() == 3}
     assert means == {"norm-last": pytest.approx([3, 4]), "norm-first": pytest.approx([6, 8])}
     thin = [line.get_ydata().tolist() for line in axes.lines if line.get_linewidth() < 1]

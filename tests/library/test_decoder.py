@@ -28,7 +28,7 @@ from tested_transformer.book.example import (
     Y,
 )  # fmt: skip
 from tested_transformer.byhand.decoder import decoder, decoder_backward, decoder_layer, decoder_layer_backward
-from tested_transformer.byhand.encoder import encoder, encoder_layer, part, whole
+from tested_transformer.byhand.encoder import encoder, encoder_layer, join, part
 from tested_transformer.byhand.gradient import numerical_gradient
 from tested_transformer.config import BASE, Config
 from tested_transformer.model.decoder import Decoder, DecoderLayer
@@ -52,9 +52,9 @@ def maps(w_q, w_k, w_v, w_o):
 
 FEED = {"w_1.weight": W_1.T, "w_1.bias": B_1, "w_2.weight": W_2.T, "w_2.bias": B_2}
 BOTH_HEADS = maps(np.hstack([W_Q, W_Q2]), np.hstack([W_K, W_K2]), np.hstack([W_V, W_V2]), W_O)
-READ = whole(self_attention=BOTH_HEADS, addnorm_1=UNIT, feed_forward=FEED, addnorm_2=UNIT)
+READ = join(self_attention=BOTH_HEADS, addnorm_1=UNIT, feed_forward=FEED, addnorm_2=UNIT)
 M = encoder_layer(X[None], READ, 2)[0]
-EXAMPLE = whole(
+EXAMPLE = join(
     self_attention=maps(W_Q, W_K, W_V, W_O[:3]),
     addnorm_1=UNIT,
     cross_attention=maps(C_Q, C_K, C_V, C_O),

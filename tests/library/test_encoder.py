@@ -26,8 +26,8 @@ from tested_transformer.byhand.encoder import (
     encoder_backward,
     encoder_layer,
     encoder_layer_backward,
+    join,
     part,
-    whole,
 )
 from tested_transformer.byhand.gradient import numerical_gradient
 from tested_transformer.config import BASE, Config
@@ -40,7 +40,7 @@ MASK = (IDS != 0)[:, None, None, :]
 REAL = IDS != 0
 
 UNIT = {"norm.weight": np.ones(3), "norm.bias": np.zeros(3)}
-EXAMPLE = whole(
+EXAMPLE = join(
     self_attention={
         "w_q.weight": np.hstack([W_Q, W_Q2]).T,
         "w_k.weight": np.hstack([W_K, W_K2]).T,
@@ -97,9 +97,9 @@ def test_a_part_has_its_entries_without_its_name_and_no_others():
     assert part(params, "layers") == {"1.w": 1, "10.w": 2, "1.a.b": 3}
 
 
-def test_whole_and_part_undo_each_other():
-    assert whole(a={"x": 1, "y.z": 2}, b={"x": 3}) == {"a.x": 1, "a.y.z": 2, "b.x": 3}
-    assert part(whole(a={"x": 1}, b={"x": 3}), "b") == {"x": 3}
+def test_join_and_part_undo_each_other():
+    assert join(a={"x": 1, "y.z": 2}, b={"x": 3}) == {"a.x": 1, "a.y.z": 2, "b.x": 3}
+    assert part(join(a={"x": 1}, b={"x": 3}), "b") == {"x": 3}
 
 
 def test_a_part_that_does_not_exist_is_refused_by_name():
@@ -235,7 +235,7 @@ def test_a_layer_of_the_paper_has_as_many_parameters_as_the_chapter_counts():
 
 def test_gradients_of_equal_layers_differ():
     once = filled(EncoderLayer(CONFIG))[1]
-    params = whole(**{f"layers.{i}": once for i in range(2)})
+    params = join(**{f"layers.{i}": once for i in range(2)})
     d_params = encoder_backward(normal(*SHAPE, seed=1), encoder(normal(*SHAPE), params, 2, 2)[1])[1]
     for name in once:
         assert not np.allclose(d_params[f"layers.0.{name}"], d_params[f"layers.1.{name}"]), name
@@ -284,7 +284,7 @@ def test_the_layer_hands_its_gradient_down_as_the_stack_does():
     d_top, d_top_params = encoder_layer_backward(d_y, saved[1])
     d_bottom, d_bottom_params = encoder_layer_backward(d_top, saved[0])
     assert_near(d_bottom, d_x, 1e-14)
-    both = whole(**{"layers.0": d_bottom_params, "layers.1": d_top_params})
+    both = join(**{"layers.0": d_bottom_params, "layers.1": d_top_params})
     assert all(np.allclose(both[name], d_params[name], rtol=0, atol=1e-13) for name in params)
 
 

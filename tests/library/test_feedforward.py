@@ -10,7 +10,7 @@ from helpers import arrays, assert_gradients, assert_near, lengths, normal, tens
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.book.example import B_1, B_2, W_1, W_2
 from tested_transformer.byhand.feedforward import feed_forward, feed_forward_backward, relu, relu_backward
 from tested_transformer.model.feedforward import FeedForward
@@ -320,7 +320,7 @@ def test_what_is_no_rows_of_its_width_is_refused_by_name_and_value(case):
 
 def test_the_kinks_are_drawn_as_given():
     x, parts = np.linspace(0, 1, 5)[:, None], normal(5, 3)
-    upper, lower = draw.feedforward.kinks(x, x**2, parts, parts.sum(axis=1)).axes
+    upper, lower = figures.feedforward.kinks(x, x**2, parts, parts.sum(axis=1)).axes
     curves = [line.get_ydata().tolist() for line in upper.lines[:3]]
     assert np.array_equal(curves, parts.T)
     lines = {line.get_label(): line.get_ydata() for line in lower.lines}
@@ -330,7 +330,7 @@ def test_the_kinks_are_drawn_as_given():
 
 def test_the_firing_units_stand_in_rows_of_words():
     inner = normal(2, 4)
-    upper, lower = draw.feedforward.firing(inner, relu(inner), ("this", "that")).axes
+    upper, lower = figures.feedforward.firing(inner, relu(inner), ("this", "that")).axes
     assert np.array_equal(upper.get_images()[0].get_array(), inner)
     assert np.array_equal(lower.get_images()[0].get_array(), relu(inner))
     assert [tick.get_text() for tick in upper.get_yticklabels()] == ["this", "that"]
@@ -340,14 +340,14 @@ def test_the_firing_units_stand_in_rows_of_words():
 
 def test_activations_have_their_values_left_and_their_slopes_right():
     x, values, slopes = np.arange(3.0), {"a": np.arange(3.0), "b": np.ones(3)}, {"a": np.ones(3), "b": np.zeros(3)}
-    for axes, curves in zip(draw.feedforward.activations(x, values, slopes).axes, (values, slopes), strict=True):
+    for axes, curves in zip(figures.feedforward.activations(x, values, slopes).axes, (values, slopes), strict=True):
         lines = {line.get_label(): line.get_ydata() for line in axes.lines}
         assert all(np.array_equal(lines[name], y) for name, y in curves.items())
 
 
 def test_a_row_goes_down_in_lines_and_only_the_units_that_fire_are_tinted():
     row, inner = normal(64), normal(96)
-    frame, *panels = draw.feedforward.network(row, relu(inner), -row, ("in", "hidden", "out")).axes
+    frame, *panels = figures.feedforward.network(row, relu(inner), -row, ("in", "hidden", "out")).axes
     shown = [axes.get_images()[0] for axes in panels]
     for image, x in zip(shown, (row, relu(inner), -row), strict=True):
         assert np.array_equal(np.ravel(image.get_array()), x)
@@ -361,7 +361,7 @@ def test_a_row_goes_down_in_lines_and_only_the_units_that_fire_are_tinted():
 def test_a_line_parts_the_points_that_are_wanted_from_the_others():
     facts = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
     hidden, wanted = relu(facts @ np.array([[1.0, -1], [-1, 1]])), [False, True, True, False]
-    left, right = draw.feedforward.separated(facts, hidden, wanted, "abcd").axes
+    left, right = figures.feedforward.separated(facts, hidden, wanted, "abcd").axes
     assert np.array_equal([dots.get_offsets()[0] for dots in left.collections], facts)
     filled = [bool(np.all(dots.get_facecolor()[0, :3] < 0.5)) for dots in left.collections]
     assert filled == wanted
@@ -373,7 +373,7 @@ def test_a_line_parts_the_points_that_are_wanted_from_the_others():
 
 def test_each_question_stands_over_its_unit():
     inner, questions = normal(2, 3), ["first", "second", "third + 1"]
-    upper, lower = draw.feedforward.firing(inner, relu(inner), ("this", "that"), questions).axes
+    upper, lower = figures.feedforward.firing(inner, relu(inner), ("this", "that"), questions).axes
     over = [(tick.get_position()[0], tick.get_text()) for tick in upper.get_xticklabels()]
     assert over == list(enumerate(questions))
     assert upper.xaxis.get_ticks_position() == "top"
@@ -384,7 +384,7 @@ def test_what_units_tell_is_a_point_for_each_case_in_the_row_of_its_group_filled
     inner, groups = normal(7, 2), list("mfnmfnm")
     names = {"m": "er", "f": "sie", "n": "es"}
     shares = [[0.5, 0.0, 1.0], [0.25, 0.75, 0.0]]
-    panels = draw.feedforward.told(inner, groups, names, [14, 137], shares).axes
+    panels = figures.feedforward.told(inner, groups, names, [14, 137], shares).axes
     for axes, values, fires in zip(panels, inner.T, shares, strict=True):
         assert [text.get_text() for text in axes.texts] == [f"{share:.0%}" for share in fires]
         for n, (group, points) in enumerate(zip(names, axes.collections, strict=True)):

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgba
 
-from tested_transformer.book import draw
-from tested_transformer.book.draw.picture import PHONE, SERIES, WEIGHTS
+from tested_transformer.book import figures
 from tested_transformer.book.example import W_K, W_K2, W_O, W_Q, W_Q2, W_V, W_V2, WORDS, X
+from tested_transformer.book.figures.picture import PHONE, SERIES, WEIGHTS
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.heads import join_heads, multi_head_attention, multi_head_attention_backward, split_heads
 from tested_transformer.byhand.linear import linear
@@ -588,7 +588,7 @@ def tiles(axes):
 
 def test_the_cut_shows_every_number_in_its_place_in_the_colour_of_its_word():
     x = 10.0 * np.arange(1, 4)[:, None] + np.arange(1, 7)
-    figure = draw.heads.cut(x, {"swapped": split_heads(x[None], 2)[0], "wrong": x.reshape(2, 3, 3)}, WORDS)
+    figure = figures.heads.cut(x, {"swapped": split_heads(x[None], 2)[0], "wrong": x.reshape(2, 3, 3)}, WORDS)
     drawn = {axes.get_title(loc="center"): axes for axes in figure.axes}
     assert tiles(drawn["swapped: head 2"]) == ["14", "15", "16", "24", "25", "26", "34", "35", "36"]
     assert tiles(drawn["wrong: head 1"]) == ["11", "12", "13", "14", "15", "16", "21", "22", "23"]
@@ -604,7 +604,7 @@ TOKENS = ("I", " need", " the", " chair", " because", " it")
 
 def test_what_two_heads_fetch_is_drawn_on_either_side_of_the_sentence():
     heads = {"head 1": [0, 0.1, 0, 0.75, 0.05, 0.1], "head 2": [0.99996, 0, 0, 0, 0.00004, 0]}
-    (axes,) = draw.heads.fetched(TOKENS, 5, heads).axes
+    (axes,) = figures.heads.fetched(TOKENS, 5, heads).axes
     assert [text.get_text() for text in axes.texts if ":" in text.get_text()] == ["head 1: 0.750", "head 2: 0.999"]
     places = {text.get_text(): text.get_position() for text in axes.texts}
     assert [word for word in sorted(places, key=lambda word: places[word][0]) if ":" not in word] == [
@@ -622,41 +622,41 @@ def test_what_two_heads_fetch_is_drawn_on_either_side_of_the_sentence():
     named = {text.get_text(): text.get_color() for text in axes.texts if ":" in text.get_text()}
     assert [bold["chair"], bold["I"]] == list(named.values())
     with pytest.raises(ValueError, match=r"heads \(one\) must be two"):
-        draw.heads.fetched(TOKENS, 5, {"one": np.ones(6)})
+        figures.heads.fetched(TOKENS, 5, {"one": np.ones(6)})
 
 
 def test_a_row_has_a_line_in_each_head_of_each_layer_and_one_is_framed():
     weights = np.linspace(0, 1, 36).reshape(2, 3, 6)
-    figure = draw.heads.row_of(weights, TOKENS, marked=(1, 2))
+    figure = figures.heads.row_of(weights, TOKENS, marked=(1, 2))
     for layer, axes in enumerate(figure.axes):
         assert np.array_equal(axes.get_images()[0].get_array(), weights[layer])
         assert [label.get_text() for label in axes.get_yticklabels()] == ["head 1", "head 2", "head 3"]
         for text, weight in zip(axes.texts, weights[layer].flat, strict=True):
             assert text.get_visible() == (weight > 0.05)
     assert tiles(figure.axes[1])[-1] == "1"
-    assert tiles(draw.heads.row_of(0.9999 * weights, TOKENS, marked=(1, 2)).axes[1])[-1] == "0.999"
+    assert tiles(figures.heads.row_of(0.9999 * weights, TOKENS, marked=(1, 2)).axes[1])[-1] == "0.999"
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list(TOKENS)
     assert not figure.axes[0].patches
     (frame,) = figure.axes[1].patches
     assert (*frame.get_xy(), frame.get_width(), frame.get_height()) == (-0.5, 1.5, 6, 1)
     assert [text.get_text() for text in figure.texts] == ["layer 1", "layer 2"]
     with pytest.raises(ValueError, match="6 weights in a line for 5 tokens"):
-        draw.heads.row_of(weights, TOKENS[:5], marked=(1, 2))
+        figures.heads.row_of(weights, TOKENS[:5], marked=(1, 2))
 
 
 def test_the_weights_of_heads_stand_under_their_names():
     panels = {"head 1": np.eye(3), "head 2": np.full((3, 3), 1 / 3)}
-    one, two = draw.heads.weights(panels, WORDS).axes
+    one, two = figures.heads.weights(panels, WORDS).axes
     assert (one.get_xlabel(), two.get_xlabel()) == ("head 1", "head 2")
     assert tiles(two) == ["0.3333"] * 9
-    three = draw.heads.weights(panels | {"average": np.full((3, 3), 1 / 3)}, WORDS)
+    three = figures.heads.weights(panels | {"average": np.full((3, 3), 1 / 3)}, WORDS)
     assert tiles(three.axes[2]) == ["0.33"] * 9
     assert three.get_figwidth() <= PHONE
 
 
 def test_what_is_lost_is_drawn_for_each_word_and_for_both():
     share, left, right = np.linspace(0, 1, 5), np.linspace(1, 0, 5), np.linspace(0, 1, 5)
-    (axes,) = draw.heads.lost(share, left, right).axes
+    (axes,) = figures.heads.lost(share, left, right).axes
     lines = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
     assert lines["of the left word"] == list(left)
     assert lines["of the right word"] == list(right)
@@ -671,7 +671,7 @@ def test_the_path_shows_every_step_of_both_heads():
         heads.append({"Q": X @ w_q, "K": X @ w_k, "V": X @ w_v, "weights": weights})
         joined.append(out)
     joined = np.hstack(joined)
-    figure = draw.heads.path(X, heads, joined, joined @ W_O, WORDS)
+    figure = figures.heads.path(X, heads, joined, joined @ W_O, WORDS)
     figure.draw_without_rendering()
     drawn = {axes.get_title(loc="center"): axes.get_images()[0].get_array() for axes in figure.axes}
     expected = {"$X$": X, "side by side: joined": joined, r"joined $\cdot\ W^O$": joined @ W_O}

@@ -5,7 +5,7 @@ import pytest
 import torch
 from helpers import filled
 
-from tested_transformer.book.draw import looking as draw
+from tested_transformer.book.figures import looking as draw
 from tested_transformer.config import Config
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.model.transformer import Transformer

@@ -9,7 +9,7 @@ from helpers import arrays, assert_gradients, assert_near, lengths, normal, tens
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.byhand.loss import (
     cross_entropy,
     cross_entropy_backward,
@@ -473,7 +473,7 @@ def test_by_hand_too_there_is_no_mean_over_nothing():
 
 def test_the_tokens_lie_on_the_curve_of_surprise_with_their_names():
     x, y = np.linspace(0.1, 1, 5), np.linspace(3, 0, 5)
-    (axes,) = draw.loss.surprise(x, y, [0.3, 0.6], [1.5, 0.7], ["one", "two"], {}).axes
+    (axes,) = figures.loss.surprise(x, y, [0.3, 0.6], [1.5, 0.7], ["one", "two"], {}).axes
     curve, rest, *points = axes.lines
     assert np.array_equal(curve.get_xydata(), np.column_stack([x, y]))
     assert rest.get_xydata().tolist() == [[0, 1], [1, 0]]  # 1 - p
@@ -484,7 +484,7 @@ def test_the_tokens_lie_on_the_curve_of_surprise_with_their_names():
 
 def test_the_curves_of_smoothing_have_their_shares_and_a_lowest_point():
     gaps, curves = np.linspace(0, 3, 4), {0.0: [3, 2, 1, 0], 0.1: [3, 1, 2, 3]}
-    (axes,) = draw.loss.smoothing(gaps, curves, (1.0, 1.0)).axes
+    (axes,) = figures.loss.smoothing(gaps, curves, (1.0, 1.0)).axes
     drawn = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
     assert drawn["smoothing 0"] == [3, 2, 1, 0]
     assert drawn["smoothing 0.1"] == [3, 1, 2, 3]

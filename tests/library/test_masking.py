@@ -98,12 +98,12 @@ def test_tokens_that_are_not_chosen_stay_and_the_given_array_too():
 
 
 def test_random_tokens_are_words_of_the_whole_vocabulary():
-    ids, chosen = mask_tokens(np.repeat(IDS, 20, axis=0), MASK, SPECIAL, V, rng(), share=0.9)
+    ids, chosen = mask_tokens(np.repeat(IDS, 20, axis=0), MASK, SPECIAL, V, rng(), fraction=0.9)
     assert set(ids[chosen]) == {MASK, *range(5, V)}
 
 
 def test_of_each_row_the_share_is_hidden_that_was_asked_for():
-    assert mask_tokens(IDS, MASK, SPECIAL, V, rng(), share=0.5).chosen.sum(1).tolist() == [24] * 400
+    assert mask_tokens(IDS, MASK, SPECIAL, V, rng(), fraction=0.5).chosen.sum(1).tolist() == [24] * 400
     assert mask_tokens(IDS, MASK, SPECIAL, V, rng()).chosen.sum(1).tolist() == [7] * 400
 
 
@@ -122,7 +122,7 @@ def test_a_mask_that_stands_in_the_text_is_not_asked_for():
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.1])
 def test_a_share_outside_its_range_is_refused(share):
-    with unchecked(), pytest.raises(ValueError, match=r"share \(.*\) must be above 0 and at most 1"):
+    with unchecked(), pytest.raises(ValueError, match=r"fraction \(.*\) must be above 0 and at most 1"):
         choose(IDS, SPECIAL, rng(), share)
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from matplotlib.colors import to_rgba
 
-from tested_transformer.book import draw
-from tested_transformer.book.draw.picture import WEIGHTS
+from tested_transformer.book import figures
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
+from tested_transformer.book.figures.picture import WEIGHTS
 from tested_transformer.byhand.attention import attention, attention_backward
 from tested_transformer.byhand.masks import causal_mask, padding_mask
 from tested_transformer.model.attention import attention as torch_attention
@@ -323,7 +323,7 @@ def hatched(axes):
 
 def test_combined_masks_are_filled_where_true_and_small_where_copied():
     padding = padding_mask(np.array([[4, 5, 6], [4, 5, PAD]]), PAD)
-    figure = draw.masks.combined(causal_mask(3), padding, [WORDS, ("I", "love", "–")])
+    figure = figures.masks.combined(causal_mask(3), padding, [WORDS, ("I", "love", "–")])
     grid = np.array(figure.axes).reshape(2, 3)
     for b, (causal, keys, both) in enumerate(grid):
         expected = causal_mask(3), np.broadcast_to(padding[b, 0], (3, 3)), causal_mask(3) & padding[b, 0]
@@ -340,7 +340,7 @@ def test_combined_masks_are_filled_where_true_and_small_where_copied():
 
 def test_the_reach_has_a_zero_exactly_where_nothing_arrives():
     size = np.tril(normal(4, 4) ** 2 + 0.1)
-    figure = draw.masks.reach({"mask": {"changed": size, "gradient": 2 * size}})
+    figure = figures.masks.reach({"mask": {"changed": size, "gradient": 2 * size}})
     for axes in figure.axes:
         zeros = {tuple(round(x) for x in t.get_position()[::-1]) for t in axes.texts if t.get_text() == "0"}
         assert zeros == {(i, j) for i in range(4) for j in range(i + 1, 4)}

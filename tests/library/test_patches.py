@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from torch.nn import functional as F
 
-from tested_transformer.book import draw
-from tested_transformer.book.draw.picture import KEY, QUERY, WEIGHTS
+from tested_transformer.book import figures
+from tested_transformer.book.figures.picture import KEY, QUERY, WEIGHTS
 from tested_transformer.config import Config
 from tested_transformer.data import pictures
 from tested_transformer.data.pictures import SIDE, marks, paint, scenes
@@ -297,7 +297,7 @@ def test_noise_is_added_to_every_pixel_by_the_generator():
 
 def test_pictures_are_drawn_with_their_titles_and_their_patches_apart_and_their_sum_behind_them():
     images = np.arange(2 * 36.0).reshape(2, 6, 6)
-    figure = draw.patches.pictures(images, ["one", "two"], 2, [1, 2], ["both"])
+    figure = figures.patches.pictures(images, ["one", "two"], 2, [1, 2], ["both"])
     assert [axes.get_title(loc="center") for axes in figure.axes] == ["one", "two", "sum"]
     assert [axes.get_ylabel() for axes in figure.axes] == ["both", "", ""]
     assert ["".join(text.get_text() for text in axes.texts) for axes in figure.axes] == ["", "+", "="]
@@ -317,7 +317,7 @@ def test_pictures_are_drawn_with_their_titles_and_their_patches_apart_and_their_
 
 def test_a_picture_as_a_sentence_has_a_row_of_pixels_for_each_patch_behind_that_of_the_class_token():
     image = np.arange(16.0).reshape(4, 4) / 16
-    frame, picture = draw.patches.sentence(image, 2, "a ring", 3).axes
+    frame, picture = figures.patches.sentence(image, 2, "a ring", 3).axes
     assert len(picture.get_images()) == 4
     assert [text.get_text() for text in picture.texts] == ["1", "2", "3", "4"]
     assert [text.get_position() for text in picture.texts] == [(1.1, 1.1), (4.1, 1.1), (1.1, 4.1), (4.1, 4.1)]
@@ -333,7 +333,7 @@ def test_a_picture_as_a_sentence_has_a_row_of_pixels_for_each_patch_behind_that_
 
 
 def test_learning_is_a_curve_beside_the_loss_of_a_coin():
-    (axes,) = draw.patches.learning([3.0, 2.0]).axes
+    (axes,) = figures.patches.learning([3.0, 2.0]).axes
     curve, coin = axes.lines
     assert list(curve.get_ydata()) == [3.0, 2.0]
     assert list(curve.get_xdata()) == [1, 2]
@@ -343,7 +343,7 @@ def test_learning_is_a_curve_beside_the_loss_of_a_coin():
 
 def test_where_it_looks_is_a_line_for_each_name_with_the_aims_framed_and_no_zeros():
     grids = np.arange(72.0).reshape(2, 4, 3, 3) / 72
-    figure = draw.patches.looks({"run 1": grids[0], "run 2": grids[1]}, ["up", "right", "down", "left"])
+    figure = figures.patches.looks({"run 1": grids[0], "run 2": grids[1]}, ["up", "right", "down", "left"])
     aims = ((0.5, -0.5), (1.5, 0.5), (0.5, 1.5), (-0.5, 0.5)) * 2
     for one, grid, aim in zip(figure.axes, grids.reshape(8, 3, 3), aims, strict=True):
         assert np.array_equal(one.get_images()[0].get_array(), grid)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.book.example import WORDS, X
 from tested_transformer.byhand.recurrence import recurrence, recurrence_backward
 from tested_transformer.data.tasks import reverse
@@ -390,15 +390,15 @@ def test_a_recurrence_reads_tensors_of_floating_point_numbers_only():
 STATES = by_hand(X, np.zeros(2), EXAMPLE)
 CURVES = {"one": [200, 150, 3], "two": [200, 200, 190], "three": [200, 200, 200]}
 FIGURES = {
-    "unrolled": lambda: draw.recurrence.unrolled(X, np.zeros(2), STATES, WORDS),
-    "carried": lambda: draw.recurrence.carried(["the", "chair", "is", "old"], 1, ["er", "ist", "alt"], "er"),
-    "kept": lambda: draw.recurrence.kept([31, 130, 199], 200),
-    "machine": lambda: draw.recurrence.machine(["4", "9", "7"], ["7", "9", "4", "EOS"]),
-    "steps": lambda: draw.recurrence.steps([8, 16, 32], {"a": [8, 16, 32], "b": [1, 1, 1]}),
-    "fading": lambda: draw.recurrence.fading({"1": 0.5 ** np.arange(30), "3": 2.0 ** np.arange(30)}, 1e-7),
-    "exact": lambda: draw.recurrence.exact([1, 2, 3], CURVES, 200),
-    "one grid": lambda: draw.recurrence.grids({"shares": np.eye(3)}, ["a", "b", "c"], ["x", "y", "z"]),
-    "two grids": lambda: draw.recurrence.grids({"p": [[1, 2]], "q": [[3, 4]]}, ["a"], ["x", "y"]),
+    "unrolled": lambda: figures.recurrence.unrolled(X, np.zeros(2), STATES, WORDS),
+    "carried": lambda: figures.recurrence.carried(["the", "chair", "is", "old"], 1, ["er", "ist", "alt"], "er"),
+    "kept": lambda: figures.recurrence.kept([31, 130, 199], 200),
+    "machine": lambda: figures.recurrence.machine(["4", "9", "7"], ["7", "9", "4", "EOS"]),
+    "steps": lambda: figures.recurrence.steps([8, 16, 32], {"a": [8, 16, 32], "b": [1, 1, 1]}),
+    "fading": lambda: figures.recurrence.fading({"1": 0.5 ** np.arange(30), "3": 2.0 ** np.arange(30)}, 1e-7),
+    "exact": lambda: figures.recurrence.exact([1, 2, 3], CURVES, 200),
+    "one grid": lambda: figures.recurrence.grids({"shares": np.eye(3)}, ["a", "b", "c"], ["x", "y", "z"]),
+    "two grids": lambda: figures.recurrence.grids({"p": [[1, 2]], "q": [[3, 4]]}, ["a"], ["x", "y"]),
 }
 
 

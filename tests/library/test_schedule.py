@@ -9,7 +9,7 @@ from helpers import assert_near
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.config import BASE, BIG
 from tested_transformer.training.adam import create_adam
 from tested_transformer.training.schedule import create_schedule, rate
@@ -156,7 +156,7 @@ def drawn(axes):
 def test_distances_are_drawn_from_step_one_under_the_name_of_their_rate():
     curves = {"0.1": np.array([1.0, 0.5, 0.4]), "falling": np.array([1.0, 0.5, 0.2])}
     places = {"0.1": (2, 0.6), "falling": (2, 0.3)}
-    (axes,) = draw.schedule.hover(curves, places).axes
+    (axes,) = figures.schedule.hover(curves, places).axes
     lines = {line.get_color(): line.get_xydata().tolist() for line in axes.lines}
     assert {text.get_text(): lines[text.get_color()] for text in axes.texts} == {
         name: [[i + 1, y] for i, y in enumerate(curve)] for name, curve in curves.items()
@@ -165,7 +165,7 @@ def test_distances_are_drawn_from_step_one_under_the_name_of_their_rate():
 
 
 def test_noise_is_drawn_over_the_curve_of_the_formula():
-    (axes,) = draw.schedule.noise([1.0, 0.6], [1.0, 0.7], 0.25).axes
+    (axes,) = figures.schedule.noise([1.0, 0.6], [1.0, 0.7], 0.25).axes
     assert drawn(axes)["measured"].tolist() == [[1, 1], [2, 0.6]]
     assert drawn(axes)["by the formula"].tolist() == [[1, 1], [2, 0.7]]
     assert list(axes.lines[2].get_ydata()) == [0.25, 0.25]
@@ -173,7 +173,7 @@ def test_noise_is_drawn_over_the_curve_of_the_formula():
 
 def test_rates_are_drawn_with_the_end_of_the_warm_up():
     steps, curves = np.array([1, 5000, 100_000]), {"base": [1e-4, 7e-4, 2e-4], "big": [1e-4, 5e-4, 1e-4]}
-    (axes,) = draw.schedule.rates(steps, curves, 4000).axes
+    (axes,) = figures.schedule.rates(steps, curves, 4000).axes
     for name, curve in curves.items():
         assert drawn(axes)[name].tolist() == np.column_stack([steps, curve]).tolist()
     assert list(axes.lines[2].get_xdata()) == [4000, 4000]
@@ -182,7 +182,7 @@ def test_rates_are_drawn_with_the_end_of_the_warm_up():
 
 def test_runs_of_one_kind_share_a_colour_and_one_line_in_the_legend():
     runs = {"with": [[3.0, 1.0], [3.0, 1.1]], "without": [[3.0, 2.0], [3.0, 2.1]]}
-    (axes,) = draw.schedule.training(runs, 1.8, "guessing").axes
+    (axes,) = figures.schedule.training(runs, 1.8, "guessing").axes
     curves = axes.lines[:4]
     assert [list(line.get_ydata()) for line in curves] == [*runs["with"], *runs["without"]]
     assert curves[0].get_color() == curves[1].get_color() != curves[2].get_color()

@@ -11,7 +11,7 @@ import torch
 from helpers import unchecked
 from torch.nn import functional as F
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.config import TINY
 from tested_transformer.data.batches import batches, tensors
 from tested_transformer.data.parallel import encode_pairs
@@ -851,7 +851,7 @@ def test_the_same_ids_are_the_same_pairs_whatever_holds_them():
 
 
 def test_each_question_shows_what_it_sees_and_what_is_asked():
-    figure = draw.train.questions(["a", "b"], ["b", "c"], causal_mask(2))
+    figure = figures.train.questions(["a", "b"], ["b", "c"], causal_mask(2))
     (axes,) = figure.axes
     figure.draw_without_rendering()
     written = {(round(t.get_position()[1] - 0.5), t.get_text()) for t in axes.texts if t.get_text() in "abc"}
@@ -862,7 +862,7 @@ def test_each_question_shows_what_it_sees_and_what_is_asked():
 
 def test_a_tile_is_filled_where_a_token_is_real():
     real = {"one": np.array([[1, 1, 0], [1, 0, 0]]), "two": np.array([[1]])}
-    for axes, (title, grid) in zip(draw.train.grids(real).axes, real.items(), strict=True):
+    for axes, (title, grid) in zip(figures.train.grids(real).axes, real.items(), strict=True):
         filled = [tuple(int(x) for x in box.get_xy()) for box in axes.patches if box.get_facecolor()[:3] != (1, 1, 1)]
         assert axes.get_title(loc="left") == title
         assert filled == [(j, i) for i, j in np.argwhere(grid)]
@@ -870,7 +870,7 @@ def test_a_tile_is_filled_where_a_token_is_real():
 
 
 def test_losses_begin_at_step_one_and_levels_are_named():
-    (axes,) = draw.train.losses({"a": [3.0, 2.0], "b": [1.0]}, {"floor": 0.5}).axes
+    (axes,) = figures.train.losses({"a": [3.0, 2.0], "b": [1.0]}, {"floor": 0.5}).axes
     a, b, level = axes.lines
     assert (a.get_xdata().tolist(), list(a.get_ydata()), a.get_label()) == ([1, 2], [3.0, 2.0], "a")
     assert (b.get_xdata().tolist(), list(b.get_ydata())) == ([1], [1.0])
@@ -880,12 +880,12 @@ def test_losses_begin_at_step_one_and_levels_are_named():
 
 
 def test_a_run_that_is_told_every_ten_steps_is_drawn_there():
-    (axes,) = draw.train.losses({"a": [3.0, 2.0]}, every=10).axes
+    (axes,) = figures.train.losses({"a": [3.0, 2.0]}, every=10).axes
     assert axes.lines[0].get_xdata().tolist() == [10, 20]
 
 
 def test_of_two_curves_the_area_between_them_is_coloured_where_the_first_is_higher():
-    (axes,) = draw.train.apart({"right": [3.0, 2.0, 0.5], "wrong": [3.0, 1.0, 0.5]}, "ahead", at=20, every=10).axes
+    (axes,) = figures.train.apart({"right": [3.0, 2.0, 0.5], "wrong": [3.0, 1.0, 0.5]}, "ahead", at=20, every=10).axes
     assert [(line.get_xdata().tolist(), list(line.get_ydata())) for line in axes.lines] == [
         ([10, 20, 30], [3.0, 2.0, 0.5]),
         ([10, 20, 30], [3.0, 1.0, 0.5]),
@@ -902,7 +902,7 @@ def test_of_two_curves_the_area_between_them_is_coloured_where_the_first_is_high
 
 def test_what_was_written_has_its_right_words_filled():
     rows = {"step 0": [("Auto", False)], "step 9": [("Ich", True), ("Auto", False)]}
-    (axes,) = draw.train.written("I love AI.", rows).axes
+    (axes,) = figures.train.written("I love AI.", rows).axes
     assert [t.get_text() for t in axes.texts] == ["I love AI.", "step 0", "Auto", "step 9", "Ich", "Auto"]
     assert [box.get_facecolor()[3] for box in axes.patches] == [0, 1, 0]
     heights = [box.get_y() for box in axes.patches]
@@ -910,7 +910,7 @@ def test_what_was_written_has_its_right_words_filled():
 
 
 def test_chances_have_a_panel_for_each_token_and_a_line_for_each_sentence():
-    figure = draw.train.chances({"article": {"chair": [0.0, 0.4], "lamp": [0.1, 0.9]}, "pronoun": {"chair": [0, 1]}})
+    figure = figures.train.chances({"article": {"chair": [0.0, 0.4], "lamp": [0.1, 0.9]}, "pronoun": {"chair": [0, 1]}})
     article, pronoun = figure.axes
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["article", "pronoun"]
     assert [(line.get_label(), list(line.get_ydata())) for line in article.lines] == [

@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from torch.nn import functional as F
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 from tested_transformer.text.vectors import (
     cooccurrence,
     cosine,
@@ -416,16 +416,16 @@ def test_pieces_must_be_given_for_every_word():
 
 POINTS = {"before": normal(4, 2), "after": normal(4, 2, seed=1)}
 FIGURES = {
-    "cosines": lambda: draw.vectors.cosines({"counts": np.eye(3), "TF-IDF": np.eye(3) / 2}, TEXTS[:3]),
-    "kinds": lambda: draw.vectors.kinds(POINTS, {"a": [0, 1], "b": [2, 3]}, {0: "dog", 3: "tea"}),
-    "matched": lambda: draw.vectors.matched([0, 1, 2], [0.1, 0.9, 2.2], ["counted", "learned"]),
-    "company": lambda: draw.vectors.company(
+    "cosines": lambda: figures.vectors.cosines({"counts": np.eye(3), "TF-IDF": np.eye(3) / 2}, TEXTS[:3]),
+    "kinds": lambda: figures.vectors.kinds(POINTS, {"a": [0, 1], "b": [2, 3]}, {0: "dog", 3: "tea"}),
+    "matched": lambda: figures.vectors.matched([0, 1, 2], [0.1, 0.9, 2.2], ["counted", "learned"]),
+    "company": lambda: figures.vectors.company(
         ["dog", "cat", "tea", "jam"], [[2, 1], [2, 1], [0, 1], [0, 0]], ("sees", "drinks")
     ),
-    "read": lambda: draw.vectors.read(
+    "read": lambda: figures.vectors.read(
         ["a … it", "b … it"], {"table": [[1, -1]] * 2, "after": [[1, 2], [0, -2]]}, ["er", "es"], "G"
     ),
-    "step": lambda: draw.vectors.step(["one", "two"], [[1, 0.5], [-1, 0]], [[0.5, 1], [-1.2, -0.2]]),
+    "step": lambda: figures.vectors.step(["one", "two"], [[1, 0.5], [-1, 0]], [[0.5, 1], [-1.2, -0.2]]),
 }
 
 
@@ -479,7 +479,7 @@ def test_names_stand_beside_their_points_and_on_no_other():
     places = np.array([[x, y] for x in range(8) for y in range(8)], dtype=float)
     groups = {"left": range(32), "right": range(32, 64)}
     names = {9: "chair", 27: "lamp", 36: "picture", 54: "doctor"}
-    figure = draw.vectors.kinds({"": places}, groups, names)
+    figure = figures.vectors.kinds({"": places}, groups, names)
     figure.draw_without_rendering()
     (axes,) = figure.axes
     boxes = [text.get_window_extent() for text in axes.texts]
@@ -488,5 +488,5 @@ def test_names_stand_beside_their_points_and_on_no_other():
     assert len({text.get_color() for text in axes.texts}) == 2
     near = [np.linalg.norm(text.xyann) for text in axes.texts]
     assert all((far > 10) == (text.arrow_patch is not None) for far, text in zip(near, axes.texts, strict=True))
-    alone = draw.vectors.kinds({"": places[[0, 63]]}, {"left": [0, 1]}, {0: "chair"})
+    alone = figures.vectors.kinds({"": places[[0, 63]]}, {"left": [0, 1]}, {0: "chair"})
     assert alone.axes[0].texts[0].arrow_patch is None

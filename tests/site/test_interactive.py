@@ -12,11 +12,11 @@ from guards import BOOK, SCRIPTS
 from helpers import TOKENS, film, reel, walk, walk_of_two, walked, walked_wide
 from matplotlib.colors import to_hex
 
-from tested_transformer.book import draw
-from tested_transformer.book import walk as words
-from tested_transformer.book.draw import picture
-from tested_transformer.book.draw.interactive import Interactive, places_of, written
+from tested_transformer.book import data_flow as words
+from tested_transformer.book import figures
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
+from tested_transformer.book.figures import picture
+from tested_transformer.book.figures.interactive import Interactive, places_of, written
 from tested_transformer.book.thread import FRAMES, THINGS, THREAD, Answer
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.masks import causal_mask, padding_mask
@@ -34,17 +34,17 @@ OUT, WEIGHTS = attention(Q, K, V)
 
 
 def by_hand(words=WORDS):
-    return draw.attention.by_hand({"X": X, "weights": WEIGHTS, "out": OUT}, (W_Q, W_K, W_V), P, words)
+    return figures.attention.by_hand({"X": X, "weights": WEIGHTS, "out": OUT}, (W_Q, W_K, W_V), P, words)
 
 
 def geometry(**changed):
     steps = {name: x[:, :2] for name, x in {"Q": Q, "K": K, "V": V, "out": OUT}.items()}
-    return draw.attention.geometry(steps | {"weights": WEIGHTS} | changed, WORDS, 1, np.sqrt(3))
+    return figures.attention.geometry(steps | {"weights": WEIGHTS} | changed, WORDS, 1, np.sqrt(3))
 
 
 def hands():
     table = sinusoids(23, 6)
-    return draw.positions.hands(table, 1, 3, [6.25, 100.0, 2000.0], table[1:] @ table[1])
+    return figures.positions.hands(table, 1, 3, [6.25, 100.0, 2000.0], table[1:] @ table[1])
 
 
 WEIGHTS_OF_HEADS = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 2, 2))
@@ -52,13 +52,13 @@ WEIGHTS_OF_HEADS = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 2, 2)
 
 def heads(words=("a", " b", "</script>")):
     panel = (WEIGHTS_OF_HEADS, (" x", "y → z"), words)
-    return draw.looking.choices({"a sentence": {"cross": panel}}, {"cross": "x reads a"}, ("cross", 1, 0))
+    return figures.looking.choices({"a sentence": {"cross": panel}}, {"cross": "x reads a"}, ("cross", 1, 0))
 
 
 def sentence(german="Ich brauche den Stuhl, weil er alt ist."):
     said = FRAMES[0].say("chair")
     weights = (0.0, 0.0004, 0.0119, 0.9877, 0.0, 0.0, 0.0, 0.0)
-    return draw.thread.sentence(1, 2, [Answer(0, "chair", said, weights, german, "Ich, sie.")], ("chair",))
+    return figures.thread.sentence(1, 2, [Answer(0, "chair", said, weights, german, "Ich, sie.")], ("chair",))
 
 
 TREE = {(): {"a": -0.25, "b": -1.5}, ("a",): {"<eos>": 0.0}, ("b",): {"<eos>": -1 / 3, "a": -1.2599209}}
@@ -66,8 +66,8 @@ TREE = {(): {"a": -0.25, "b": -1.5}, ("a",): {"<eos>": 0.0}, ("b",): {"<eos>": -
 
 def searches(found=None):
     found = found or {"greedy": ("a <eos>", -0.25, -0.21234)}
-    return draw.decode.searches(
-        {"one": TREE}, 3, (2, 0.6), found, draw.decode.tree({("a",): 0.8}, {"greedy": [("a",)]})
+    return figures.decode.searches(
+        {"one": TREE}, 3, (2, 0.6), found, figures.decode.tree({("a",): 0.8}, {"greedy": [("a",)]})
     )
 
 
@@ -169,7 +169,7 @@ def test_the_searches_have_their_tables_by_number_with_six_decimals():
 
 
 def sampler(p=(0.5, 0.3, 0.2, 0.0), words=("b", "a", "<c>", "<pad>")):
-    return draw.gpt.sampler({"x": (list(p), words), "y": ([0.9, 0.1], ["a", "b"])}, 2)
+    return figures.gpt.sampler({"x": (list(p), words), "y": ([0.9, 0.1], ["a", "b"])}, 2)
 
 
 def test_the_sampler_has_the_words_that_may_be_drawn_and_the_table_what_the_likeliest_have():
@@ -217,7 +217,7 @@ def test_the_sentence_has_what_the_model_writes_and_its_picture_before_the_table
 
 def test_the_bench_has_the_pieces_as_letters_and_its_first_merges_as_a_table():
     learned = {("t", "e"): 3, ("te", "a"): 2, **{(str(n), "x"): 1 for n in range(8)}}
-    html = draw.tokens.bench({"tea": 2, "␣ten": 1}, learned, draw.tokens.merges([["a"]], [""]))._repr_html_()
+    html = figures.tokens.bench({"tea": 2, "␣ten": 1}, learned, figures.tokens.merges([["a"]], [""]))._repr_html_()
     found = data(html)
     assert found["pieces"] == [["t", "e", "a"], ["␣", "t", "e", "n"]]
     assert found["times"] == [2, 1]
@@ -233,7 +233,7 @@ def painter(**changed):
     masks = {"causal": np.tri(3, dtype=bool), "padding": np.tile([True, True, False], (3, 1))}
     weights = {name: attention(Q, K, V, mask)[1] for name, mask in masks.items()}
     given = {"scores": Q @ K.T / np.sqrt(3), "words": WORDS, "real": [True, True, False], "masks": masks}
-    return draw.masks.painter(**given | {"weights": weights} | changed, marked=1)
+    return figures.masks.painter(**given | {"weights": weights} | changed, marked=1)
 
 
 def test_the_painter_has_the_scores_and_the_first_mask_and_tables_of_the_weights_under_each():
@@ -260,7 +260,7 @@ def test_the_painter_takes_a_score_for_each_pair_and_weights_for_each_mask():
 
 def encoding(texts=("ab", " ä")):
     bpe = BytePairEncoding.train(["ab ab abc"], 3)
-    return draw.tokens.encoding(bpe.merges, bpe.tokens, {t: bpe.encode(t) for t in texts}, draw.tokens.read([]))
+    return figures.tokens.encoding(bpe.merges, bpe.tokens, {t: bpe.encode(t) for t in texts}, figures.tokens.read([]))
 
 
 def test_the_encoding_has_the_merges_and_a_table_of_texts_with_their_ids():
@@ -295,7 +295,7 @@ def moving(words=("a", "it", "b"), choices=("b", "c"), **changed):
     strips = {"word, word: one": [1.0, 0.25, -1.25], "position, position: two": [0.5, 0.0, -0.5]}
     others = {"word, word: one": [-1.25, 2.0]}
     given = {"strips": strips, "weights": softmax(np.sum([*strips.values()], axis=0)), "others": others}
-    return draw.positions.moving(words=words, pair=(1, 2), choices=choices, **given | changed)
+    return figures.positions.moving(words=words, pair=(1, 2), choices=choices, **given | changed)
 
 
 def test_the_moving_word_has_numbers_for_each_choice_where_words_are_asked_for():
@@ -390,7 +390,7 @@ def test_words_cannot_become_elements():
 
 def test_a_cell_puts_out_the_same_each_time_and_a_picture_and_words():
     assert by_hand()._repr_html_() == by_hand()._repr_html_()
-    assert by_hand()._repr_png_() == draw.attention.weights(WEIGHTS, WORDS, WORDS)._repr_png_()
+    assert by_hand()._repr_png_() == figures.attention.weights(WEIGHTS, WORDS, WORDS)._repr_png_()
     assert "0.4711" in repr(by_hand())
     assert Interactive("attention", {}, {})._repr_png_() is None
 
@@ -480,15 +480,15 @@ def test_of_a_wide_table_the_first_columns_are_shown_and_of_a_vocabulary_the_mos
 def test_the_languages_of_the_words_go_to_the_page():
     assert heads().data["languages"] == {}
     panel = (WEIGHTS_OF_HEADS, (" x", "y → z"), ("a", " b", "c"))
-    choices = draw.looking.choices(
+    choices = figures.looking.choices(
         {"a": {"cross": panel}}, {"cross": "x reads a"}, ("cross", 1, 0), {"cross": ("de", "en")}
     )
     assert choices.data["languages"] == {"cross": ("de", "en")}
     assert walk({"one": walked()}).data["languages"] == {"S": "en", "T": "de"}
-    found, plain = {"greedy": ("a <eos>", -0.25, -0.2)}, draw.decode.tree({("a",): 0.8}, {"greedy": [("a",)]})
-    figure = draw.decode.searches({"one": TREE, "two": TREE}, 3, (2, 0.6), found, plain, {"two": "de"})
+    found, plain = {"greedy": ("a <eos>", -0.25, -0.2)}, figures.decode.tree({("a",): 0.8}, {"greedy": [("a",)]})
+    figure = figures.decode.searches({"one": TREE, "two": TREE}, 3, (2, 0.6), found, plain, {"two": "de"})
     assert [table["language"] for table in figure.data["tables"]] == [None, "de"]
-    assert draw.decode.searches({"one": TREE}, 3, (2, 0.6), found, plain).data["tables"][0]["language"] is None
+    assert figures.decode.searches({"one": TREE}, 3, (2, 0.6), found, plain).data["tables"][0]["language"] is None
 
 
 def test_the_letters_of_a_shape_count_what_they_say():

@@ -55,8 +55,8 @@ def chapter(tmp_path):
         ("matrix('X', X)", [OUT], "call"),
         ("import torch\n\nproduct('X Y', X, Y)", [OUT], "call"),
         ("Q = X @ W\nproduct('Q', X, W)", [OUT], ""),
-        ("draw.loss.curve(x)", [OUT], "call"),
-        ("rows = [1, 2]\ndraw.loss.curve(rows)", [OUT], "call"),
+        ("figures.loss.curve(x)", [OUT], "call"),
+        ("rows = [1, 2]\nfigures.loss.curve(rows)", [OUT], "call"),
         ("rows = [[1, 2]]\ntable('ab', rows)", [OUT], "call"),
         ("rows = [[1, 2]]\nmatrix('A', rows)", [OUT], ""),
         ("matrix('X', X)", [ERROR], ""),
@@ -142,7 +142,9 @@ def test_what_a_check_makes_may_not_be_needed_later(chapter, after, kind):
 )
 @pytest.mark.parametrize("last", ["## Going deeper\n\nMore.", "## Sources\n\nBooks."])
 def test_code_that_reads_the_scenery_is_folded_where_an_idea_is_told(chapter, source, outputs, kind, last):
-    rooms = "from tested_transformer.book import example, thread\nfrom tested_transformer.book.small import load"
+    rooms = (
+        "from tested_transformer.book import example, thread\nfrom tested_transformer.book.small.training import load"
+    )
     path = chapter(code(rooms, id="set-up"), code(source, *outputs, id="it"), markdown(last))
     assert lanes.kinds(path)["it"] == (kind if "deeper" in last else "")
 
@@ -222,7 +224,7 @@ def test_time_is_words_and_open_lines_and_what_is_looked_at(chapter):
         markdown("word " * 100 + "and $x = 1$."),
         code("x = 1\ny = 2", id="read"),
         code("matrix('x', x)", OUT, id="seen"),
-        code("draw.loss.curve(x)", PICTURE, id="picture"),
+        code("figures.loss.curve(x)", PICTURE, id="picture"),
         code("assert x", id="checked"),
         code("show(a)", shown(("a", 4)), id="short"),
         code("show(b)", shown(("b", 13)), id="long"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tested_transformer.book import draw
+from tested_transformer.book import figures
 
 
 def png(pixels):
@@ -23,7 +23,7 @@ def pixels(code):
 
 
 def figure():
-    return draw.positions.heat(np.sin(np.outer(np.arange(48), np.linspace(0.1, 1, 64))))._repr_png_()[0]
+    return figures.positions.heat(np.sin(np.outer(np.arange(48), np.linspace(0.1, 1, 64))))._repr_png_()[0]
 
 
 def test_a_figure_gets_light_and_looks_the_same():

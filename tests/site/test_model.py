@@ -18,7 +18,7 @@ from guards import BOOK, SCRIPTS
 from node import NODE
 from spellings import KEPT, LOOK_ALIKE, ODD_CHARACTERS, ONE_EMOJI, ONE_WORD, UNSEEN
 
-from tested_transformer.book.draw.interactive import written
+from tested_transformer.book.figures.interactive import written
 from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.text.merges import merge
 from tested_transformer.text.normalise import normalise

@@ -552,10 +552,10 @@ for name in ("matplotlib", "sacrebleu", "IPython"):
     sys.modules[name] = None
 import tested_transformer
 for found in pkgutil.walk_packages(tested_transformer.__path__, "tested_transformer."):
-    if not found.name.startswith("tested_transformer.book.draw"):
+    if not found.name.startswith("tested_transformer.book.figures"):
         importlib.import_module(found.name)
 try:
-    import tested_transformer.book.draw
+    import tested_transformer.book.figures
 except ModuleNotFoundError as error:
     print(error)
 """

@@ -9,7 +9,7 @@ import symbols
 from docutils import nodes
 from guards import BOOK
 
-from tested_transformer.book.draw.picture import KEY, OUT, QUERY, VALUE
+from tested_transformer.book.figures.picture import KEY, OUT, QUERY, VALUE
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import LambdaLR
 
-from tested_transformer.book import small
+from tested_transformer.book.small import training
 from tested_transformer.config import Config
 from tested_transformer.data import tasks
 from tested_transformer.decoding.greedy import greedy
@@ -28,19 +28,19 @@ PAD, BOS, EOS, _ = LETTERS.special_ids
 LONGEST = 5
 """So many letters a source has at most; it has three at least."""
 
-USUAL = small.triangle(150)
+USUAL = training.triangle(150)
 Step = Callable[[Tensor, Tensor], Tensor]
 Ask = Callable[[Transformer, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
-def batch_at(step: int, size: int = 48) -> small.Batch:
+def batch_at(step: int, size: int = 48) -> training.Batch:
     """The batch of a step: three to five letters, and the same backwards."""
     ids = tasks.reverse(size, LONGEST, LETTERS.vocab_size, 1000 + step, shortest=3)
     source, target = map(torch.from_numpy, ids)
     return source, target
 
 
-def without_end(step: int) -> small.Batch:
+def without_end(step: int) -> training.Batch:
     """The batch of a step, with targets that lack their EOS."""
     source, target = batch_at(step)
     return source, target.masked_fill(target == EOS, PAD)
@@ -57,7 +57,7 @@ def lines_slipped(
     model: Transformer, source: Tensor, target: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Asks each source for the target of its neighbour."""
-    return small.ask(model, source, target.roll(1, 0))
+    return training.ask(model, source, target.roll(1, 0))
 
 
 # Faults of a model; each is planted into one
@@ -140,20 +140,20 @@ def transposed(model: Transformer) -> None:
 def learn(
     plant: Callable[[Transformer], None] = lambda model: None,
     rate_at: Callable[[int], float] = USUAL,
-    ask: Ask = small.ask,
-    batch_at: Callable[[int], small.Batch] = batch_at,
+    ask: Ask = training.ask,
+    batch_at: Callable[[int], training.Batch] = batch_at,
     n_steps: int = 150,
     after: Callable[[Transformer, int], object] | None = None,
 ) -> tuple[Transformer, list[float]]:
     """A model from the usual start with a fault, trained, and its losses."""
     model = planted(plant)
-    loss_at = small.forced(model, batch_at, ask=ask)
+    loss_at = training.forced(model, batch_at, ask=ask)
     look = (lambda step: after(model, step)) if after else None
-    return model, small.train(model, loss_at, rate_at, n_steps, look)
+    return model, training.train(model, loss_at, rate_at, n_steps, look)
 
 
 def watched(
-    batch_at: Callable[[int], small.Batch], new: small.Batch
+    batch_at: Callable[[int], training.Batch], new: training.Batch
 ) -> tuple[list[float], dict[int, float]]:
     """The losses of a training, and in every tenth step that of pairs kept apart.
 
@@ -165,9 +165,9 @@ def watched(
     @torch.no_grad()
     def look(model: Transformer, step: int) -> None:
         if step % 10 == 0:
-            seen[step] = small.forced(model, lambda _: new)(step).item()
+            seen[step] = training.forced(model, lambda _: new)(step).item()
 
-    gentle = small.triangle(150, peak=0.01)
+    gentle = training.triangle(150, peak=0.01)
     return learn(rate_at=gentle, batch_at=batch_at, after=look)[1], seen
 
 
@@ -244,17 +244,19 @@ def share_exact(step: Step, source: Tensor, target: Tensor) -> float:
 
 def planted(plant: Callable[[Transformer], None]) -> Transformer:
     """A fresh model with a fault."""
-    model = small.create(LETTERS)
+    model = training.create(LETTERS)
     plant(model)
     return model
 
 
-def first_steps(batch: small.Batch, rate: float = 0.01) -> list[tuple[str, float, int]]:
+def first_steps(
+    batch: training.Batch, rate: float = 0.01
+) -> list[tuple[str, float, int]]:
     """What a first step does, right and in three wrong ways.
 
     For each the longest way of a number, counted in rates, and how many arrays stay.
     """
-    right, copied, frozen, multiplied = (small.create(LETTERS) for _ in range(4))
+    right, copied, frozen, multiplied = (training.create(LETTERS) for _ in range(4))
     copies = [nn.Parameter(w.detach().clone()) for w in copied.parameters()]
     frozen.encoder.requires_grad_(False)
     found = []
@@ -266,7 +268,7 @@ def first_steps(batch: small.Batch, rate: float = 0.01) -> list[tuple[str, float
     ):
         adam = create_adam(parameters, lr=lr)
         LambdaLR(adam, lambda done: rate)  # multiplies lr
-        loss = smoothed_loss(*small.ask(model, *batch), PAD, 0.0)
+        loss = smoothed_loss(*training.ask(model, *batch), PAD, 0.0)
         sizes = [size / rate for size in step_sizes(model, adam, loss).values()]
         found.append((name, max(sizes), sizes.count(0)))
     return found
@@ -277,29 +279,29 @@ def in_thirty_steps(n_parts: int, clear: bool = True) -> float:
 
     Without clear, those of the steps before stay in the sum, too.
     """
-    model = small.create(LETTERS)
+    model = training.create(LETTERS)
     adam, loss = create_adam(model.parameters()), 0.0
     for step in range(1, 31):
         adam.param_groups[0]["lr"], loss = USUAL(step), 0.0
         if clear:
             adam.zero_grad()
         for pairs in zip(*(ids.chunk(n_parts) for ids in batch_at(step)), strict=True):
-            one = small.forced(model, lambda _, pairs=pairs: pairs)(step)
+            one = training.forced(model, lambda _, pairs=pairs: pairs)(step)
             one.backward()
             loss += one.item() / n_parts
         adam.step()
     return loss
 
 
-def in_halves(model: Transformer, batch: small.Batch) -> dict[str, float]:
+def in_halves(model: Transformer, batch: training.Batch) -> dict[str, float]:
     """Gradients of a batch in two parts, the shorter sentences and the longer ones.
 
     For each way to put them together: how far it is from the gradient of the whole
     batch, as a share of its length.
     """
 
-    def loss(pairs: small.Batch, reduction: str = "mean") -> Tensor:
-        return smoothed_loss(*small.ask(model, *pairs), PAD, 0.0, reduction)
+    def loss(pairs: training.Batch, reduction: str = "mean") -> Tensor:
+        return smoothed_loss(*training.ask(model, *pairs), PAD, 0.0, reduction)
 
     def gradient(*losses: Tensor, clear: bool = True) -> Tensor:
         if clear:

@@ -11,7 +11,7 @@ from tested_transformer.byhand.heads import (
     multi_head_attention,
     multi_head_attention_backward,
 )
-from tested_transformer.params import Params, part, whole
+from tested_transformer.params import Params, join, part
 
 
 def decoder_layer(
@@ -61,7 +61,7 @@ def decoder_layer_backward(
     d_query, d_key, d_value, d["self_attention"] = multi_head_attention_backward(
         d_attended, saved["self_attention"]
     )
-    return d_x + d_query + d_key + d_value, d_memory, whole(**d)
+    return d_x + d_query + d_key + d_value, d_memory, join(**d)
 
 
 def decoder(
@@ -98,7 +98,7 @@ def decoder_backward(
     for i, save in reversed(list(enumerate(saved))):
         d_y, d_here, d[f"layers.{i}"] = decoder_layer_backward(d_y, save)
         d_memory += d_here
-    return d_y, d_memory, whole(**d)
+    return d_y, d_memory, join(**d)
 
 
 def _check_batch(x: np.ndarray, memory: np.ndarray) -> None:

@@ -11,7 +11,7 @@ from tested_transformer.byhand.heads import (
     multi_head_attention,
     multi_head_attention_backward,
 )
-from tested_transformer.params import Params, part, whole
+from tested_transformer.params import Params, join, part
 
 
 def encoder_layer(
@@ -50,7 +50,7 @@ def encoder_layer_backward(
     d_query, d_key, d_value, d["self_attention"] = multi_head_attention_backward(
         d_attended, saved["self_attention"]
     )
-    return d_x + d_query + d_key + d_value, whole(**d)
+    return d_x + d_query + d_key + d_value, join(**d)
 
 
 def encoder(
@@ -79,4 +79,4 @@ def encoder_backward(
     d: dict[str, Params] = {}
     for i, save in reversed(list(enumerate(saved))):
         d_y, d[f"layers.{i}"] = encoder_layer_backward(d_y, save)
-    return d_y, whole(**d)
+    return d_y, join(**d)

@@ -16,7 +16,7 @@ from tested_transformer.byhand.positions import sinusoids
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.checks import instance, positive
 from tested_transformer.config import Config
-from tested_transformer.params import Params, part, whole
+from tested_transformer.params import Params, join, part
 
 
 def transformer(
@@ -61,7 +61,7 @@ def transformer_backward(
     for name, d_rows in (("source", d_source), ("target", d_target)):
         d_rows = d_rows * np.sqrt(table.shape[1])
         d_table = d_table + embedding_backward(d_rows, saved[name], len(table))
-    return whole(embedding={"weight": d_table}, encoder=d_encoder, decoder=d_decoder)
+    return join(embedding={"weight": d_table}, encoder=d_encoder, decoder=d_decoder)
 
 
 def tensors(saved: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
@@ -118,16 +118,16 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
     norm = {"norm.weight": (c.d_model,), "norm.bias": (c.d_model,)}
     feed = {"w_1.weight": (c.d_ff, c.d_model), "w_1.bias": (c.d_ff,)}
     feed |= {"w_2.weight": (c.d_model, c.d_ff), "w_2.bias": (c.d_model,)}
-    one = whole(self_attention=heads, addnorm_1=norm, feed_forward=feed, addnorm_2=norm)
-    two = whole(
+    one = join(self_attention=heads, addnorm_1=norm, feed_forward=feed, addnorm_2=norm)
+    two = join(
         self_attention=heads, addnorm_1=norm, cross_attention=heads, addnorm_2=norm,
         feed_forward=feed, addnorm_3=norm,
     )  # fmt: skip
     layers = [f"layers.{i}" for i in range(c.n_layers)]
-    return whole(
+    return join(
         embedding={"weight": (c.vocab_size, c.d_model)},
-        encoder=whole(**dict.fromkeys(layers, one)),
-        decoder=whole(**dict.fromkeys(layers, two)),
+        encoder=join(**dict.fromkeys(layers, one)),
+        decoder=join(**dict.fromkeys(layers, two)),
     )
 
 

@@ -56,16 +56,16 @@ def choose(
     ids: Int[np.ndarray, "B S"],
     special_ids: Sequence[int],
     rng: np.random.Generator,
-    share: float = 0.15,
+    fraction: float = 0.15,
 ) -> Bool[np.ndarray, "B S"]:
-    """Which places to ask for: a share of each row's tokens, at least one, any of them.
+    """Which places to ask for: this fraction of each row's tokens, at least one, any of them.
 
     Special tokens are never chosen.
     """
-    if not 0 < share <= 1:
-        raise ValueError(f"share ({share}) must be above 0 and at most 1")
+    if not 0 < fraction <= 1:
+        raise ValueError(f"fraction ({fraction}) must be above 0 and at most 1")
     real = ~np.isin(ids, special_ids)
-    n = np.maximum(1, np.round(share * real.sum(axis=1)))
+    n = np.maximum(1, np.round(fraction * real.sum(axis=1)))
     lots = np.where(real, rng.random(ids.shape), 2.0)  # special tokens come last
     ranks = lots.argsort(axis=1).argsort(axis=1)
     return real & (ranks < n[:, None])
@@ -77,7 +77,7 @@ def mask_tokens(
     special_ids: Sequence[int],
     vocab_size: int,
     rng: np.random.Generator,
-    share: float = 0.15,
+    fraction: float = 0.15,
 ) -> Masked:
     """Choose places and hide what is there (Devlin et al., 2019, Section 3.1).
 
@@ -88,7 +88,7 @@ def mask_tokens(
         raise ValueError(
             f"vocab_size ({vocab_size}) leaves no word beside the special ids"
         )
-    chosen = choose(ids, [*special_ids, mask_id], rng, share)
+    chosen = choose(ids, [*special_ids, mask_id], rng, fraction)
     lots = rng.random(ids.shape)
     others = rng.choice(words, ids.shape)
     hidden = np.where(lots < 0.8, mask_id, np.where(lots < 0.9, others, ids))

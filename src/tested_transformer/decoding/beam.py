@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tested_transformer.checks import at_least, whole
+from tested_transformer.checks import at_least, integer
 from tested_transformer.decoding.cache import stepper
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
 from tested_transformer.decoding.inference import inference
@@ -25,7 +25,7 @@ def beam(
 
     The defaults are the paper's (Section 6.1); for max_len see `max_lengths`.
     """
-    whole(width=width)
+    integer(width=width)
     at_least(1, width=width)
     with inference(model):
         search = Search(model, source, width, alpha, max_len)

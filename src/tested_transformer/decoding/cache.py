@@ -93,11 +93,11 @@ class LayerCache:
         """The layer for new tokens only, all of them at one place of their sentences."""
         return self.layer.steps(
             x,
-            lambda x: self.look_back(x, place, mask),
-            lambda x: self.look_across(x, place, source_mask),
+            lambda x: self.self_attention(x, place, mask),
+            lambda x: self.cross_attention(x, place, source_mask),
         )
 
-    def look_back(
+    def self_attention(
         self, x: Float[Tensor, "B W D"], place: int, mask: Tensor | None
     ) -> Float[Tensor, "B W D"]:
         """Self-attention: put the new keys and values into slots, then look at them."""
@@ -113,7 +113,7 @@ class LayerCache:
         keys, values = self.keys[:, :, :end], self.values[:, :, :end]
         return heads.attend(queries, keys, values, mask)[0]
 
-    def look_across(
+    def cross_attention(
         self, x: Float[Tensor, "B W D"], place: int, source_mask: Tensor
     ) -> Float[Tensor, "B W D"]:
         """Attention to the memory, whose keys and values never change."""
@@ -142,7 +142,7 @@ class GptCache:
             raise ValueError(f"{other} may need the whole text: take `reader`")
         self.model, self.length = model, 0
         layers = len(model.decoder.layers)
-        self.kept: list[tuple[Tensor, Tensor] | None] = [None] * layers
+        self.keys_values: list[tuple[Tensor, Tensor] | None] = [None] * layers
 
     def read(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B N V"]:
         """Logits for the token after each new token; ids begin with the earlier ones."""
@@ -153,11 +153,11 @@ class GptCache:
         x = model.positions(x, offset=start)
         for place, layer in enumerate(model.decoder.layers):
             heads = layer.self_attention
-            x = layer.steps(x, partial(self.look_back, place, heads, mask))
+            x = layer.steps(x, partial(self.self_attention, place, heads, mask))
         self.length = end
         return F.linear(model.decoder.norm(x), model.tokens.weight)
 
-    def look_back(
+    def self_attention(
         self,
         place: int,
         heads: MultiHeadAttention,
@@ -167,9 +167,9 @@ class GptCache:
         """Self-attention of the layer at this place: only new tokens ask."""
         start = self.length
         k, v = heads.keys(x, offset=start), heads.values(x)
-        if kept := self.kept[place]:
-            k, v = (torch.cat(both, 2) for both in zip(kept, (k, v), strict=True))
-        self.kept[place] = k, v
+        if earlier := self.keys_values[place]:
+            k, v = (torch.cat(both, 2) for both in zip(earlier, (k, v), strict=True))
+        self.keys_values[place] = k, v
         return heads.attend(heads.queries(x, offset=start), k, v, mask)[0]
 
 

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tested_transformer.checks import whole
+from tested_transformer.checks import integer
 from tested_transformer.config import Config
 
 MORE = 50
@@ -22,7 +22,7 @@ def max_lengths(
     if max_len is None:
         lengths = (source != config.pad_id).sum(1)
         return (lengths + MORE).clamp(max=config.max_len)
-    whole(max_len=max_len)
+    integer(max_len=max_len)
     if not 1 <= max_len <= config.max_len:
         rule = f"must be at least 1 and at most the model's max_len ({config.max_len})"
         raise ValueError(f"max_len ({max_len}) {rule}")

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tested_transformer.checks import at_least, ids_within, instance, whole
+from tested_transformer.checks import at_least, ids_within, instance, integer
 from tested_transformer.config import Config
 from tested_transformer.decoding.cache import reader
 from tested_transformer.decoding.inference import inference
@@ -19,7 +19,7 @@ def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
 
     A k above V keeps all.
     """
-    whole(top_k=k)
+    integer(top_k=k)
     at_least(1, top_k=k)
     ranks = logits.argsort(dim=-1, descending=True, stable=True).argsort(-1)
     return logits.masked_fill(ranks >= k, -torch.inf)

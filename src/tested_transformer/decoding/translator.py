@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tested_transformer.checks import at_least, instance, number, require_many, whole
+from tested_transformer.checks import at_least, instance, integer, number, require_many
 from tested_transformer.config import Config
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
@@ -210,7 +210,7 @@ class Translator:
 
 def _check_search(width: int, alpha: float, config: Config) -> None:
     """Refuse a search that cannot be made, before a sentence has to be read."""
-    whole(width=width)
+    integer(width=width)
     if not 1 <= width <= config.vocab_size:
         rule = f"must be at least 1 and at most vocab_size ({config.vocab_size})"
         raise ValueError(f"width ({width}) {rule}")
@@ -220,5 +220,5 @@ def _check_search(width: int, alpha: float, config: Config) -> None:
 
 def _check_at_once(at_once: int) -> None:
     """Refuse to translate no sentence at a time."""
-    whole(at_once=at_once)
+    integer(at_once=at_once)
     at_least(1, at_once=at_once)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tested_transformer.checks import at_least, positive, share
+from tested_transformer.checks import at_least, positive, probability
 from tested_transformer.model.linear import check_rows
 
 
@@ -64,7 +64,7 @@ class AddNorm(nn.Module):
         fused: bool = True,
     ) -> None:
         super().__init__()
-        share(dropout=dropout)
+        probability(dropout=dropout)
         self.norm = LayerNorm(d_model, eps, fused)
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first

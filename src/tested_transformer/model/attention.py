@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from tested_transformer.checks import instance, share
+from tested_transformer.checks import instance, probability
 
 
 def attention(
@@ -51,7 +51,7 @@ def _check(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float
 ) -> None:
     """What PyTorch would take silently, or refuse in words that name nothing."""
-    share(dropout=dropout)
+    probability(dropout=dropout)
     instance(Tensor, q=q, k=k, v=v)
     if q.shape[-1:] != k.shape[-1:]:
         found = f"queries {tuple(q.shape)}, keys {tuple(k.shape)}"

@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tested_transformer.checks import at_least, whole
+from tested_transformer.checks import at_least, integer
 from tested_transformer.config import Config
 from tested_transformer.model.addnorm import LayerNorm
 from tested_transformer.model.embedding import create_embedding_layer, look_up
@@ -29,7 +29,7 @@ class Bert(nn.Module):
         super().__init__()
         config.check_padding()
         c = self.config = config
-        whole(n_segments=n_segments, first_position=first_position)
+        integer(n_segments=n_segments, first_position=first_position)
         at_least(1, n_segments=n_segments)
         if not 0 <= first_position < c.max_len:
             rule = f"must be at least 0 and below max_len ({c.max_len})"

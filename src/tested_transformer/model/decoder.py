@@ -52,15 +52,15 @@ class DecoderLayer(nn.Module):
     def steps(
         self,
         x: Float[Tensor, "B T D"],
-        look_back: Callable[[Tensor], Tensor],
-        look_across: Callable[[Tensor], Tensor],
+        self_attention: Callable[[Tensor], Tensor],
+        cross_attention: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "B T D"]:
         """The three sub-layers. Both attentions are functions of the rows that ask.
 
         In `forward` they compute keys and values; in decoding a cache has them.
         """
-        x = self.addnorm_1(x, look_back)
-        x = self.addnorm_2(x, look_across)
+        x = self.addnorm_1(x, self_attention)
+        x = self.addnorm_2(x, cross_attention)
         return self.addnorm_3(x, self.feed_forward)
 
 

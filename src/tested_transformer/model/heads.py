@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least, instance, share
+from tested_transformer.checks import at_least, instance, probability
 from tested_transformer.model.attention import attention, fused_attention
 from tested_transformer.model.linear import check_sentences, create_linear_layer
 
@@ -107,7 +107,7 @@ def _check_sizes(
 ) -> None:
     sizes = {"d_model": d_model, "n_heads": n_heads, "d_k": d_k, "d_v": d_v}
     at_least(1, **{name: size for name, size in sizes.items() if size is not None})
-    share(dropout=dropout)
+    probability(dropout=dropout)
     if (d_k is None or d_v is None) and d_model % n_heads:
         rule = f"n_heads ({n_heads}) must divide d_model ({d_model})"
         raise ValueError(f"{rule}, or give d_k and d_v")

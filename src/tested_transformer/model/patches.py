@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least, instance, whole
+from tested_transformer.checks import at_least, instance, integer
 from tested_transformer.config import BASE, Config
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.linear import create_linear_layer
@@ -42,7 +42,7 @@ class VisionTransformer(nn.Module):
         self, config: Config, size: int, n_classes: int, channels: int = 3
     ) -> None:
         super().__init__()
-        whole(size=size, channels=channels, n_classes=n_classes)
+        integer(size=size, channels=channels, n_classes=n_classes)
         at_least(1, size=size, channels=channels)
         at_least(2, n_classes=n_classes)
         c = self.config = config

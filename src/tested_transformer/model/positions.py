@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least, share
+from tested_transformer.checks import at_least, probability
 
 
 def sinusoids(
@@ -108,5 +108,5 @@ def _rows(table: Tensor, x: Tensor, offset: int | Tensor) -> Tensor:
 
 
 def _dropout(p: float) -> nn.Dropout:
-    share(dropout=p)
+    probability(dropout=p)
     return nn.Dropout(p)

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tested_transformer.checks import ids_within, share
+from tested_transformer.checks import ids_within, probability
 
 
 def smoothed_loss(
@@ -49,7 +49,7 @@ def _pick(
 def _check(targets: Tensor, pad_id: int, smoothing: float, reduction: str) -> None:
     if targets.dtype not in (torch.int64, torch.int32):
         raise TypeError(f"targets must be int64 or int32, not {targets.dtype}")
-    share(smoothing=smoothing)
+    probability(smoothing=smoothing)
     if reduction not in ("mean", "sum"):
         raise ValueError(f"reduction ({reduction!r}) must be 'mean' or 'sum'")
     if reduction == "mean" and (targets == pad_id).all():

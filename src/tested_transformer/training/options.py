@@ -8,11 +8,11 @@ import torch
 
 from tested_transformer.checks import (
     at_least,
+    integer,
     make_plain,
     number,
     positive,
-    share,
-    whole,
+    probability,
 )
 from tested_transformer.training.schedule import ramp, rate
 
@@ -56,7 +56,7 @@ class Options:
             value = getattr(self, name)
             if value is None and name in ("steps", "epochs", "patience"):
                 continue
-            whole(**{name: value})
+            integer(**{name: value})
             at_least(least, **{name: value})
         if self.cooldown > (self.steps or 0):
             rule = f"needs at least as many steps, not {self.steps}"
@@ -65,7 +65,7 @@ class Options:
         number(smoothing=self.smoothing, ema=self.ema)
         number(rate_scale=self.rate_scale, **minutes)
         positive(rate_scale=self.rate_scale, **minutes)
-        share(smoothing=self.smoothing, ema=self.ema)
+        probability(smoothing=self.smoothing, ema=self.ema)
         if self.precision not in ("float32", "bfloat16"):
             rule = "must be 'float32' or 'bfloat16'"
             raise ValueError(f"precision ({self.precision!r}) {rule}")

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, optim
 
-from tested_transformer.checks import at_least, number, whole
+from tested_transformer.checks import at_least, integer, number
 from tested_transformer.config import Config
 from tested_transformer.data.batches import Pair
 from tested_transformer.model.transformer import Transformer
@@ -45,7 +45,7 @@ class Progress:
         numbers = {name: saved[name] for name in saved if name != "kept"}
         number(**numbers)
         at_least(0, **numbers)
-        whole(**{n: v for n, v in numbers.items() if n not in ("seconds", "best")})
+        integer(**{n: v for n, v in numbers.items() if n not in ("seconds", "best")})
         kept, rule = saved["kept"], f"epochs from 1 to {saved['epoch']}, in order"
         if not isinstance(kept, list) or not all(type(epoch) is int for epoch in kept):
             raise TypeError(f"kept ({kept!r}) must be {rule}")

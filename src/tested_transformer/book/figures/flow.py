@@ -1,0 +1,116 @@
+"""What pictures are made of that show a way: arrows, boxes of numbers, tiles, and the ways around."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
+from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.figures import picture as pic
+
+CELL, LINE = 0.54, 0.27
+"""Width and height of a tile in a box, in inches."""
+
+
+def blank(width: float, height: float) -> tuple[pic.Picture, Axes]:
+    """A picture with one invisible frame over all of it, measured in inches."""
+    figure, ((frame,),) = pic.picture(width, height)
+    figure.set_layout_engine("none")
+    frame.set_position((0, 0, 1, 1))
+    frame.set(xlim=(0, width), ylim=(0, height))
+    frame.set_axis_off()
+    return figure, frame
+
+
+def tile(
+    axes: Axes,
+    place: tuple[float, float, float, float],
+    face: object,
+    text: str = "",
+    ink: str = pic.INK,
+    **look: object,
+) -> None:
+    """A rectangle with words in its middle; place is a corner, the width, the height."""
+    x, y, width, height = place
+    look = {"facecolor": face, "edgecolor": pic.FAINT} | look
+    axes.add_patch(Rectangle((x, y), width, height, **look))
+    if text:
+        middle = x + width / 2, y + height / 2
+        axes.text(*middle, text, ha="center", va="center", color=ink)
+
+
+def box(
+    figure: pic.Picture,
+    x: ArrayLike,
+    place: tuple[float, float],
+    title: str,
+    words: Sequence[str],
+    cmap: Colormap = pic.SIGNED,
+) -> Axes:
+    """A matrix as tiles under its title; place is the middle of its upper edge. In WEIGHTS it has shares."""
+    rows, columns = np.shape(x)
+    (centre, top), (width, height) = place, figure.get_size_inches()
+    left, bottom = centre - CELL * columns / 2, top - LINE * rows
+    size = (CELL * columns / width, LINE * rows / height)
+    axes = figure.add_axes((left / width, bottom / height, *size))
+    shares = cmap is pic.WEIGHTS
+    limits, whole = ((0, 1.25), 1) if shares else ((-3.5, 3.5), None)
+    pic.tiles(axes, x, cmap, limits, decimals=2, whole=whole)
+    pic.alike(axes, x, decimals=2)
+    axes.set_aspect("auto")
+    axes.set_xticks([])
+    axes.set_yticks(range(rows), words or [""] * rows)
+    axes.set_title(title, loc="center", pad=4)
+    return axes
+
+
+def below(axes: Axes, across: float = 0.5) -> tuple[float, float]:
+    """The point under a box, in inches."""
+    (width, height), at = axes.figure.get_size_inches(), axes.get_position()
+    return (at.x0 + across * at.width) * width, at.y0 * height - 0.04
+
+
+def above(axes: Axes, across: float = 0.5) -> tuple[float, float]:
+    """The point over the title of a box, in inches."""
+    (width, height), at = axes.figure.get_size_inches(), axes.get_position()
+    return (at.x0 + across * at.width) * width, at.y1 * height + 0.25
+
+
+def arrow(
+    where: Axes | pic.Picture,
+    tail: tuple[float, float],
+    head: tuple[float, float],
+    colour: str = pic.INK,
+    size: float = 12,
+    width: float = 1.4,
+    **look: object,
+) -> None:
+    """A straight arrow; its points are in data of the axes, or in shares of the picture."""
+    look = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "color": colour} | look
+    look |= {"mutation_scale": size, "linewidth": width}
+    where.add_artist(FancyArrowPatch(tail, head, **look))
+
+
+def link(
+    start: Axes, end: Axes, colour: str, gap: float, at: float = 0.5, **look: float
+) -> None:
+    """An arrow from a gap below one box to above the title of another, at that part of its width."""
+    a, b = start.get_position(), end.get_position()
+    tail, head = ((a.x0 + a.x1) / 2, a.y0 - gap), (b.x0 + at * b.width, b.y1 + 0.032)
+    arrow(start.figure, tail, head, colour, **look)
+
+
+def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -> None:
+    """The way around a sub-layer: out of `start`, along the side, into a plus between `before` and `after`."""
+    (x, low), (_, high) = below(before), above(after)
+    y = (low + high) / 2 + 0.03
+    (width, height), at = start.figure.get_size_inches(), start.get_position()
+    out, level = at.x1 * width + 0.05, (at.y0 + at.y1) / 2 * height
+    frame.plot([out, side, side], [level, level, y], color=pic.VALUE, linewidth=1.6)
+    arrow(frame, (side, y), (x + 0.12, y), pic.VALUE)
+    arrow(frame, (x, low), (x, y + 0.11))
+    arrow(frame, (x, y - 0.11), (x, high))
+    frame.add_patch(Circle((x, y), 0.11, fill=False, color=pic.INK, linewidth=1.4))
+    frame.text(x, y - 0.005, "+", ha="center", va="center_baseline")

@@ -1,0 +1,62 @@
+"""Pictures of trainings that go wrong, each beside the one that goes right."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.figures import picture as pic
+
+
+@pic.styled
+def losses(
+    faults: Mapping[str, Sequence[float]],
+    right: Sequence[float],
+    levels: Mapping[str, tuple[str, float]],
+    columns: int = 3,
+) -> pic.Picture:
+    """A panel for each fault, the right run in grey; some have a level, named and dotted."""
+    rows = -(-len(faults) // columns)
+    figure, grid = pic.picture(7.2, 2.1 * rows + 0.4, rows=rows, columns=columns)
+    for place, (axes, fault) in enumerate(zip(grid.flat, faults, strict=False)):
+        run = faults[fault]
+        axes.plot(range(1, len(right) + 1), right, color=pic.FAINT, linewidth=3)
+        axes.plot(range(1, len(run) + 1), run, color=pic.KEY, linewidth=1.8)
+        if fault in levels:
+            _level(axes, *levels[fault], len(right))
+        axes.set(xlim=(1, len(right)), ylim=(0, 4), title=fault)
+        if place % columns:
+            axes.set_yticklabels([])
+        else:
+            axes.set_ylabel("loss (nats)")
+        if place + columns >= len(faults):
+            axes.set_xlabel("step")
+    for axes in grid.flat[len(faults) :]:
+        axes.set_axis_off()
+    return figure
+
+
+def _level(axes: Axes, name: str, level: float, n_steps: int) -> None:
+    """A dotted line; its name below it, where the curves are not."""
+    axes.axhline(level, color=pic.INK, linewidth=1, linestyle=":")
+    at, side = (n_steps, "right") if level > 1 else (1, "left")
+    offset = {"xytext": (-3 if at > 1 else 3, -3), "textcoords": "offset points"}
+    axes.annotate(name, (at, level), ha=side, va="top", **offset)
+
+
+@pic.styled
+def held_out(
+    panels: Mapping[str, tuple[ArrayLike, Mapping[int, float]]],
+) -> pic.Picture:
+    """The loss of each training in every step, and in some steps that of new pairs."""
+    figure, (row,) = pic.picture(7.2, 3.0, columns=len(panels))
+    for axes, (name, (trained, others)) in zip(row, panels.items(), strict=True):
+        steps = np.arange(1, len(np.asarray(trained)) + 1)
+        axes.plot(steps, trained, color=pic.QUERY, label="trained")
+        points = list(others), list(others.values())
+        axes.plot(*points, "o--", color=pic.KEY, markersize=4, label="new pairs")
+        axes.set(xlim=(1, None), ylim=(0, 4), title=name, xlabel="step")
+    row[0].set_ylabel("loss (nats)")
+    row[0].legend()
+    return figure

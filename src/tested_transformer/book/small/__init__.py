@@ -1,0 +1,1 @@
+"""Small models as the chapters train them."""
