@@ -80,9 +80,7 @@ def rates(
 @pic.styled
 def across(paths: Mapping[str, ArrayLike], curvature: float) -> pic.Picture:
     """Steps of one number in a parabola of this curvature, a panel for each path."""
-    figure, (panels,) = pic.picture(
-        pic.PHONE, 2.6, columns=len(paths), sharex=True, sharey=True
-    )
+    figure, (panels,) = pic.picture(pic.PHONE, 2.6, columns=len(paths), sharex=True, sharey=True)
     widest = 1.1 * max(abs(np.asarray(path)).max() for path in paths.values())
     places = np.linspace(-widest, widest, 81)
     for axes, (name, path) in zip(panels, paths.items(), strict=True):
@@ -97,21 +95,14 @@ def across(paths: Mapping[str, ArrayLike], curvature: float) -> pic.Picture:
 
 
 @pic.styled
-def valley(
-    paths: Mapping[str, ArrayLike],
-    along: ArrayLike,
-    across: ArrayLike,
-    heights: ArrayLike,
-) -> pic.Picture:
+def valley(paths: Mapping[str, ArrayLike], along: ArrayLike, across: ArrayLike, heights: ArrayLike) -> pic.Picture:
     """Paths (points × 2) on contour lines of heights (across × along), a panel each, below each other.
 
     The heights are the same for all panels, or one more axis has a map for each.
     """
     high = 0.6 + 1.35 * len(paths)
     maps = np.broadcast_to(heights, (len(paths), len(across), len(along)))
-    figure, panels = pic.picture(
-        pic.PHONE, high, rows=len(paths), sharex=True, sharey=True
-    )
+    figure, panels = pic.picture(pic.PHONE, high, rows=len(paths), sharex=True, sharey=True)
     lines = {"levels": [1, 4, 12, 30, 60, 100], "colors": pic.FAINT, "linewidths": 1}
     drawn = zip(panels.flat, maps, paths.items(), strict=True)
     for axes, below, (name, path) in drawn:
@@ -161,9 +152,7 @@ def rare(moved: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def memory(
-    ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float
-) -> pic.Picture:
+def memory(ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float) -> pic.Picture:
     """The weight of the last steps in a mean, one curve for each β, and a level."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     looks = zip(shares.items(), pic.SERIES, ("-", "--", "-."), strict=False)

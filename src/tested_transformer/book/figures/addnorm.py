@@ -17,9 +17,7 @@ COLOURS = (*pic.SERIES[4:], pic.OUT, pic.FAINT)
 
 
 @pic.styled
-def river(
-    word: str, boxes: Sequence[tuple[str, float, float, float, float]]
-) -> pic.Picture:
+def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) -> pic.Picture:
     """The row of a word on its way down: boxes read it and add to it, and the norm rescales the sum.
 
     Each box has its name and four lengths: of the row before it, of what it adds, of the
@@ -62,9 +60,7 @@ def river(
     return figure
 
 
-def _plate(
-    frame: Axes, place: tuple[float, float, float, float], text: str, size: float = 11
-) -> None:
+def _plate(frame: Axes, place: tuple[float, float, float, float], text: str, size: float = 11) -> None:
     """A white box with a word, in front of the river."""
     tile(frame, place, "white", edgecolor=pic.INK, linewidth=1.2, zorder=5)
     middle = place[0] + place[2] / 2, place[1] + place[3] / 2
@@ -110,9 +106,7 @@ def fan(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
         turns = np.radians(angles) * np.resize([-1, 1], len(angles))
         for turn in turns:
             look = {"color": COLOURS[1], "width": 0.008, "head_width": 0.07}
-            axes.arrow(
-                0, 0, np.sin(turn), np.cos(turn), length_includes_head=True, **look
-            )
+            axes.arrow(0, 0, np.sin(turn), np.cos(turn), length_includes_head=True, **look)
         look = {"color": pic.QUERY, "width": 0.035, "head_width": 0.14}
         axes.arrow(0, 0, 0, 1.12, length_includes_head=True, zorder=5, **look)
         axes.set(xlim=(-1.15, 1.15), ylim=(-0.5, 1.2))
@@ -123,18 +117,14 @@ def fan(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def circle(
-    centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radius: float
-) -> pic.Picture:
+def circle(centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radius: float) -> pic.Picture:
     """Rows of width three in the plane of mean 0: (words × 2) as centred and normalised."""
     figure, ((axes,),) = pic.picture(4.2, 4.0)
     angle = np.linspace(0, 2 * np.pi, 200)
     x, y = radius * np.cos(angle), radius * np.sin(angle)
     axes.plot(x, y, color=pic.FAINT, linewidth=1)
     axes.plot(0, 0, "o", color=pic.FAINT)
-    for j, (word, start, end) in enumerate(
-        zip(words, centred, normalised, strict=True)
-    ):
+    for j, (word, start, end) in enumerate(zip(words, centred, normalised, strict=True)):
         axes.plot([0, end[0]], [0, end[1]], color=pic.FAINT, linewidth=1, linestyle=":")
         axes.plot(*start, "o", color=COLOURS[j], fillstyle="none", markersize=9)
         axes.plot(*end, "o", color=COLOURS[j], markersize=9)

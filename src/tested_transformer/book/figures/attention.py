@@ -37,9 +37,7 @@ def weights(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Pi
 
 @pic.styled
 def heads(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]],
-    rows: Sequence[int],
-    least: float = 0.05,
+    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], rows: Sequence[int], least: float = 0.05
 ) -> pic.Picture:
     """Heads one below the other: for each its weights and the words that read and are read.
 
@@ -71,12 +69,7 @@ def heads(
 
 
 @pic.styled
-def film(
-    frames: Mapping[str, ArrayLike],
-    losses: Sequence[float],
-    words: Sequence[str],
-    row: int,
-) -> pic.Picture:
+def film(frames: Mapping[str, ArrayLike], losses: Sequence[float], words: Sequence[str], row: int) -> pic.Picture:
     """Weights while they are learned: a frame under each title, its loss below, one row framed."""
     if len(losses) != len(frames):
         raise ValueError(f"{len(losses)} losses for {len(frames)} frames")
@@ -172,9 +165,7 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
             for c, share in zip(components, shares[i, j], strict=True):
                 if share > 0.06 * len(word):  # there is room for it
                     place, ink = (base[c - 1] + share / 2, c), ("w", "k", "k")[j]
-                    axes.text(
-                        *place, word, ha="center", va="center_baseline", color=ink
-                    )
+                    axes.text(*place, word, ha="center", va="center_baseline", color=ink)
             base += shares[i, j]
         for c, total in zip(components, base, strict=True):
             axes.text(total + 0.02, c, f"{total:.2f}", va="center_baseline")
@@ -191,9 +182,7 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def temperature(
-    temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str], marked: float
-) -> pic.Picture:
+def temperature(temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str], marked: float) -> pic.Picture:
     """Softmax weights, one curve for each word (curves: temperatures × words), and a mark at one temperature."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
     curves, line = np.asarray(curves), ("-", "--", ":")
@@ -203,10 +192,7 @@ def temperature(
         point = temperatures[near], curves[near, j]
         falls, lowest = curves[-1, j] < curves[0, j], j == curves[near].argmin()
         place = (10, -14) if lowest else (10, 6) if falls else (-8, 6)
-        look = {
-            "textcoords": "offset points",
-            "ha": "left" if place[0] > 0 else "right",
-        }
+        look = {"textcoords": "offset points", "ha": "left" if place[0] > 0 else "right"}
         axes.annotate(word, point, xytext=place, **look)
     axes.axvline(marked, color=pic.FAINT, linewidth=1)
     axes.annotate(r"$\sqrt{d_k}$", (marked, 1.02), ha="center", va="bottom")
@@ -219,9 +205,7 @@ def temperature(
 
 
 @pic.styled
-def widths(
-    d_k: ArrayLike, spread: ArrayLike, raw: ArrayLike, scaled: ArrayLike
-) -> pic.Picture:
+def widths(d_k: ArrayLike, spread: ArrayLike, raw: ArrayLike, scaled: ArrayLike) -> pic.Picture:
     """Against the key width: the spread of the scores, and the size of the softmax gradient, raw and scaled."""
     figure, ((above,), (below,)) = pic.picture(pic.PHONE, 5.6, rows=2)
     above.plot(d_k, np.sqrt(d_k), color=pic.FAINT, linewidth=5, label=r"$\sqrt{d_k}$")
@@ -243,10 +227,7 @@ def widths(
 
 
 def by_hand(
-    steps: Mapping[str, ArrayLike],
-    matrices: Sequence[ArrayLike],
-    positions: ArrayLike,
-    words: Sequence[str],
+    steps: Mapping[str, ArrayLike], matrices: Sequence[ArrayLike], positions: ArrayLike, words: Sequence[str]
 ) -> Interactive:
     """The whole computation to change: `steps` as in `path`, and W_Q, W_K, W_V.
 
@@ -254,10 +235,7 @@ def by_hand(
     """
     w_q, w_k, w_v = matrices
     components = [str(c + 1) for c in range(np.shape(steps["out"])[1])]
-    tables = {
-        "Attention weights": (words, words, steps["weights"]),
-        "Output": (words, components, steps["out"]),
-    }
+    tables = {"Attention weights": (words, words, steps["weights"]), "Output": (words, components, steps["out"])}
     data = {"words": words, "x": steps["X"], "w_q": w_q, "w_k": w_k, "w_v": w_v}
     plain = weights(steps["weights"], words, words)
     data |= {"positions": positions}
@@ -270,9 +248,7 @@ def _foot(query: ArrayLike, key: ArrayLike) -> np.ndarray:
     return (query @ key) / (query @ query or 1) * query
 
 
-def _shadow(
-    axes: Axes, query: ArrayLike, key: ArrayLike, beside: ArrayLike = (0, 0)
-) -> None:
+def _shadow(axes: Axes, query: ArrayLike, key: ArrayLike, beside: ArrayLike = (0, 0)) -> None:
     """The shadow of a key on the line of the query, or `beside` it; no line, no shadow."""
     if not np.any(query):
         return
@@ -290,9 +266,7 @@ def _lanes(query: np.ndarray, keys: ArrayLike) -> np.ndarray:
     return np.outer(0.24 + 0.2 * np.arange(len(keys)), side)
 
 
-def _name_at_the_start(
-    axes: Axes, text: str, place: ArrayLike, way: np.ndarray
-) -> None:
+def _name_at_the_start(axes: Axes, text: str, place: ArrayLike, way: np.ndarray) -> None:
     """A text that runs from a place in one direction, and is read from the left or from below."""
     angle = np.degrees(np.arctan2(way[1], way[0]))
     turned = not -90 < angle <= 90
@@ -309,15 +283,9 @@ def _arrow(axes: Axes, tip: ArrayLike, colour: str, width: float = 2) -> None:
     arrow(axes, (0, 0), (x, y), colour, 16, width, **look)
 
 
-def _name(
-    axes: Axes, text: str, place: ArrayLike, way: ArrayLike, look: Mapping
-) -> None:
+def _name(axes: Axes, text: str, place: ArrayLike, way: ArrayLike, look: Mapping) -> None:
     """A text beside its place, a little way off in one direction."""
-    at = {
-        "xytext": 15 * np.asarray(way) / np.hypot(*way),
-        "ha": "center",
-        "va": "center",
-    }
+    at = {"xytext": 15 * np.asarray(way) / np.hypot(*way), "ha": "center", "va": "center"}
     axes.annotate(text, place, textcoords="offset points", **at, **look)
 
 
@@ -333,9 +301,7 @@ def _plane(axes: Axes, points: ArrayLike, margin: float) -> None:
 
 
 @pic.styled
-def plane(
-    steps: Mapping[str, ArrayLike], words: Sequence[str], start: int
-) -> pic.Picture:
+def plane(steps: Mapping[str, ArrayLike], words: Sequence[str], start: int) -> pic.Picture:
     """Left, the shadows of the keys on the query of words[start]; right, the output among the values.
 
     `steps` names Q, K and V, each two columns wide, and weights and out.
@@ -360,34 +326,21 @@ def plane(
         right.plot(*ends, color=pic.QUERY, linewidth=12 * weight, alpha=0.75)
         right.plot(*value, "o", color=pic.VALUE)
         outwards = value - values.mean(axis=0)
-        _name(
-            right,
-            f"{word}  {as_share(weight, 4)}",
-            value,
-            outwards,
-            {"color": pic.VALUE},
-        )
+        _name(right, f"{word}  {as_share(weight, 4)}", value, outwards, {"color": pic.VALUE})
     right.plot(*out, "D", color=pic.OUT, markersize=9)
     right.set_title("the values and the output")
     return figure
 
 
-def geometry(
-    steps: Mapping[str, ArrayLike], words: Sequence[str], start: int, divisor: float
-) -> Interactive:
+def geometry(steps: Mapping[str, ArrayLike], words: Sequence[str], start: int, divisor: float) -> Interactive:
     """Attention in two planes, to change: a query to drag, the divisor, and what may be looked at.
 
     `steps` are those of `plane`. It starts with the query of words[start].
     """
     for name in "QKV":
         if np.shape(steps[name]) != (3, 2):
-            raise ValueError(
-                f"{name} must have three rows of two numbers, not shape {np.shape(steps[name])}"
-            )
-    tables = {
-        "Attention weights": (words, words, steps["weights"]),
-        "Output": (words, ("1", "2"), steps["out"]),
-    }
+            raise ValueError(f"{name} must have three rows of two numbers, not shape {np.shape(steps[name])}")
+    tables = {"Attention weights": (words, words, steps["weights"]), "Output": (words, ("1", "2"), steps["out"])}
     data = {"words": words, "q": steps["Q"], "k": steps["K"], "v": steps["V"]}
     data |= {"start": start, "divisor": divisor}
     plain = plane(steps, words, start)

@@ -19,12 +19,7 @@ LINE = 4.47
 
 @pic.styled
 def blame(
-    tokens: Sequence[str],
-    it: int,
-    slopes: ArrayLike,
-    p: Mapping[str, float],
-    right: str,
-    least: float = 0.3,
+    tokens: Sequence[str], it: int, slopes: ArrayLike, p: Mapping[str, float], right: str, least: float = 0.3
 ) -> pic.Picture:
     """A sentence on top, the probabilities of three words below, and dashed what the loss says to both.
 
@@ -66,9 +61,7 @@ def _words(frame: Axes, tokens: Sequence[str], width: float) -> np.ndarray:
     return 0.05 + np.cumsum(letters + gap) - gap - letters / 2
 
 
-def _arc(
-    frame: Axes, start: float, end: float, side: int, colour: str, width: float
-) -> None:
+def _arc(frame: Axes, start: float, end: float, side: int, colour: str, width: float) -> None:
     """A dashed arc from one word of the line to another, above it (1) or below it (-1)."""
     turn, half = np.linspace(0, np.pi, 60), (end - start) / 2
     high = 0.3 + 0.22 * abs(end - start)
@@ -108,30 +101,14 @@ def _share(frame: Axes, x: float, word: str, p: float, right: bool) -> None:
     frame.text(x - 0.14, foot + tall + 0.14, as_share(p, 2), ha="center", va="center")
 
 
-PLACES = {
-    "Q": (0, 0),
-    "K": (0, 1),
-    "V": (0, 2),
-    "s": (1, 0.5),
-    "a": (2, 0.5),
-    "out": (3, 1.25),
-}
+PLACES = {"Q": (0, 0), "K": (0, 1), "V": (0, 2), "s": (1, 0.5), "a": (2, 0.5), "out": (3, 1.25)}
 """In which line, and how far to the right, the numbers of one word stand."""
 
-NAMES = {
-    "Q": "query",
-    "K": "keys",
-    "V": "values",
-    "s": "scores",
-    "a": "weights",
-    "out": "output",
-}
+NAMES = {"Q": "query", "K": "keys", "V": "values", "s": "scores", "a": "weights", "out": "output"}
 
 
 @pic.styled
-def there_and_back(
-    forward: Mapping[str, ArrayLike], back: Mapping[str, ArrayLike], word: str
-) -> pic.Picture:
+def there_and_back(forward: Mapping[str, ArrayLike], back: Mapping[str, ArrayLike], word: str) -> pic.Picture:
     """One word asks, in numbers: what it calculates on the way down and, in dashed frames below it, the slopes.
 
     Both name Q, K, V, s, a and out. Only keys and values have more than one row.
@@ -152,13 +129,7 @@ def there_and_back(
         under = top - 0.3 * rows - 0.07
         _numbers(frame, back[name], (x, under), "white", pic.OUT, "--")
         ends[name] = x, top + 0.25, under - 0.3 * rows - 0.04
-    for a, b, at in (
-        ("Q", "s", -0.25),
-        ("K", "s", 0.25),
-        ("s", "a", 0),
-        ("a", "out", -0.25),
-        ("V", "out", 0.25),
-    ):
+    for a, b, at in (("Q", "s", -0.25), ("K", "s", 0.25), ("s", "a", 0), ("a", "out", -0.25), ("V", "out", 0.25)):
         (x, _, low), (x_b, high, _) = ends[a], ends[b]
         x_b += at
         side = 0.09
@@ -171,14 +142,7 @@ def there_and_back(
 COLOURS = {"Q": pic.QUERY, "K": pic.KEY, "V": pic.VALUE}
 
 
-def _numbers(
-    frame: Axes,
-    x: ArrayLike,
-    place: tuple[float, float],
-    face: object,
-    edge: str,
-    line: str,
-) -> None:
+def _numbers(frame: Axes, x: ArrayLike, place: tuple[float, float], face: object, edge: str, line: str) -> None:
     """Rows of numbers in a frame; place is the middle of its upper edge."""
     x, (middle, top) = np.asarray(x), place
     wide, tall = 0.48, 0.3

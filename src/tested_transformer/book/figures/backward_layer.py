@@ -20,9 +20,7 @@ ROADS, TAPS = (0.86, 4.24), (2.02, 3.08)
 
 
 @pic.styled
-def climb(
-    words: Sequence[str], stages: Sequence[Stage], end: Sequence[float]
-) -> pic.Picture:
+def climb(words: Sequence[str], stages: Sequence[Stage], end: Sequence[float]) -> pic.Picture:
     """Two rows on their way down through boxes, and above them a gradient on its way up, as wide as it is large.
 
     end has the sizes of the gradient with which it begins, at the bottom.
@@ -101,9 +99,7 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
     frame.text(TAPS[0] - 0.02, low + 0.13, "attention", **text)
 
 
-def _band(
-    frame: Axes, way: Sequence[tuple[float, float]], size: float, **look: object
-) -> None:
+def _band(frame: Axes, way: Sequence[tuple[float, float]], size: float, **look: object) -> None:
     """A way of the gradient, as wide as it is large; none where there is nothing."""
     look = {"color": pic.OUT, "alpha": 0.55, "zorder": 2} | look
     if size >= 0.5:
@@ -111,9 +107,7 @@ def _band(
         frame.plot(*zip(*way, strict=True), linewidth=WIDE * size, **style, **look)
 
 
-def _head(
-    frame: Axes, tip: tuple[float, float], towards: tuple[float, float], size: float
-) -> None:
+def _head(frame: Axes, tip: tuple[float, float], towards: tuple[float, float], size: float) -> None:
     """A filled head on a way of the gradient that points where it goes."""
     if size >= 0.5:
         half, (x, y) = 0.05 + 0.002 * min(size, 20) + WIDE * size / 144, tip
@@ -132,9 +126,7 @@ def _beside(frame: Axes, k: int, y: float, size: float) -> None:
 
 
 @pic.styled
-def tangent(
-    point: ArrayLike, gradient: ArrayLike, left: ArrayLike, word: str
-) -> pic.Picture:
+def tangent(point: ArrayLike, gradient: ArrayLike, left: ArrayLike, word: str) -> pic.Picture:
     """A normalised row of width three in the plane of mean 0, and what the norm leaves of a gradient.
 
     All three are pairs of coordinates in the plane: the row, the gradient after the norm

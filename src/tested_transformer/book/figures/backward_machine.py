@@ -73,13 +73,7 @@ def _half(
             face = pic.WEIGHTS(0.85 * length / most)
             ink = "white" if length > 0.6 * most else "black"
             corner = _middle(place) - SIDE / 2, bottom
-            tile(
-                frame,
-                (*corner, SIDE, TALL),
-                face,
-                f"{length:.1f}" if length else "0",
-                ink,
-            )
+            tile(frame, (*corner, SIDE, TALL), face, f"{length:.1f}" if length else "0", ink)
         if n:
             band = LEFT, bottom + TALL + 0.16, right - LEFT, GAP - 0.32
             tile(frame, band, "#eef2f6", edgecolor="none", zorder=0)
@@ -94,11 +88,7 @@ def _half(
 
 
 def _read(
-    frame: Axes,
-    memory: float,
-    top: float,
-    shape: tuple[int, int],
-    steps: Sequence[tuple[int, int, int]],
+    frame: Axes, memory: float, top: float, shape: tuple[int, int], steps: Sequence[tuple[int, int, int]]
 ) -> None:
     """The layers of the decoder read the memory beside its rows, where the gradient returns, too.
 
@@ -118,9 +108,7 @@ def _read(
         arrow(frame, (x, level), (x, memory), size=13, **BACK)
 
 
-def _logits(
-    frame: Axes, last: float, middle: float, logits: Mapping[str, float]
-) -> None:
+def _logits(frame: Axes, last: float, middle: float, logits: Mapping[str, float]) -> None:
     """Two logits of the last row, each with its gradient."""
     frame.text(LEFT - 0.12, last - 0.66, "logits", ha="right", va="center")
     arrow(frame, (LEFT + 0.1, last), (LEFT + 0.1, last - 0.5), pic.INK, 9, 1.1)

@@ -14,9 +14,7 @@ ROW, NAMES = 0.34, 0.85
 
 
 @pic.styled
-def gaps(
-    hidden: Sequence[str], guesses: Sequence[Sequence[tuple[str, float]]]
-) -> pic.Picture:
+def gaps(hidden: Sequence[str], guesses: Sequence[Sequence[tuple[str, float]]]) -> pic.Picture:
     """A line for each hidden word: the guesses for its gap, darker the likelier; the right one has a frame."""
     high = ROW * len(hidden)
     figure, frame = blank(pic.PHONE, high + 0.4)
@@ -34,20 +32,12 @@ def gaps(
             tile(frame, box, pic.WEIGHTS(p), **look)
             ink = {"color": "white" if p > 0.5 else pic.INK} | middle
             frame.text(box[0] + 0.06, y, guess, **ink)
-            frame.text(
-                box[0] + box[2] - 0.06,
-                y,
-                f"{as_share(100 * p, 0, 100, signs=True)}%",
-                ha="right",
-                **ink,
-            )
+            frame.text(box[0] + box[2] - 0.06, y, f"{as_share(100 * p, 0, 100, signs=True)}%", ha="right", **ink)
     return figure
 
 
 @pic.styled
-def learning(
-    losses: Sequence[float], shares: Mapping[str, float], words: int
-) -> pic.Picture:
+def learning(losses: Sequence[float], shares: Mapping[str, float], words: int) -> pic.Picture:
     """The loss of each step, and bars: who guesses what share of hidden words.
 
     A dotted line has the loss of a blind guess among so many words.
@@ -71,16 +61,8 @@ def learning(
 
 
 STAGES = (
-    (
-        "learning from gaps",
-        "body\nlearns from bare text",
-        "head: which word?\nlearns, then is taken off",
-    ),
-    (
-        "fine-tuning",
-        "the same body\nlearns a little further",
-        "new head: yes or no?\nuntrained at first",
-    ),
+    ("learning from gaps", "body\nlearns from bare text", "head: which word?\nlearns, then is taken off"),
+    ("fine-tuning", "the same body\nlearns a little further", "new head: yes or no?\nuntrained at first"),
 )
 """For each stage its title, and what its body and its head do."""
 
@@ -94,9 +76,7 @@ def fine_tuning(*read: tuple[Sequence[str], int, str]) -> pic.Picture:
     """
     high, wide, middle = 3.62, 2.28, {"ha": "center", "va": "center"}
     figure, frame = blank(pic.PHONE, high)
-    for n, (stage, (tokens, place, answer)) in enumerate(
-        zip(STAGES, read, strict=True)
-    ):
+    for n, (stage, (tokens, place, answer)) in enumerate(zip(STAGES, read, strict=True)):
         (title, body, head), left = stage, 0.08 + n * (wide + 0.38)
         centre, rooms = left + wide / 2, [len(token) + 2.0 for token in tokens]
         ends = np.cumsum(rooms) * wide / sum(rooms)
@@ -127,9 +107,7 @@ def fine_tuning(*read: tuple[Sequence[str], int, str]) -> pic.Picture:
 
 
 @pic.styled
-def rules(
-    shares: Mapping[str, Sequence[float]], seen: Sequence[str], key: str
-) -> pic.Picture:
+def rules(shares: Mapping[str, Sequence[float]], seen: Sequence[str], key: str) -> pic.Picture:
     """A panel for each thing that may be seen, with a bar for each rule; the bars of one rule have another colour."""
     figure, (row,) = pic.picture(7.2, 2.6, columns=len(seen), sharex=True)
     names, most = list(shares)[::-1], max(map(max, shares.values()))
@@ -147,9 +125,7 @@ def rules(
 
 
 @pic.styled
-def roles(
-    panels: Mapping[str, ArrayLike], kinds: Sequence[str], columns: int = 15
-) -> pic.Picture:
+def roles(panels: Mapping[str, ArrayLike], kinds: Sequence[str], columns: int = 15) -> pic.Picture:
     """For each panel a dot for each word: how much nearer it lies to the mean of the second kind.
 
     Dots of the first kind are stacked up from the middle, those of the second down, in so

@@ -21,16 +21,12 @@ def pieces(words: Sequence[str], found: Mapping[int, Sequence[bool]]) -> pic.Pic
 
 
 @pic.styled
-def compared(
-    lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]],
-) -> pic.Picture:
+def compared(lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]]) -> pic.Picture:
     """Several translations, one below the other, as `pieces` has one; each with a name, or its score."""
     return _stacked(lines)
 
 
-def _stacked(
-    lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]],
-) -> pic.Picture:
+def _stacked(lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]]) -> pic.Picture:
     high = [1.6 + sum(n + 0.8 for n in found) for _, found in lines.values()]
     figure, grid = pic.picture(6.6, 0.24 * sum(high) + 0.2 * len(high), rows=len(high))
     wide = max(_ends(words)[-1] for words, _ in lines.values())
@@ -60,9 +56,7 @@ def _bars(ax: Axes, words: Sequence[str], found: Mapping[int, Sequence[bool]]) -
             line = y - i % n - 0.5
             span = starts[i] + 0.3, ends[i + n - 1] - 0.3
             look = {"height": 0.62, "left": span[0], "edgecolor": pic.INK}
-            look |= (
-                {"color": pic.QUERY} if hit else {"color": "white", "linestyle": ":"}
-            )
+            look |= {"color": pic.QUERY} if hit else {"color": "white", "linestyle": ":"}
             ax.barh(line, span[1] - span[0], linewidth=0.9, **look)
         y -= n
     return y
@@ -78,9 +72,7 @@ def apart(scores: Mapping[str, Mapping[str, float]]) -> pic.Picture:
             each.items(), LOOKS, pic.SERIES, (-0.18, 0.18, 0), strict=False
         ):
             look = {"marker": mark, "color": colour, "linestyle": "none"}
-            axes.plot(
-                score, y + lower, markersize=9, label=kind if y == 0 else None, **look
-            )
+            axes.plot(score, y + lower, markersize=9, label=kind if y == 0 else None, **look)
     axes.set_yticks(range(len(scores)), scores)
     axes.set_ylim(len(scores) - 0.5, -0.5)
     axes.set_xlabel("BLEU")
@@ -89,9 +81,7 @@ def apart(scores: Mapping[str, Mapping[str, float]]) -> pic.Picture:
 
 
 @pic.styled
-def interval(
-    scores: ArrayLike, low: float, high: float, measured: float
-) -> pic.Picture:
+def interval(scores: ArrayLike, low: float, high: float, measured: float) -> pic.Picture:
     """How often each score came out of drawing again, and the middle 95 in 100."""
     figure, ((axes,),) = pic.picture(6.0, 3.2)
     axes.axvspan(low, high, color=pic.FAINT, alpha=0.3, linewidth=0, label="95 of 100")
@@ -105,8 +95,7 @@ def interval(
 
 @pic.styled
 def minutes(
-    runs: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    losses: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    runs: Mapping[str, tuple[ArrayLike, ArrayLike]], losses: Mapping[str, tuple[ArrayLike, ArrayLike]]
 ) -> pic.Picture:
     """Against minutes of training: above BLEU, below the validation loss."""
     figure, ((above,), (below,)) = pic.picture(6.6, 5.4, rows=2, sharex=True)

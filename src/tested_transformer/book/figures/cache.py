@@ -22,9 +22,7 @@ def changes(tokens: Sequence[str], panels: Mapping[str, ArrayLike]) -> pic.Pictu
     for axes, (title, changed) in zip(grid, panels.items(), strict=True):
         changed = np.asarray(changed)
         if changed.shape != (n, n):
-            raise ValueError(
-                f"{n} tokens need as many steps and tokens, not {changed.shape}"
-            )
+            raise ValueError(f"{n} tokens need as many steps and tokens, not {changed.shape}")
         for i, j in np.argwhere(np.tri(n, dtype=bool)):
             place = j - 0.45, i - 0.45, 0.9, 0.9
             if i == j:
@@ -45,12 +43,7 @@ def changes(tokens: Sequence[str], panels: Mapping[str, ArrayLike]) -> pic.Pictu
 
 @pic.styled
 def kept(
-    words: Sequence[str],
-    query: ArrayLike,
-    keys: ArrayLike,
-    values: ArrayLike,
-    weights: ArrayLike,
-    out: ArrayLike,
+    words: Sequence[str], query: ArrayLike, keys: ArrayLike, values: ArrayLike, weights: ArrayLike, out: ArrayLike
 ) -> pic.Picture:
     """A step with a cache: pale what is kept of the words before, full what the last word brings.
 
@@ -104,12 +97,7 @@ def kept(
 
 @pic.styled
 def ancestors(
-    sees: ArrayLike,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    width: int,
-    keys: ArrayLike,
-    values: ArrayLike,
+    sees: ArrayLike, rows: Sequence[str], columns: Sequence[str], width: int, keys: ArrayLike, values: ArrayLike
 ) -> pic.Picture:
     """What stands in each slot, and which slots each hypothesis sees: filled where it may look; a line after a step.
 
@@ -121,9 +109,7 @@ def ancestors(
     for name, (numbers, _) in held.items():
         if len(columns) != n or np.ndim(numbers) != 2 or len(numbers) != n:
             rule = f"must be for {n} slots, as what is seen of them"
-            raise ValueError(
-                f"{len(columns)} words, {name}s {np.shape(numbers)} {rule}"
-            )
+            raise ValueError(f"{len(columns)} words, {name}s {np.shape(numbers)} {rule}")
     figure, ((axes,),) = pic.picture(5.8, 1.95 + 0.5 * len(rows))
     figure.set_layout_engine("none")  # so that pictures before and after line up
     axes.set_position((0.17, 0.15, 0.82, 0.75))
@@ -131,10 +117,7 @@ def ancestors(
     levels = {name: high - 0.25 - low * (len(held) - i) for i, name in enumerate(held)}
     for name, (numbers, colour) in held.items():
         for j, row in enumerate(np.asarray(numbers)):
-            there, place = (
-                columns[j] not in ("", "–"),
-                (j - 0.45, levels[name], 0.9, low),
-            )
+            there, place = (columns[j] not in ("", "–"), (j - 0.45, levels[name], 0.9, low))
             said = " ".join(f"{number:g}" for number in row) if there else ""
             tile(axes, place, to_rgba(colour, 0.25) if there else "white", said)
     lost = {j for j, word in enumerate(columns) if word not in ("", "–")}
@@ -147,12 +130,7 @@ def ancestors(
     for step in range(1, sees.shape[1] // width):
         axes.axvline(step * width - 0.5, color=pic.INK, linewidth=1)
     said = [
-        Patch(
-            label=name,
-            facecolor=look["face"],
-            edgecolor=pic.FAINT,
-            hatch=look.get("hatch"),
-        )
+        Patch(label=name, facecolor=look["face"], edgecolor=pic.FAINT, hatch=look.get("hatch"))
         for name, look in looks.items()
         if lost or name != dropped
     ]
@@ -176,12 +154,7 @@ def ancestors(
 
 
 @pic.styled
-def work(
-    steps: ArrayLike,
-    curves: Mapping[str, ArrayLike],
-    what: str,
-    marked: Mapping[str, int],
-) -> pic.Picture:
+def work(steps: ArrayLike, curves: Mapping[str, ArrayLike], what: str, marked: Mapping[str, int]) -> pic.Picture:
     """What was calculated until each step, a dearer way and a cheaper one, by their names; `what` is counted.
 
     marked has names of steps: there a line joins the two, with how many times the one is the other.
@@ -211,9 +184,7 @@ def work(
 
 
 @pic.styled
-def bill(
-    parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str
-) -> pic.Picture:
+def bill(parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str) -> pic.Picture:
     """What each way is spent on: a bar for each, a piece for each part, and the sum at its end; `what` is counted."""
     if len(parts) > len(pic.SERIES):
         raise ValueError(f"{len(parts)} parts, colours for {len(pic.SERIES)}")

@@ -16,11 +16,7 @@ Following = Mapping[Words, Mapping[str, float]]
 
 
 @pic.styled
-def tree(
-    paths: Mapping[Words, float],
-    marked: Mapping[str, Collection[Words]],
-    start: str = "<bos>",
-) -> pic.Picture:
+def tree(paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]], start: str = "<bos>") -> pic.Picture:
     """Beginnings of sentences as a tree from left to right, each with its probability, which a line below explains.
 
     marked has names, and the beginnings that stand in the colour of each; of two names
@@ -47,9 +43,7 @@ def tree(
     for name, (colour, line) in looks.items():
         axes.plot([], [], color=colour, linestyle=line, label=name)
     figure.legend(loc="outside upper center", ncols=len(marked))
-    figure.supxlabel(
-        "below each token: the probability of the path so far", fontsize=11
-    )
+    figure.supxlabel("below each token: the probability of the path so far", fontsize=11)
     axes.set(xlim=(-0.4, depth + 0.45), ylim=(0.6 - len(leaves), 0.6))
     axes.set_axis_off()
     return figure
@@ -71,16 +65,12 @@ def searches(
     `languages` has the language of a table's tokens ("de"), for readers who hear the
     page.
     """
-    rows = [
-        (name, text, written(p, 4), written(s, 4))
-        for name, (text, p, s) in found.items()
-    ]
+    rows = [(name, text, written(p, 4), written(s, 4)) for name, (text, p, s) in found.items()]
     columns = ("search", "best sentence", "log-probability", "score")
     title = f"{next(iter(tables))}: what each search finds, with α = {first[1]}"
     data = {
         "tables": [
-            _numbered(text, table, most) | {"language": (languages or {}).get(text)}
-            for text, table in tables.items()
+            _numbered(text, table, most) | {"language": (languages or {}).get(text)} for text, table in tables.items()
         ]
     }
     data |= {"width": first[0], "alpha": first[1], "widest": 5}
@@ -92,9 +82,7 @@ def _numbered(text: str, table: Following, most: int) -> dict[str, Any]:
     ids = {token: 0 for row in table.values() for token in row}
     ids = {token: n for n, token in enumerate(ids)}
     rows = {
-        " ".join(str(ids[token]) for token in begun): [
-            [ids[token], _six(p)] for token, p in row.items()
-        ]
+        " ".join(str(ids[token]) for token in begun): [[ids[token], _six(p)] for token, p in row.items()]
         for begun, row in table.items()
     }
     end = ids["<eos>"]

@@ -8,25 +8,13 @@ from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import (
-    above,
-    arrow,
-    below,
-    blank,
-    box,
-    residual,
-)
+from tested_transformer.book.figures.flow import above, arrow, below, blank, box, residual
 from tested_transformer.book.figures.thread import COLOURS
 from tested_transformer.shares import as_share
 
 
 @pic.styled
-def writes(
-    read: Sequence[str],
-    written: Sequence[str],
-    looks: Mapping[str, ArrayLike],
-    word: str,
-) -> pic.Picture:
+def writes(read: Sequence[str], written: Sequence[str], looks: Mapping[str, ArrayLike], word: str) -> pic.Picture:
     """Where the last written token looks in one head of each attention, and the word that follows.
 
     `looks` has the weights on what was read, drawn from above, and then those on what was
@@ -81,11 +69,7 @@ def _middles(tokens: Sequence[str]) -> np.ndarray:
 
 @pic.styled
 def layer(
-    steps: Mapping[str, ArrayLike],
-    target: Sequence[str],
-    source: Sequence[str],
-    row: int | None = None,
-    word: str = "",
+    steps: Mapping[str, ArrayLike], target: Sequence[str], source: Sequence[str], row: int | None = None, word: str = ""
 ) -> pic.Picture:
     """One decoder layer from top to bottom, with its numbers.
 
@@ -134,12 +118,7 @@ def layer(
 
 
 @pic.styled
-def exchanged(
-    english: Mapping[str, Sequence[str]],
-    word: int,
-    german: str,
-    pronouns: Mapping[str, str],
-) -> pic.Picture:
+def exchanged(english: Mapping[str, Sequence[str]], word: int, german: str, pronouns: Mapping[str, str]) -> pic.Picture:
     """The row of one word in the memory replaced by that of another sentence, and the pronoun that follows.
 
     english has the tokens of both sentences under their things, the one that is translated
@@ -150,41 +129,29 @@ def exchanged(
     colour, heights, places = COLOURS[gender], (1.45, 0.35), []
     for (thing, tokens), y in zip(english.items(), heights, strict=True):
         texts = [token.strip() for token in tokens]
-        widths = np.array(
-            [TextPath((0, 0), t, size=11).get_extents().width / 72 for t in texts]
-        )
+        widths = np.array([TextPath((0, 0), t, size=11).get_extents().width / 72 for t in texts])
         gap = (pic.PHONE - 0.1 - widths.sum()) / len(texts)
         centres = 0.05 + np.cumsum(widths + gap) - (widths + gap) / 2
         places.append((centres[word], y))
-        frame.text(
-            0.07, y + 0.36, f"memory, with the {thing}", va="center", style="italic"
-        )
+        frame.text(0.07, y + 0.36, f"memory, with the {thing}", va="center", style="italic")
         for n, (x, text) in enumerate(zip(centres, texts, strict=True)):
             edge = colour if n == word else pic.FAINT
             face = colour if n == word else "white"
             bbox = {"boxstyle": "round,pad=0.22", "facecolor": face, "edgecolor": edge}
-            ink = (
-                {"color": "white", "weight": "bold"}
-                if n == word
-                else {"color": pic.INK}
-            )
+            ink = {"color": "white", "weight": "bold"} if n == word else {"color": pic.INK}
             frame.text(x, y, text, ha="center", va="center_baseline", bbox=bbox, **ink)
     (x, y), (start, low) = places
     arrow(frame, (start, low + 0.18), (x, y - 0.18), colour)
     arrow(frame, (x, y + 0.18), (x, 2.25), colour)
     middle = {"ha": "center", "va": "center_baseline"}
-    frame.text(
-        x + 0.1, 2.42, f"{usual} → {other}", color=colour, weight="bold", **middle
-    )
+    frame.text(x + 0.1, 2.42, f"{usual} → {other}", color=colour, weight="bold", **middle)
     frame.text(x - 0.5, 2.42, german, ha="right", va="center_baseline")
     frame.text(0.07, 2.78, "draft, and the next word", va="center", style="italic")
     return figure
 
 
 @pic.styled
-def reach(
-    words: ArrayLike, memory: ArrayLike, target: Sequence[str], source: Sequence[str]
-) -> pic.Picture:
+def reach(words: ArrayLike, memory: ArrayLike, target: Sequence[str], source: Sequence[str]) -> pic.Picture:
     """How far each output row moves with each row that goes in: of the target (T, T), of the memory (T, S)."""
     figure, panels = pic.picture(4.4, 5.0, rows=2)
     top = 0.3 * max(np.max(words), np.max(memory))  # what is larger has the last colour

@@ -15,10 +15,7 @@ BACK = {"linestyle": "--", "shrinkA": 0, "shrinkB": 0}
 
 @pic.styled
 def turned(
-    curve: tuple[ArrayLike, ArrayLike],
-    points: Mapping[str, tuple[float, float]],
-    slope: float,
-    name: str,
+    curve: tuple[ArrayLike, ArrayLike], points: Mapping[str, tuple[float, float]], slope: float, name: str
 ) -> pic.Picture:
     """The surprise against one number, with points on the curve; the last one with its slope."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
@@ -42,9 +39,7 @@ def turned(
 
 @pic.styled
 def nudged(
-    curve: tuple[ArrayLike, ArrayLike],
-    points: Sequence[tuple[float, float]],
-    slopes: Sequence[float],
+    curve: tuple[ArrayLike, ArrayLike], points: Sequence[tuple[float, float]], slopes: Sequence[float]
 ) -> pic.Picture:
     """A curve with a point, and one on either side of it.
 
@@ -78,9 +73,7 @@ def nudged(
 
 @pic.styled
 def ways(
-    nodes: Mapping[str, tuple[float, float, str]],
-    links: Sequence[tuple[str, str, str]],
-    totals: Mapping[str, str],
+    nodes: Mapping[str, tuple[float, float, str]], links: Sequence[tuple[str, str, str]], totals: Mapping[str, str]
 ) -> pic.Picture:
     """A calculation that runs downwards, and the slopes that are passed back up.
 
@@ -118,9 +111,7 @@ def _way(frame: Axes, tail: np.ndarray, head: np.ndarray, slope: str) -> None:
 
 
 @pic.styled
-def errors(
-    nudges: ArrayLike, curves: Mapping[str, ArrayLike], best: Mapping[str, float]
-) -> pic.Picture:
+def errors(nudges: ArrayLike, curves: Mapping[str, ArrayLike], best: Mapping[str, float]) -> pic.Picture:
     """The error of a measured slope against the size of the nudge, one curve for each kind of number.
 
     A mark where the best nudge is.

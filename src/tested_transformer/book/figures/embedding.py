@@ -16,9 +16,7 @@ DASHES = ("-", "--", ":")
 
 
 @pic.styled
-def lookup(
-    table: ArrayLike, rows: ArrayLike, ids: Sequence[int], words: Sequence[str]
-) -> pic.Picture:
+def lookup(table: ArrayLike, rows: ArrayLike, ids: Sequence[int], words: Sequence[str]) -> pic.Picture:
     """The table, the rows taken from it, and an arrow for each token. words[i] is token i."""
     figure, ((left, right),) = pic.picture(5.4, 2.8, columns=2)
     blocks = (left, table, "the table"), (right, rows, "the sentence")
@@ -58,9 +56,7 @@ def cosines(counts: Mapping[str, ArrayLike], edges: ArrayLike) -> pic.Picture:
 
 
 @pic.styled
-def balance(
-    stored: Mapping[str, float], scaled: Mapping[str, float], position: float
-) -> pic.Picture:
+def balance(stored: Mapping[str, float], scaled: Mapping[str, float], position: float) -> pic.Picture:
     """For each way to start a table the size of its numbers, stored and scaled, beside that of positions."""
     figure, ((axes,),) = pic.picture(5.4, 0.8 + 0.55 * len(stored))
     y, before, after = np.arange(len(stored)), [*stored.values()], [*scaled.values()]
@@ -80,9 +76,7 @@ def balance(
 
 
 @pic.styled
-def similarities(
-    panels: Mapping[str, ArrayLike], words: Sequence[str], groups: Sequence[int]
-) -> pic.Picture:
+def similarities(panels: Mapping[str, ArrayLike], words: Sequence[str], groups: Sequence[int]) -> pic.Picture:
     """Matrices of cosine similarities below each other; lines part the groups, given by their sizes."""
     n = len(words)
     height = len(panels) * (0.8 + 0.42 * n)
@@ -117,10 +111,7 @@ MARKS = {"m": "o", "f": "s", "n": "^"}
 
 @pic.styled
 def nouns(
-    points: ArrayLike,
-    genders: Sequence[str],
-    named: Mapping[str, Sequence[str]],
-    moved: tuple[int, ArrayLike, str],
+    points: ArrayLike, genders: Sequence[str], named: Mapping[str, Sequence[str]], moved: tuple[int, ArrayLike, str]
 ) -> pic.Picture:
     """Nouns in a plane, with the mark and the colour of their German gender.
 

@@ -7,23 +7,14 @@ from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import (
-    above,
-    arrow,
-    below,
-    blank,
-    box,
-    residual,
-)
+from tested_transformer.book.figures.flow import above, arrow, below, blank, box, residual
 from tested_transformer.book.figures.thread import COLOURS
 
 GENDERS = {"er": "m", "ihn": "m", "sie": "f", "es": "n"}
 
 
 @pic.styled
-def traced(
-    tokens: Sequence[str], found: Sequence[Sequence[str]], usual: str
-) -> pic.Picture:
+def traced(tokens: Sequence[str], found: Sequence[Sequence[str]], usual: str) -> pic.Picture:
     """The sentence before the first layer and after each, from top to bottom.
 
     found has for each stage the pronouns that follow if the vectors of the tokens are
@@ -43,23 +34,13 @@ def traced(
         for x, text, pronoun in zip(centres, texts, pronouns, strict=True):
             changed = pronoun != usual
             colour = COLOURS[GENDERS[pronoun]] if changed else pic.INK
-            box = {
-                "boxstyle": "round,pad=0.22",
-                "facecolor": colour if changed else "white",
-            }
+            box = {"boxstyle": "round,pad=0.22", "facecolor": colour if changed else "white"}
             look = {"bbox": box | {"edgecolor": colour if changed else pic.FAINT}}
-            ink = (
-                {"color": "white", "weight": "bold"} if changed else {"color": pic.INK}
-            )
+            ink = {"color": "white", "weight": "bold"} if changed else {"color": pic.INK}
             frame.text(x, y, text, ha="center", va="center_baseline", **look, **ink)
             if changed:
                 marked.append((x, y))
-                note = {
-                    "color": colour,
-                    "weight": "bold",
-                    "ha": "right",
-                    "va": "center",
-                }
+                note = {"color": colour, "weight": "bold", "ha": "right", "va": "center"}
                 frame.text(x - 0.12, y - 0.35, f"{usual} → {pronoun}", **note)
         for (x0, y0), (x1, y1) in zip(before, marked, strict=False):
             arrow(frame, (x0, y0 - 0.18), (x1, y1 + 0.18))

@@ -18,9 +18,7 @@ BETWEEN = ("a matrix, then no negatives", "a second matrix")
 
 
 @pic.styled
-def network(
-    row: ArrayLike, hidden: ArrayLike, added: ArrayLike, names: Sequence[str]
-) -> pic.Picture:
+def network(row: ArrayLike, hidden: ArrayLike, added: ArrayLike, names: Sequence[str]) -> pic.Picture:
     """One row on its way down: as it comes in, its hidden units, what is added to it; a name above each.
 
     Each number is a tile, in lines of 32. Hidden units that are off are white; the colour of
@@ -54,9 +52,7 @@ def network(
 
 
 @pic.styled
-def separated(
-    facts: ArrayLike, hidden: ArrayLike, wanted: ArrayLike, names: Sequence[str]
-) -> pic.Picture:
+def separated(facts: ArrayLike, hidden: ArrayLike, wanted: ArrayLike, names: Sequence[str]) -> pic.Picture:
     """Cases as points in the plane of two inputs, and in that of two hidden units, where a line parts them.
 
     The cases that are wanted are filled. Points that fall together get one name.
@@ -83,9 +79,7 @@ def separated(
 
 
 @pic.styled
-def kinks(
-    x: ArrayLike, target: ArrayLike, parts: ArrayLike, total: ArrayLike
-) -> pic.Picture:
+def kinks(x: ArrayLike, target: ArrayLike, parts: ArrayLike, total: ArrayLike) -> pic.Picture:
     """Above what each ReLU adds (parts: points × units), below their sum and the target."""
     figure, panels = pic.picture(pic.PHONE, 4.6, rows=2, sharex=True)
     upper, lower = panels[:, 0]
@@ -103,12 +97,7 @@ def kinks(
 
 
 @pic.styled
-def firing(
-    inner: ArrayLike,
-    hidden: ArrayLike,
-    words: Sequence[str],
-    questions: Sequence[str] = (),
-) -> pic.Picture:
+def firing(inner: ArrayLike, hidden: ArrayLike, words: Sequence[str], questions: Sequence[str] = ()) -> pic.Picture:
     """The hidden layer before and after the activation: a row for each word, over each unit what it asks."""
     units = np.shape(inner)[1]
     limit = max(np.abs(inner).max(), np.abs(hidden).max())
@@ -132,11 +121,7 @@ def firing(
 
 @pic.styled
 def told(
-    inner: ArrayLike,
-    groups: Sequence[str],
-    names: Mapping[str, str],
-    units: ArrayLike,
-    shares: ArrayLike,
+    inner: ArrayLike, groups: Sequence[str], names: Mapping[str, str], units: ArrayLike, shares: ArrayLike
 ) -> pic.Picture:
     """Some units before the ReLU (cases × units), a panel for each: the cases by group, filled where the unit fires.
 
@@ -164,9 +149,7 @@ def told(
 
 
 @pic.styled
-def activations(
-    x: ArrayLike, values: Mapping[str, ArrayLike], slopes: Mapping[str, ArrayLike]
-) -> pic.Picture:
+def activations(x: ArrayLike, values: Mapping[str, ArrayLike], slopes: Mapping[str, ArrayLike]) -> pic.Picture:
     """Some activation functions by name, left their values, right their slopes."""
     figure, (panels,) = pic.picture(pic.PHONE, 2.9, columns=2)
     titles = ("value", "slope")

@@ -43,10 +43,7 @@ def learning(
     some = sorted({stops[0], middle, stops[-1]})
     heads = ("step", "training loss", "validation loss", "sentences right")
     written = [line for i in range(len(reel.pairs)) for line in _lines(reel, i, some)]
-    words = {
-        "The loss at each stop": (heads, rows),
-        "What the model writes": (("when", "sentence"), written),
-    }
+    words = {"The loss at each stop": (heads, rows), "What the model writes": (("when", "sentence"), written)}
     data = {
         "languages": languages,
         "first": first,
@@ -79,19 +76,12 @@ def maps(stops: Mapping[str, ArrayLike]) -> pic.Picture:
     return figure
 
 
-def _check(
-    reel: Reel,
-    losses: np.ndarray,
-    valid: Mapping[int, float],
-    first: tuple[int, int],
-) -> None:
+def _check(reel: Reel, losses: np.ndarray, valid: Mapping[int, float], first: tuple[int, int]) -> None:
     if len(reel.stops) < 2:
         raise ValueError(f"{len(reel.stops)} stop: a film needs two at least")
     missing = sorted(reel.stops.keys() - valid.keys())
     if missing:
-        raise ValueError(
-            f"valid has no loss for step {missing[0]}, where the film stops"
-        )
+        raise ValueError(f"valid has no loss for step {missing[0]}, where the film stops")
     if losses.ndim != 1 or not 0 <= min(reel.stops) <= max(reel.stops) <= losses.size:
         rule = f"must have one number for each step up to {max(reel.stops)}"
         raise ValueError(f"losses (shape {losses.shape}) {rule}")
@@ -102,9 +92,7 @@ def _check(
     for (source, _), tokens in zip(reel.pairs, reel.tokens, strict=True):
         if (most := max(map(len, tokens))) > MOST:
             rule = f"{most} tokens, and a map has room for {MOST}"
-            raise ValueError(
-                f"{source!r} or its translation has {rule}: take a shorter one"
-            )
+            raise ValueError(f"{source!r} or its translation has {rule}: take a shorter one")
 
 
 def _row(step: int, losses: np.ndarray, valid: float, reel: Reel) -> list[str]:
@@ -125,9 +113,7 @@ def _lines(reel: Reel, i: int, steps: Sequence[int]) -> list[tuple[str, str]]:
 def _sentence(reel: Reel, i: int) -> dict:
     """One sentence at all stops. A head is its hundredths, row by row; zeros are left out."""
     source, target = reel.pairs[i]
-    read, write = (
-        [token.strip() or token for token in side] for side in reel.tokens[i]
-    )
+    read, write = ([token.strip() or token for token in side] for side in reel.tokens[i])
     stops = []
     for stop in reel.stops.values():
         written = _cut(stop.written[i], target)

@@ -93,9 +93,7 @@ def arrow(
     where.add_artist(FancyArrowPatch(tail, head, **look))
 
 
-def link(
-    start: Axes, end: Axes, colour: str, gap: float, at: float = 0.5, **look: float
-) -> None:
+def link(start: Axes, end: Axes, colour: str, gap: float, at: float = 0.5, **look: float) -> None:
     """An arrow from a gap below one box to above the title of another, at that part of its width."""
     a, b = start.get_position(), end.get_position()
     tail, head = ((a.x0 + a.x1) / 2, a.y0 - gap), (b.x0 + at * b.width, b.y1 + 0.032)

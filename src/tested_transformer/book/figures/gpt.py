@@ -13,11 +13,7 @@ from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.shares import as_share
 
 
-def sampler(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str]]],
-    k: int,
-    nucleus: float = 0.9,
-) -> Interactive:
+def sampler(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], k: int, nucleus: float = 0.9) -> Interactive:
     """What temperature, top-k and top-p leave of real probabilities, with words to draw; at first the k likeliest.
 
     For each beginning the probabilities of all next words, the likeliest first, and
@@ -54,9 +50,7 @@ def _falling(text: str, p: ArrayLike, words: Sequence[str]) -> np.ndarray:
 
 
 @pic.styled
-def likeliest(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int, most: int = 16
-) -> pic.Picture:
+def likeliest(panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int, most: int = 16) -> pic.Picture:
     """For each text its likeliest next words, `most` of them, on a scale of its own.
 
     A text has (probabilities, words, how many fill the nucleus). A dashed line with its name
@@ -142,9 +136,7 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
     """Probabilities laid end to end on a line of length 1, each named; the point hits one, which is dark."""
     p = np.asarray(p, dtype=float)
     if not 0 <= point < p.sum():
-        raise ValueError(
-            f"the point ({point}) must be on the line, which ends at {p.sum():g}"
-        )
+        raise ValueError(f"the point ({point}) must be on the line, which ends at {p.sum():g}")
     ends = p.cumsum()
     chosen = int((ends <= point).sum())
     figure, ((axes,),) = pic.picture(pic.PHONE, 1.6)
@@ -152,14 +144,7 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
         face = pic.WEIGHTS(0.62 if i == chosen else 0.15)
         tile(axes, (end - share, 0, share, 1), face, edgecolor=pic.INK)
         weight = "bold" if i == chosen else "normal"
-        axes.text(
-            end - share / 2,
-            1.12,
-            f"{name}\n{share:g}",
-            ha="center",
-            va="bottom",
-            weight=weight,
-        )
+        axes.text(end - share / 2, 1.12, f"{name}\n{share:g}", ha="center", va="bottom", weight=weight)
     marks, near = np.array([0, *ends]), 0.08
     gaps = np.diff(marks, prepend=-1) < near, np.diff(marks, append=2) < near
     for end, back, on in zip(marks, *map(np.int64, gaps), strict=True):
@@ -167,9 +152,7 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
         look = {"ha": ("center", "right", "left")[aside], "va": "top"}
         axes.text(end + 0.012 * aside, -0.12, f"{end:g}", **look)
     arrow(axes, (point, -1.1), (point, 0.02), pic.KEY)
-    axes.text(
-        point, -1.15, f"the point {point:g}", ha="center", va="top", color=pic.KEY
-    )
+    axes.text(point, -1.15, f"the point {point:g}", ha="center", va="top", color=pic.KEY)
     axes.set(xlim=(-0.01, 1.03), ylim=(-1.9, 2.3))
     axes.set_axis_off()
     return figure
@@ -177,9 +160,7 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
 
 @pic.styled
 def trade(
-    points: Mapping[str, Sequence[tuple[float, float]]],
-    families: Mapping[str, Sequence[str]],
-    goal: str = "",
+    points: Mapping[str, Sequence[tuple[float, float]]], families: Mapping[str, Sequence[str]], goal: str = ""
 ) -> pic.Picture:
     """For each way to draw: different words across, the share of sound triples up; its name stands beside.
 
@@ -189,9 +170,7 @@ def trade(
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.9)
     middles, low, own = {}, 1.0, {}
-    for (family, names), colour, mark in zip(
-        families.items(), pic.SERIES, "os^", strict=False
-    ):
+    for (family, names), colour, mark in zip(families.items(), pic.SERIES, "os^", strict=False):
         own |= {name: (colour, mark) for name in names if name.startswith(family)}
     for name, drawn in points.items():
         words, sound = np.transpose(drawn)
@@ -218,9 +197,7 @@ def trade(
         for name in sorted(names, key=lambda name: -middles[name][1]):
             x, y, colour = middles[name]
             level = min(y, level - step)
-            column = (
-                1.12 * most if x > most / 2 else x + 0.13 * most
-            )  # unless it is far
+            column = 1.12 * most if x > most / 2 else x + 0.13 * most  # unless it is far
             beside = x - 0.13 * most if side == "right" else column
             axes.plot([x, beside], [y, level], color=pic.FAINT, linewidth=0.7, zorder=0)
             apart = 0.02 * most * (1 if side == "left" else -1)
@@ -236,9 +213,7 @@ def trade(
 
 
 @pic.styled
-def doubts(
-    given: ArrayLike, came: ArrayLike, cases: ArrayLike, low: float
-) -> pic.Picture:
+def doubts(given: ArrayLike, came: ArrayLike, cases: ArrayLike, low: float) -> pic.Picture:
     """How often what a model gave a probability came: a point for each group of cases, both axes logarithmic.
 
     given and came are counts, so many as should have come and as came among the cases, (N,) each. Whoever is right
@@ -260,9 +235,7 @@ def doubts(
         axes.text(1.6 * x, y, said, color=pic.KEY, va="center")
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(
-            lambda x, _: np.format_float_positional(x, 9, trim="-")
-        )
+        axis.set_major_formatter(lambda x, _: np.format_float_positional(x, 9, trim="-"))
         axis.set_minor_locator(NullLocator())
     axes.set_xlabel("probability given, on average")
     axes.set_ylabel("share that came")
@@ -276,24 +249,13 @@ STACKS = (
     ("BERT", "I need\n[MASK] chair", ("attention", "feed-\nforward"), "the"),
     ("GPT", "<bos> I\nneed the", ("attention", "feed-\nforward"), "chair"),
     ("encoder", "I need\nthe chair", ("attention", "feed-\nforward"), ""),
-    (
-        "decoder",
-        "<bos> Ich\nbrauche",
-        ("attention", "cross-\nattention", "feed-\nforward"),
-        "den",
-    ),
+    ("decoder", "<bos> Ich\nbrauche", ("attention", "cross-\nattention", "feed-\nforward"), "den"),
 )
 """For each stack its name, what it reads, its boxes in order, and what it answers."""
 
 
 @pic.styled
-def three(
-    bert: ArrayLike,
-    gpt: ArrayLike,
-    encoder: ArrayLike,
-    decoder: ArrayLike,
-    cross: ArrayLike,
-) -> pic.Picture:
+def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLike, cross: ArrayLike) -> pic.Picture:
     """BERT, GPT and the translator side by side, from above to below; each attention has its mask inside.
 
     A mask has a row for each word that is read and a column for each that may be looked at: filled is what may be
@@ -307,9 +269,7 @@ def three(
     for n, (name, given, boxes, answer) in enumerate(STACKS):
         left, y, own = GAP + n * (STACK + GAP), top - 1.1, iter(masks[n])
         x, weight = left + STACK / 2, "bold" if name.isupper() else "normal"
-        frame.text(
-            x, top - (0 if name.isupper() else 0.3), name, weight=weight, **middle
-        )
+        frame.text(x, top - (0 if name.isupper() else 0.3), name, weight=weight, **middle)
         frame.text(x, y + 0.47, given, **middle)
         arrow(frame, (x, y + 0.25), (x, y))
         for box in boxes:
@@ -340,9 +300,7 @@ def three(
     return figure
 
 
-def _mask(
-    frame: Axes, mask: ArrayLike, middle: tuple[float, float], side: float
-) -> None:
+def _mask(frame: Axes, mask: ArrayLike, middle: tuple[float, float], side: float) -> None:
     """A mask as squares with this side, its first row on top, around the middle of a space as high as SIDE."""
     mask = np.asarray(mask, dtype=bool)
     rows, columns = mask.shape

@@ -16,9 +16,7 @@ COLOURS = pic.SERIES[4:]
 
 
 @pic.styled
-def fetched(
-    tokens: Sequence[str], row: int, heads: Mapping[str, ArrayLike]
-) -> pic.Picture:
+def fetched(tokens: Sequence[str], row: int, heads: Mapping[str, ArrayLike]) -> pic.Picture:
     """What one token takes from the others in two heads: arcs as wide as the weights, above and below the sentence.
 
     Only the largest weight of a head is written, with the name of the head.
@@ -56,9 +54,7 @@ MIDDLE = {"ha": "center", "va": "center_baseline", "size": 12}
 
 
 @pic.styled
-def row_of(
-    weights: ArrayLike, tokens: Sequence[str], marked: tuple[int, int]
-) -> pic.Picture:
+def row_of(weights: ArrayLike, tokens: Sequence[str], marked: tuple[int, int]) -> pic.Picture:
     """What one token takes from each token, a line for each head: weights (L, H, tokens), layers below each other.
 
     The line of the marked layer and head, counted from 0, is framed. Small weights are not written.
@@ -123,9 +119,7 @@ def weights(panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Pictur
     width = min(pic.PHONE, 0.5 + len(panels) * (0.2 + 0.7 * n))
     figure, (row,) = pic.picture(width, 1.0 + 0.62 * n, columns=len(panels))
     for axes, (title, a) in zip(row, panels.items(), strict=True):
-        pic.tiles(
-            axes, a, pic.WEIGHTS, (0, 1), decimals=4 if len(panels) < 3 else 2, whole=1
-        )
+        pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4 if len(panels) < 3 else 2, whole=1)
         axes.set_xticks(range(n), words)
         axes.set_yticks(range(n), words if axes is row[0] else [])
         axes.xaxis.tick_top()
@@ -135,18 +129,14 @@ def weights(panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Pictur
 
 
 @pic.styled
-def cut(
-    whole: ArrayLike, panels: Mapping[str, ArrayLike], words: Sequence[str]
-) -> pic.Picture:
+def cut(whole: ArrayLike, panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     """A matrix (T, H*Dk), and below it the pieces (H, T, Dk) of each way to cut it.
 
     The tens digit of a number is its word, which also gives the colour.
     """
     whole, n = np.asarray(whole), len(words)
     heads = len(next(iter(panels.values())))
-    figure, grid = pic.picture(
-        pic.PHONE, 1.45 * (1 + len(panels)), 1 + len(panels), heads
-    )
+    figure, grid = pic.picture(pic.PHONE, 1.45 * (1 + len(panels)), 1 + len(panels), heads)
     top = grid[0, 0].get_gridspec()
     for axes in grid[0]:
         axes.remove()
@@ -172,11 +162,7 @@ def _pieces(axes: Axes, x: np.ndarray, title: str, words: Sequence[str]) -> None
 
 @pic.styled
 def path(
-    x: ArrayLike,
-    heads: Sequence[Mapping[str, ArrayLike]],
-    joined: ArrayLike,
-    out: ArrayLike,
-    words: Sequence[str],
+    x: ArrayLike, heads: Sequence[Mapping[str, ArrayLike]], joined: ArrayLike, out: ArrayLike, words: Sequence[str]
 ) -> pic.Picture:
     """From X through two heads, each with Q, K, V, weights and out, to the output.
 
@@ -206,12 +192,7 @@ def path(
 
 
 def _box(
-    figure: pic.Picture,
-    place: tuple[float, float, float],
-    x: ArrayLike,
-    title: str,
-    colour: str,
-    words: Sequence[str],
+    figure: pic.Picture, place: tuple[float, float, float], x: ArrayLike, title: str, colour: str, words: Sequence[str]
 ) -> Axes:
     """A matrix as tiles at (left, bottom, width) of the figure."""
     left, bottom, width = place

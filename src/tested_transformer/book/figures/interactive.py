@@ -77,9 +77,7 @@ class Interactive:
         places = places_of(x, self.decimals)
         ways = [
             # a zero and a one are exact among shares, and have no decimals
-            (as_share, places or self.decimals)
-            if {title, column} & {*self.shares}
-            else (written, places)
+            (as_share, places or self.decimals) if {title, column} & {*self.shares} else (written, places)
             for column in columns
         ]
         lines = []
@@ -138,9 +136,7 @@ def written(value: float, places: int) -> str:
 def _numbers(title: str, rows: Any, columns: Any, x: ArrayLike) -> Numbers:
     x = np.asarray(x, dtype=float)
     if x.shape != (len(rows), len(columns)):
-        raise ValueError(
-            f"{title} has shape {x.shape}, but {len(rows)} rows and {len(columns)} columns are named"
-        )
+        raise ValueError(f"{title} has shape {x.shape}, but {len(rows)} rows and {len(columns)} columns are named")
     return rows, columns, x
 
 

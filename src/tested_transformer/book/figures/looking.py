@@ -147,9 +147,7 @@ def _panel(weights: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> d
     return sides | {"weights": _thousandths(weights)}
 
 
-def _strongest(
-    weights: np.ndarray, rows: Sequence[str], columns: Sequence[str]
-) -> list[tuple[str, str, str]]:
+def _strongest(weights: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> list[tuple[str, str, str]]:
     """For each row its word, the word with the largest weight, and the weight."""
     columns = _stripped(columns)
     most = zip(_stripped(rows), weights.argmax(-1), weights.max(-1), strict=True)
@@ -157,9 +155,7 @@ def _strongest(
 
 
 @pic.styled
-def traces(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], depths: Sequence[str]
-) -> pic.Picture:
+def traces(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], depths: Sequence[str]) -> pic.Picture:
     """For each panel probabilities (depths, tokens): what changing one vector does."""
     figure, grid = pic.picture(5.6, 2.15 * len(panels), len(panels))
     figure.get_layout_engine().set(h_pad=0.12)
@@ -172,9 +168,7 @@ def traces(
 
 
 @pic.styled
-def points(
-    groups: Mapping[str, ArrayLike], labels: Sequence[str] = ("", "")
-) -> pic.Picture:
+def points(groups: Mapping[str, ArrayLike], labels: Sequence[str] = ("", "")) -> pic.Picture:
     """Groups of points (n, 2), each with its colour, its mark and its name."""
     figure, ((axes,),) = pic.picture(5.6, 4.2)
     looks = zip(groups.items(), pic.SERIES, MARKS, strict=False)
@@ -187,9 +181,7 @@ def points(
 
 
 @pic.styled
-def each_link(
-    links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str, quiet: float
-) -> pic.Picture:
+def each_link(links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str, quiet: float) -> pic.Picture:
     """Weights and what cutting each does: a row for each name's last word, with a bar for the largest effect.
 
     Each weight is a fine grey line; those with an effect above `quiet` are thick and in colour,
@@ -222,9 +214,7 @@ def each_link(
 
 
 @pic.styled
-def cuts(
-    followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[str]
-) -> pic.Picture:
+def cuts(followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[str]) -> pic.Picture:
     """A row for each cut, and in each column the word that follows; its probability is the length of the bar.
 
     Another word than in the first row has another colour, and is hatched.

@@ -19,9 +19,7 @@ STEPS = (*(n * 10**k for k in range(4) for n in (1, 2, 5)), 10_000)
 
 
 @pic.styled
-def tokens(
-    answers: Mapping[str, tuple[Sequence[str], ArrayLike]], decimals: int = 1
-) -> pic.Picture:
+def tokens(answers: Mapping[str, tuple[Sequence[str], ArrayLike]], decimals: int = 1) -> pic.Picture:
     """Bars side by side, a column for each case: the surprise at each token, which are below each other.
 
     Each case has its tokens and their surprises in nats. Where a token is not that of the
@@ -111,9 +109,7 @@ def goals(
     for name, shape in shapes.items():
         if shape != logits.shape or len(tokens) != len(logits):
             found = f"{shape} for logits {logits.shape} of {len(tokens)} tokens"
-            raise ValueError(
-                f"{name}: the shares must have one number each, not {found}"
-            )
+            raise ValueError(f"{name}: the shares must have one number each, not {found}")
     if start not in steps:
         raise ValueError(f"start ({start}) must be one of the steps {list(steps)}")
     (kind, q), *_ = shares.items()
@@ -125,9 +121,7 @@ def goals(
     table = tokens, columns, np.column_stack([q, p, -np.log(p)])
     title = f"{kind}, not smoothed, after {start} steps"
     shares = columns[:2]
-    return Interactive(
-        "smoothing", data, {title: table}, plain, pictured=True, shares=shares
-    )
+    return Interactive("smoothing", data, {title: table}, plain, pictured=True, shares=shares)
 
 
 @pic.styled
@@ -155,9 +149,7 @@ def gaps(steps: ArrayLike, cases: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def smoothing(
-    gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: tuple[float, float]
-) -> pic.Picture:
+def smoothing(gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: tuple[float, float]) -> pic.Picture:
     """The loss against the gap between logits, one curve for each share of smoothing.
 
     A mark at the lowest point of the smoothed one.

@@ -17,18 +17,14 @@ ANSWER = pic.SERIES[4]
 
 
 @pic.styled
-def answers(
-    weights: ArrayLike, tokens: Sequence[str], following: Sequence[str], marked: int
-) -> pic.Picture:
+def answers(weights: ArrayLike, tokens: Sequence[str], following: Sequence[str], marked: int) -> pic.Picture:
     """Weights (T, T) of tokens that look back, with the token after each on the right.
 
     Hidden tiles are hatched. A frame marks the token that follows, if it is in the sentence.
     """
     weights, n, side, left = np.asarray(weights), len(tokens), 0.31, 0.62
     if weights.shape != (n, n) or len(following) != n:
-        raise ValueError(
-            f"{n} tokens need as many rows, columns and answers: {weights.shape}, {len(following)}"
-        )
+        raise ValueError(f"{n} tokens need as many rows, columns and answers: {weights.shape}, {len(following)}")
     width, height = left + side * n + 0.72, side * n + 0.72
     figure = pic.Picture(figsize=(width, height))
     place = left, 0.04, side * n, side * n
@@ -52,17 +48,13 @@ def answers(
 
 
 @pic.styled
-def kinds(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], marked: int
-) -> pic.Picture:
+def kinds(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], marked: int) -> pic.Picture:
     """Masks under their titles, two side by side, with their queries and keys.
 
     Filled tiles may be looked at, hatched tiles are hidden, and the marked row is framed.
     """
     figure, grid = pic.picture(pic.PHONE, 2.55 * len(panels) / 2, len(panels) // 2, 2)
-    for axes, (title, (mask, rows, columns)) in zip(
-        grid.flat, panels.items(), strict=True
-    ):
+    for axes, (title, (mask, rows, columns)) in zip(grid.flat, panels.items(), strict=True):
         mask = np.asarray(mask)
         _flags(axes, mask, np.ones_like(mask))
         axes.set_xticks(range(len(columns)), columns, rotation=90, color=pic.KEY)
@@ -86,9 +78,7 @@ def votes(bars: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
             if weight:
                 face = pic.FAINT if key == len(words) - 1 else pic.WEIGHTS(0.3)
                 axes.barh(line, weight, 0.7, left, color=face, edgecolor="white")
-                axes.text(
-                    left + weight / 2, line, f"{word}\n{as_share(weight, 2)}", **at
-                )
+                axes.text(left + weight / 2, line, f"{word}\n{as_share(weight, 2)}", **at)
             left += weight
         if left < 0.999:
             look = {"color": "white", "edgecolor": pic.FAINT, "hatch": "////"}
@@ -139,9 +129,7 @@ def _hatch(axes: Axes, mask: np.ndarray, **look: object) -> None:
 
 
 @pic.styled
-def combined(
-    causal: ArrayLike, padding: ArrayLike, sentences: Sequence[Sequence[str]]
-) -> pic.Picture:
+def combined(causal: ArrayLike, padding: ArrayLike, sentences: Sequence[Sequence[str]]) -> pic.Picture:
     """Causal (T, T) and padding (B, 1, 1, T) and what both allow, a row for each sentence.
 
     Filled tiles are True. Small tiles are the copies that broadcasting makes.
@@ -189,9 +177,7 @@ def reach(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
     Each panel is scaled to its largest number; exact zeros are written.
     """
     columns = len(next(iter(panels.values())))
-    figure, grid = pic.picture(
-        pic.PHONE, 0.4 + 2.95 * len(panels), len(panels), columns
-    )
+    figure, grid = pic.picture(pic.PHONE, 0.4 + 2.95 * len(panels), len(panels), columns)
     for row, (mask, measured) in zip(grid, panels.items(), strict=True):
         for axes, (how, size) in zip(row, measured.items(), strict=True):
             size = np.asarray(size)

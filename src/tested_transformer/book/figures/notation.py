@@ -15,9 +15,7 @@ FULL = 3
 
 
 @pic.styled
-def rows(
-    tokens: Sequence[str], vectors: ArrayLike, row: int, first: int = 5
-) -> pic.Picture:
+def rows(tokens: Sequence[str], vectors: ArrayLike, row: int, first: int = 5) -> pic.Picture:
     """A sentence as a matrix (T, D): a row for each token, one of them lit, with its first numbers written below."""
     vectors = np.asarray(vectors)
     count, width = vectors.shape
@@ -84,12 +82,7 @@ def batch(sentences: Mapping[str, ArrayLike], row: int | None = None) -> pic.Pic
     return figure
 
 
-def _sheet(
-    frame: Axes,
-    vectors: ArrayLike,
-    extent: tuple[float, float, float, float],
-    level: int = 1,
-) -> None:
+def _sheet(frame: Axes, vectors: ArrayLike, extent: tuple[float, float, float, float], level: int = 1) -> None:
     """A matrix as tiles too small for numbers, with an edge."""
     x0, x1, y0, y1 = extent
     look = {"vmin": -FULL, "vmax": FULL, "interpolation": "nearest", "aspect": "auto"}
@@ -98,9 +91,7 @@ def _sheet(
     frame.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **look))
 
 
-def _axis(
-    frame: Axes, start: tuple[float, float], end: tuple[float, float], name: str
-) -> None:
+def _axis(frame: Axes, start: tuple[float, float], end: tuple[float, float], name: str) -> None:
     """An arrow along an axis with its name beside it."""
     arrow(frame, start, end, size=10)
     (x0, y0), (x1, y1) = start, end
@@ -115,9 +106,7 @@ def _axis(
 
 
 @pic.styled
-def sides(
-    x: ArrayLike, w: ArrayLike, a: ArrayLike, words: Sequence[str]
-) -> pic.Picture:
+def sides(x: ArrayLike, w: ArrayLike, a: ArrayLike, words: Sequence[str]) -> pic.Picture:
     """A product from the right and one from the left: an arrow from each row of x to each row that it has a part in.
 
     From the left, an arrow is as wide as its number in a, which stands on it.
@@ -149,13 +138,7 @@ def sides(
 
 
 def _share(
-    frame: Axes,
-    ends: tuple[float, float],
-    top: float,
-    line: float,
-    rows: tuple[int, int],
-    share: float,
-    name: str,
+    frame: Axes, ends: tuple[float, float], top: float, line: float, rows: tuple[int, int], share: float, name: str
 ) -> None:
     """An arrow between the rows of two matrices, as wide as a share, with a name or the share on it."""
     start, end = (top - line * (row + 0.5) for row in rows)
@@ -171,9 +154,7 @@ def _share(
 
 
 @pic.styled
-def taken(
-    tokens: Sequence[str], vectors: ArrayLike, weights: ArrayLike, giver: int, name: str
-) -> pic.Picture:
+def taken(tokens: Sequence[str], vectors: ArrayLike, weights: ArrayLike, giver: int, name: str) -> pic.Picture:
     """What one row of weights makes of the rows of a sentence: each row beside its weight, and their sum below.
 
     The row that gives most is framed, and so is the sum, under the name of the token that takes.
@@ -209,9 +190,7 @@ def taken(
 
 
 @pic.styled
-def broadcast(
-    x: ArrayLike, sums: Mapping[str, tuple[ArrayLike, ArrayLike]]
-) -> pic.Picture:
+def broadcast(x: ArrayLike, sums: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> pic.Picture:
     """A matrix, for each name an array that is stretched to its shape, and what both give together.
 
     What stretching repeats has a dashed edge.
@@ -234,9 +213,7 @@ def broadcast(
                 look = {"linestyle": "--"} if copied else {"edgecolor": pic.INK}
                 face = "#dfe7ee" if k == 1 and not copied else "white"
                 place = left + cell * j, top - line * (i + 1), cell, line
-                tile(
-                    frame, place, face, f"{number:g}", zorder=1 if copied else 2, **look
-                )
+                tile(frame, place, face, f"{number:g}", zorder=1 if copied else 2, **look)
             if k:
                 sign = left - space / 2, top - line * high / 2
                 frame.text(*sign, "+="[k - 1], ha="center", va="center")
@@ -247,11 +224,7 @@ def broadcast(
 
 
 @pic.styled
-def step(
-    curve: tuple[ArrayLike, ArrayLike],
-    slope: float,
-    points: Sequence[tuple[float, float]],
-) -> pic.Picture:
+def step(curve: tuple[ArrayLike, ArrayLike], slope: float, points: Sequence[tuple[float, float]]) -> pic.Picture:
     """The loss against one weight, its slope at the first point, and a step to each other one.
 
     Points are (weight, loss), in the order in which they come.

@@ -11,18 +11,12 @@ LINES = ("--", ":", "-.")
 
 
 @pic.styled
-def learns(
-    losses: ArrayLike,
-    answers: Mapping[int, Sequence[str]],
-    words: Sequence[str],
-) -> pic.Picture:
+def learns(losses: ArrayLike, answers: Mapping[int, Sequence[str]], words: Sequence[str]) -> pic.Picture:
     """A falling loss, and below some of its steps what is written there for each word; what is right is bold."""
     losses = np.asarray(losses)
     last = max(answers) + min(answers) // 2
     size = {"height_ratios": [2.2, 0.36 * len(words)]}
-    figure, ((curve,), (told,)) = pic.picture(
-        pic.PHONE, 4.2, rows=2, sharex=True, gridspec_kw=size
-    )
+    figure, ((curve,), (told,)) = pic.picture(pic.PHONE, 4.2, rows=2, sharex=True, gridspec_kw=size)
     curve.plot(range(1, last + 1), losses[:last], color=pic.QUERY)
     curve.set(xlim=(0, last), ylim=(0, None), ylabel="loss for each token")
     curve.set_xticks(list(answers))

@@ -11,12 +11,7 @@ MARKERS = "os^Dv"
 
 
 @pic.styled
-def operations(
-    n: ArrayLike,
-    counts: Mapping[str, ArrayLike],
-    d: int,
-    lines: Mapping[str, ArrayLike],
-) -> pic.Picture:
+def operations(n: ArrayLike, counts: Mapping[str, ArrayLike], d: int, lines: Mapping[str, ArrayLike]) -> pic.Picture:
     """Counted multiplications as points over n, formulas as lines, n = d dotted."""
     figure, ((axes,),) = pic.picture(5.8, 4.2)
     axes.axvline(d, color=pic.FAINT, linestyle=":")
@@ -50,9 +45,7 @@ def paths(n: Sequence[int], lengths: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def shares(
-    n: ArrayLike, parts: Mapping[str, ArrayLike], marks: Mapping[str, float]
-) -> pic.Picture:
+def shares(n: ArrayLike, parts: Mapping[str, ArrayLike], marks: Mapping[str, float]) -> pic.Picture:
     """Shares of one whole, stacked, against a length; `marks` are lengths with a name."""
     figure, ((axes,),) = pic.picture(5.8, 3.8)
     bottom = np.zeros(len(np.asarray(n)))
@@ -87,9 +80,7 @@ def boxes(counts: Mapping[str, float]) -> pic.Picture:
 
 
 @pic.styled
-def intervals(
-    sizes: Mapping[str, range], common: Sequence[int], marked: int
-) -> pic.Picture:
+def intervals(sizes: Mapping[str, range], common: Sequence[int], marked: int) -> pic.Picture:
     """Vocabulary sizes as bars, those in common as a band, one size as a line."""
     figure, ((axes,),) = pic.picture(6.4, 1.2 + 0.36 * len(sizes))
     axes.axvspan(common[0], common[-1], color=pic.FAINT, alpha=0.6, linewidth=0)

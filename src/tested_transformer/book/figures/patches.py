@@ -26,9 +26,7 @@ def sentence(image: ArrayLike, size: int, answer: str, way: int) -> pic.Picture:
     figure, frame = blank(pic.PHONE, step * len(rows) + 1.45)
     top = step * len(rows) + 1.17
     width, height = figure.get_size_inches()
-    axes = figure.add_axes(
-        (0.06 / width, (top - side) / height, side / width, side / height)
-    )
+    axes = figure.add_axes((0.06 / width, (top - side) / height, side / width, side / height))
     _image(axes, image, size)
     _point(axes, image.shape, size, way)
     across = image.shape[1] // size
@@ -60,11 +58,7 @@ def sentence(image: ArrayLike, size: int, answer: str, way: int) -> pic.Picture:
 
 @pic.styled
 def pictures(
-    images: ArrayLike,
-    titles: Sequence[str],
-    size: int,
-    ways: Sequence[int],
-    rows: Sequence[str],
+    images: ArrayLike, titles: Sequence[str], size: int, ways: Sequence[int], rows: Sequence[str]
 ) -> pic.Picture:
     """Images (B, H, W) in lines with names, each with a title, its patches apart, and the way of its arrow.
 
@@ -100,9 +94,7 @@ def learning(losses: Sequence[float]) -> pic.Picture:
 
 
 @pic.styled
-def looks(
-    lines: Mapping[str, ArrayLike], ways: Sequence[str], decimals: int = 1
-) -> pic.Picture:
+def looks(lines: Mapping[str, ArrayLike], ways: Sequence[str], decimals: int = 1) -> pic.Picture:
     """Weights as grids of patches (4, 3, 3), a line of them for each name and a column for each way of the arrow.
 
     The ways are up, right, down, left; the aim of each is framed. What would be written as zero is left out.
@@ -147,11 +139,7 @@ def _sign(axes: Axes, sign: str) -> None:
 def _cut(image: np.ndarray, size: int) -> list[np.ndarray]:
     """The patches of an image, row by row."""
     height, width = image.shape
-    return [
-        image[y : y + size, x : x + size]
-        for y in range(0, height, size)
-        for x in range(0, width, size)
-    ]
+    return [image[y : y + size, x : x + size] for y in range(0, height, size) for x in range(0, width, size)]
 
 
 def _image(axes: Axes, image: np.ndarray, size: int) -> None:

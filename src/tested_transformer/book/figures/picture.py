@@ -25,14 +25,10 @@ SERIES = (QUERY, KEY, VALUE, OUT, "#8A6D00", "#444444")
 INK, FAINT = "#1d2530", "#98a2ad"
 """Text and lines; grids and guides."""
 
-WEIGHTS = LinearSegmentedColormap.from_list(
-    "weights", ["#ffffff", "#b9d7ea", "#2f86bd", "#00456e"]
-)
+WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", "#b9d7ea", "#2f86bd", "#00456e"])
 """From nothing (white) to much: for numbers that start at zero."""
 
-SIGNED = LinearSegmentedColormap.from_list(
-    "signed", ["#9c3a00", "#e8985c", "#ffffff", "#6aa9d2", "#00456e"]
-)
+SIGNED = LinearSegmentedColormap.from_list("signed", ["#9c3a00", "#e8985c", "#ffffff", "#6aa9d2", "#00456e"])
 """From negative (brown) through zero (white) to positive (blue)."""
 
 PHONE = 5.1
@@ -87,9 +83,7 @@ class Picture(Figure):
             self.savefig(buffer, format="svg", facecolor="white", metadata=nothing)
         element = "<svg" + buffer.getvalue().partition("<svg")[2].rstrip()
         # no rules for the whole page, and no addresses
-        element = re.sub(
-            r"<style.*?</style>|<metadata>.*?</metadata>", "", element, flags=re.S
-        )
+        element = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>", "", element, flags=re.S)
         return _named(re.sub(r' xmlns(:\w+)?="[^"]*"', "", element))
 
 

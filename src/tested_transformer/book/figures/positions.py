@@ -17,9 +17,7 @@ MARK = pic.SERIES[4]
 
 
 @pic.styled
-def orders(
-    read: Sequence[tuple[str, str]], without: str, marked: tuple[str, str]
-) -> pic.Picture:
+def orders(read: Sequence[tuple[str, str]], without: str, marked: tuple[str, str]) -> pic.Picture:
     """Orders of the same words with what is written for each, and what is written for all without positions.
 
     read are pairs of English and German. The word that moves is marked in English, its translation in German.
@@ -76,9 +74,7 @@ def clocks(table: ArrayLike, words: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def sums(
-    parts: Mapping[str, ArrayLike], words: Sequence[str], limit: float
-) -> pic.Picture:
+def sums(parts: Mapping[str, ArrayLike], words: Sequence[str], limit: float) -> pic.Picture:
     """Tables with a row for each word below each other, in the same colours from -limit to limit."""
     n = len(parts)
     figure, panels = pic.picture(4.2, 0.5 + n * (0.3 + 0.19 * len(words)), rows=n)
@@ -93,9 +89,7 @@ def sums(
         axes.set_xticks([])
         axes.spines[:].set_visible(False)
     ticks = [-limit, 0, limit]
-    figure.colorbar(
-        image, ax=panels, ticks=ticks, location="bottom", aspect=40, pad=0.02
-    )
+    figure.colorbar(image, ax=panels, ticks=ticks, location="bottom", aspect=40, pad=0.02)
     return figure
 
 
@@ -104,9 +98,7 @@ def heat(table: ArrayLike, name: str = "column") -> pic.Picture:
     """A table of positions as colours from -1 through 0 to 1, one row for each."""
     rows, columns = np.shape(table)
     figure, ((axes,),) = pic.picture(5.4, 1.0 + 4.3 * rows / columns)
-    image = axes.imshow(
-        table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest"
-    )
+    image = axes.imshow(table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest")
     axes.set_xlabel(name)
     axes.set_ylabel("position")
     figure.colorbar(image, ax=axes, ticks=[-1, 0, 1], shrink=0.8, pad=0.02)
@@ -231,9 +223,7 @@ def shares(a: ArrayLike, framed: bool = False) -> pic.Picture:
 
 
 @pic.styled
-def swapped(
-    panels: Mapping[str, tuple[Sequence[str], ArrayLike, int]],
-) -> pic.Picture:
+def swapped(panels: Mapping[str, tuple[Sequence[str], ArrayLike, int]]) -> pic.Picture:
     """What a token takes from one position, a panel of bars for each thing that is changed there.
 
     A panel is the name of each choice, its weight, and the choice that is in the sentence as it is.
@@ -257,10 +247,7 @@ def swapped(
 
 @pic.styled
 def parts(
-    strips: Mapping[str, ArrayLike],
-    weights: tuple[str, ArrayLike],
-    words: Sequence[str],
-    marked: int,
+    strips: Mapping[str, ArrayLike], weights: tuple[str, ArrayLike], words: Sequence[str], marked: int
 ) -> pic.Picture:
     """Parts of one token's scores, a strip of tiles for each; then their sum and the weights, with their names.
 
@@ -297,9 +284,7 @@ def parts(
     return figure
 
 
-def hands(
-    table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayLike
-) -> Interactive:
+def hands(table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayLike) -> Interactive:
     """Every pair of a table as a hand, at position start and k later, to change.
 
     `lengths` are the wavelengths of the pairs, `dots` the products of row start with
@@ -345,13 +330,8 @@ def moving(
         rows = {"strip": strip} | ({"words": others[name]} if name in others else {})
         for row, wanted in zip(rows.values(), (words, choices), strict=False):
             if np.shape(row) != (len(wanted),):
-                raise ValueError(
-                    f"{name}: {np.shape(row)} numbers do not fit {[*wanted]}"
-                )
-        found.append(
-            {"name": name}
-            | {kind: np.round(row, 6).tolist() for kind, row in rows.items()}
-        )
+                raise ValueError(f"{name}: {np.shape(row)} numbers do not fit {[*wanted]}")
+        found.append({"name": name} | {kind: np.round(row, 6).tolist() for kind, row in rows.items()})
     data = {"words": tuple(words), "asks": asks, "moves": moves}
     data |= {"choices": tuple(choices), "parts": found}
     score = np.sum([*strips.values()], axis=0)

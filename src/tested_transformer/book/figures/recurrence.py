@@ -13,13 +13,7 @@ ARROW = {"size": 11, "width": 1.8, "shrinkA": 2, "shrinkB": 2}
 
 
 @pic.styled
-def carried(
-    words: Sequence[str],
-    marked: int,
-    german: Sequence[str],
-    bold: str,
-    back: bool = False,
-) -> pic.Picture:
+def carried(words: Sequence[str], marked: int, german: Sequence[str], bold: str, back: bool = False) -> pic.Picture:
     """States that read a sentence, and the route by which one of its words gets to the translation.
 
     Each state is a column of equally many tiles, and one word of the German is bold. The route
@@ -56,9 +50,7 @@ def carried(
         for i in range(len(words)):
             ends = ((i + 0.5) * gap, low), (asking, 0.5)
             if i != marked:
-                frame.plot(
-                    *zip(*ends, strict=True), color=pic.FAINT, linewidth=1.2, zorder=0
-                )
+                frame.plot(*zip(*ends, strict=True), color=pic.FAINT, linewidth=1.2, zorder=0)
         arrow(frame, ((marked + 0.5) * gap, low), (asking, 0.47), pic.KEY, **thick)
         return figure
     out = (len(words) - 0.5) * gap
@@ -69,9 +61,7 @@ def carried(
 
 
 @pic.styled
-def unrolled(
-    x: ArrayLike, start: ArrayLike, states: ArrayLike, words: Sequence[str]
-) -> pic.Picture:
+def unrolled(x: ArrayLike, start: ArrayLike, states: ArrayLike, words: Sequence[str]) -> pic.Picture:
     """One network at each of its steps: words above, states below, time to the right."""
     figure, frame = blank(pic.PHONE, 3.9)
     frame.set(xlim=(0, len(words) + 1), ylim=(0, 1))
@@ -87,9 +77,7 @@ def unrolled(
     return figure
 
 
-def _column(
-    figure: pic.Picture, x: ArrayLike, middle: float, low: float, name: str
-) -> None:
+def _column(figure: pic.Picture, x: ArrayLike, middle: float, low: float, name: str) -> None:
     """A vector as upright tiles, its name to the left."""
     size = 0.13  # of one tile, as a share of the height
     wide, high = figure.get_size_inches()
@@ -103,13 +91,7 @@ def _column(
     axes.spines[:].set_color(pic.FAINT)
 
 
-def _named(
-    frame: Axes,
-    tail: tuple[float, float],
-    head: tuple[float, float],
-    colour: str,
-    name: str,
-) -> None:
+def _named(frame: Axes, tail: tuple[float, float], head: tuple[float, float], colour: str, name: str) -> None:
     """An arrow and its name: above it if it is level, else to its right."""
     arrow(frame, tail, head, colour, **ARROW)
     level = tail[1] == head[1]
@@ -200,10 +182,7 @@ def fading(sizes: Mapping[str, ArrayLike], limit: float) -> pic.Picture:
 
 @pic.styled
 def exact(
-    lengths: Sequence[int],
-    counts: Mapping[str, ArrayLike],
-    out_of: int,
-    trained: int | None = None,
+    lengths: Sequence[int], counts: Mapping[str, ArrayLike], out_of: int, trained: int | None = None
 ) -> pic.Picture:
     """How many sequences come out without a mistake, against their length.
 
@@ -250,9 +229,7 @@ def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
 
 
 @pic.styled
-def grids(
-    panels: Mapping[str, ArrayLike], rows: Sequence[str], columns: Sequence[str]
-) -> pic.Picture:
+def grids(panels: Mapping[str, ArrayLike], rows: Sequence[str], columns: Sequence[str]) -> pic.Picture:
     """Matrices of tiles side by side: a row for each id written, a column for each read."""
     size = (pic.PHONE, 4.6) if len(panels) == 1 else (7.2, 3.7)
     figure, (axes,) = pic.picture(*size, columns=len(panels))

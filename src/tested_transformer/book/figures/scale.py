@@ -62,25 +62,14 @@ def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
     for row, bar in enumerate(parts.values()):
         ends = np.cumsum([0.0, *bar.values()])
         middles = (ends[:-1] + ends[1:]) / 2
-        words = _spread(
-            middles, [LETTER * len(kind) * most / width for kind in bar], most
-        )
-        for kind, left, middle, word in zip(
-            bar, ends[:-1], middles, words, strict=True
-        ):
+        words = _spread(middles, [LETTER * len(kind) * most / width for kind in bar], most)
+        for kind, left, middle, word in zip(bar, ends[:-1], middles, words, strict=True):
             i = kinds.index(kind)
             look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2]}
             look |= {"edgecolor": "white", "linewidth": 0, "height": 0.4}
             axes.barh(row, bar[kind], left=left, **look)
-            axes.plot(
-                (middle, word),
-                (row + 0.2, row + 0.36),
-                color=pic.SERIES[i],
-                linewidth=1,
-            )
-            axes.text(
-                word, row + 0.37, kind, ha="center", va="top", color=pic.SERIES[i]
-            )
+            axes.plot((middle, word), (row + 0.2, row + 0.36), color=pic.SERIES[i], linewidth=1)
+            axes.text(word, row + 0.37, kind, ha="center", va="top", color=pic.SERIES[i])
         axes.annotate(f"{ends[-1]:.2f}", (ends[-1], row), **place)
     axes.set_yticks(range(len(parts)), list(parts))
     axes.tick_params(axis="y", length=0)
@@ -103,9 +92,7 @@ def _spread(middles: ArrayLike, widths: Sequence[float], most: float) -> np.ndar
     return places
 
 
-def cost(
-    models: Mapping[str, Config], start: tuple[str, int, int], plain: pic.Picture
-) -> Interactive:
+def cost(models: Mapping[str, Config], start: tuple[str, int, int], plain: pic.Picture) -> Interactive:
     """What models cost, to change: start names one, its tokens on a side, its sentences.
 
     The plain picture is for where no script runs; its table has `counting.price`.
@@ -114,10 +101,7 @@ def cost(
     told = price(models[first], n, sentences)
     sizes = ("d_model", "d_ff", "n_heads", "n_layers", "vocab_size")
     data = {
-        "models": [
-            {"name": name} | {size: getattr(config, size) for size in sizes}
-            for name, config in models.items()
-        ],
+        "models": [{"name": name} | {size: getattr(config, size) for size in sizes} for name, config in models.items()],
         "start": {"model": first, "n": n, "sentences": sentences},
     }
     title = f"{first}, {sentences} sentences of {n} tokens"
@@ -164,9 +148,7 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
 
 
 @pic.styled
-def shares(
-    rows: Mapping[str, ArrayLike], across: str, decimals: int = 2
-) -> pic.Picture:
+def shares(rows: Mapping[str, ArrayLike], across: str, decimals: int = 2) -> pic.Picture:
     """Numbers of a gradient as tiles, a row for each process and for what is made of them.
 
     The columns are numbered from 1; across says what they are.
@@ -226,9 +208,7 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
         pic.tiles(axes, x, pic.WEIGHTS, (0, len(x)), decimals=0)
         for process, piece in np.argwhere(np.not_equal(x, before)):
             frame = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5, "zorder": 3}
-            axes.add_patch(
-                Rectangle((piece - 0.46, process - 0.46), 0.92, 0.92, **frame)
-            )
+            axes.add_patch(Rectangle((piece - 0.46, process - 0.46), 0.92, 0.92, **frame))
         axes.set_title(name)
         axes.set_xticks([])
         axes.set_yticks(range(len(x)))
@@ -261,11 +241,7 @@ def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
 
 
 @pic.styled
-def measured(
-    cases: Mapping[str, Mapping[str, float]],
-    unit: str,
-    colours: Sequence[str] = (pic.QUERY,),
-) -> pic.Picture:
+def measured(cases: Mapping[str, Mapping[str, float]], unit: str, colours: Sequence[str] = (pic.QUERY,)) -> pic.Picture:
     """For each case a group of bars, one for each program, in these colours; 1 is dotted."""
     counts = [len(sides) for sides in cases.values()]
     height = 0.5 + sum(0.32 * n + 0.45 for n in counts)

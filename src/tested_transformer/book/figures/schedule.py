@@ -16,9 +16,7 @@ TOTALS = 60, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000
 
 
 @pic.styled
-def hover(
-    distances: Mapping[str, ArrayLike], places: Mapping[str, tuple[float, float]]
-) -> pic.Picture:
+def hover(distances: Mapping[str, ArrayLike], places: Mapping[str, tuple[float, float]]) -> pic.Picture:
     """How far from the lowest point, step by step, one curve for each rate, with its name at a place."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
     looks = zip(distances.items(), pic.SERIES, ("--", ":", "-", "-."), strict=False)
@@ -54,9 +52,7 @@ def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture
 
 
 @pic.styled
-def rates(
-    steps: ArrayLike, curves: Mapping[str, ArrayLike], warmup: int
-) -> pic.Picture:
+def rates(steps: ArrayLike, curves: Mapping[str, ArrayLike], warmup: int) -> pic.Picture:
     """The learning rate at each step, one curve for each model, and the warm-up."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     looks = zip(curves.items(), pic.SERIES, ("-", "--"), strict=False)
@@ -76,9 +72,7 @@ def rates(
 
 
 @pic.styled
-def training(
-    runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str
-) -> pic.Picture:
+def training(runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str) -> pic.Picture:
     """Losses step by step, several runs in one colour, and a named level."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     looks = zip(runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False)
@@ -98,9 +92,7 @@ def training(
 
 
 def tries(
-    starts: Mapping[str, tuple[int, int, int, float]],
-    measured: tuple[float, float],
-    plain: pic.Picture,
+    starts: Mapping[str, tuple[int, int, int, float]], measured: tuple[float, float], plain: pic.Picture
 ) -> Interactive:
     """The paper's schedule with its warm-up, its width and the length of the training to change.
 
@@ -119,9 +111,7 @@ def tries(
         k, d, total, factor = values
         steps = 1, k, total
         rates = (f"{rate(step, d, k, factor):.4e}" for step in steps)
-        rows.append(
-            (name, *(f"{r} in step {s:,}" for r, s in zip(rates, steps, strict=True)))
-        )
+        rows.append((name, *(f"{r} in step {s:,}" for r, s in zip(rates, steps, strict=True))))
     saw, blind = measured
     if not 0 < saw < blind:
         raise ValueError(f"measured ({measured}) must rise from above 0: saw, blind")

@@ -34,10 +34,7 @@ NUMBERS, ADDED = 6, 4
 
 BOXES = {
     "encoder": ("self_attention", "addnorm_1", "feed_forward", "addnorm_2"),
-    "decoder": (
-        *("self_attention", "addnorm_1", "cross_attention", "addnorm_2"),
-        *("feed_forward", "addnorm_3"),
-    ),
+    "decoder": (*("self_attention", "addnorm_1", "cross_attention", "addnorm_2"), *("feed_forward", "addnorm_3")),
 }
 """The names of the boxes in a run, in the order of `PARTS`."""
 
@@ -76,11 +73,7 @@ LETTERS = (
 
 @pic.styled
 def sheet(
-    run: Mapping[str, ArrayLike],
-    vocabulary: Sequence[str],
-    followed: tuple[int, int],
-    head: tuple[int, int],
-    size: int,
+    run: Mapping[str, ArrayLike], vocabulary: Sequence[str], followed: tuple[int, int], head: tuple[int, int], size: int
 ) -> pic.Picture:
     """The whole model on a sheet of A4, from top to bottom, with the numbers of a run.
 
@@ -94,9 +87,7 @@ def sheet(
 
     """
     figure, frame = blank(*PAPER)
-    words = {
-        side: [vocabulary[i].strip() for i in run[f"{side}.ids"]] for side in SIDES
-    }
+    words = {side: [vocabulary[i].strip() for i in run[f"{side}.ids"]] for side in SIDES}
     rows = dict(zip(SIDES, followed, strict=True))
     table = len(vocabulary), np.shape(run["encoder.sum"])[1]
     _head(frame, size, table)
@@ -113,22 +104,12 @@ def sheet(
     return figure
 
 
-def _write(
-    frame: Axes, x: float, y: float, words: str, size: float = SMALL, **look: object
-) -> None:
-    frame.text(
-        x, y, words, **{"va": "center_baseline", "fontsize": size, "ha": "left"} | look
-    )
+def _write(frame: Axes, x: float, y: float, words: str, size: float = SMALL, **look: object) -> None:
+    frame.text(x, y, words, **{"va": "center_baseline", "fontsize": size, "ha": "left"} | look)
 
 
 def _cells(
-    frame: Axes,
-    x: float,
-    y: float,
-    values: ArrayLike,
-    cmap: Colormap,
-    limits: tuple[float, float],
-    wide: float = CELL,
+    frame: Axes, x: float, y: float, values: ArrayLike, cmap: Colormap, limits: tuple[float, float], wide: float = CELL
 ) -> None:
     """A row of coloured tiles with their numbers, which are shares in the colours of weights.
 
@@ -166,8 +147,7 @@ def _box(frame: Axes, place: Sequence[float], colour: str, words: str) -> None:
 def _head(frame: Axes, size: int, table: tuple[int, int]) -> None:
     _write(frame, 0.38, 11.3, "The whole Transformer on one sheet", 20, weight="bold")
     said = (
-        f"A trained translator of {size:,} numbers reads an English sentence and is "
-        "asked for the next German word.",
+        f"A trained translator of {size:,} numbers reads an English sentence and is asked for the next German word.",
         "Every number on this sheet is the model’s own, rounded; but no weight below 1 is rounded up to it.",
     )
     for n, line in enumerate(said):
@@ -181,12 +161,7 @@ def _head(frame: Axes, size: int, table: tuple[int, int]) -> None:
 
 
 def _rows(
-    frame: Axes,
-    run: Mapping[str, ArrayLike],
-    side: str,
-    words: Sequence[str],
-    followed: int,
-    left: float,
+    frame: Axes, run: Mapping[str, ArrayLike], side: str, words: Sequence[str], followed: int, left: float
 ) -> float:
     """The tokens, their ids and the first numbers of their rows; the height where that ends."""
     ids, vectors = run[f"{side}.ids"], np.asarray(run[f"{side}.sum"])
@@ -210,20 +185,11 @@ def _rows(
 
 
 def _layers(
-    frame: Axes,
-    run: Mapping[str, ArrayLike],
-    side: str,
-    followed: int,
-    name: str,
-    left: float,
-    top: float,
+    frame: Axes, run: Mapping[str, ArrayLike], side: str, followed: int, name: str, left: float, top: float
 ) -> tuple[float, list[float]]:
     """All layers of one half; the height where they end, and that of each cross-attention."""
     first = side == "encoder"
-    way, numbers = (
-        (left - 0.14 if first else left + WIDE + 0.1),
-        left + WIDE + (0.16 if first else 0.28),
-    )
+    way, numbers = ((left - 0.14 if first else left + WIDE + 0.1), left + WIDE + (0.16 if first else 0.28))
     middle, crossings = left + WIDE / 2, []
     said = f"{name}: what is added (+), and its row"
     look = {"style": "italic"} | ({} if first else {"ha": "right"})
@@ -246,15 +212,7 @@ def _layers(
             level = y + (BOX - LINE) / 2
             _signed(frame, numbers, level, values[:ADDED])
             if not norm:
-                _write(
-                    frame,
-                    numbers - 0.04,
-                    y + BOX / 2,
-                    "+",
-                    TEXT,
-                    ha="right",
-                    weight="bold",
-                )
+                _write(frame, numbers - 0.04, y + BOX / 2, "+", TEXT, ha="right", weight="bold")
             else:
                 above = y + 2 * BOX + GAP + 0.07
                 edge = left if first else left + WIDE
@@ -267,9 +225,7 @@ def _layers(
     return low, crossings
 
 
-def _memory(
-    frame: Axes, low: float, crossings: Sequence[float], shape: tuple[int, ...]
-) -> None:
+def _memory(frame: Axes, low: float, crossings: Sequence[float], shape: tuple[int, ...]) -> None:
     """What the encoder ends with, and its way into each cross-attention."""
     middle, between, y = SIDES["encoder"] + WIDE / 2, 4.36, low - 0.3
     arrow(frame, (middle, low), (middle, low - 0.18), size=8, width=1.1)
@@ -278,20 +234,13 @@ def _memory(
     path = ((middle + 0.62, y), (between, y), (between, max(crossings)))
     frame.plot(*zip(*path, strict=True), color=pic.KEY, linewidth=1.6)
     if min(crossings) < y:
-        frame.plot(
-            (between, between), (y, min(crossings)), color=pic.KEY, linewidth=1.6
-        )
+        frame.plot((between, between), (y, min(crossings)), color=pic.KEY, linewidth=1.6)
     for level in crossings:
         arrow(frame, (between, level), (SIDES["decoder"], level), pic.KEY, 9, width=1.6)
 
 
 def _looks(
-    frame: Axes,
-    run: Mapping[str, ArrayLike],
-    words: Sequence[str],
-    followed: int,
-    head: tuple[int, int],
-    low: float,
+    frame: Axes, run: Mapping[str, ArrayLike], words: Sequence[str], followed: int, head: tuple[int, int], low: float
 ) -> None:
     """The weights of one head of the encoder: a row for each token that asks."""
     layer, which = head
@@ -331,9 +280,7 @@ def _ends(
     place = x, low - 0.43, 3.43, 0.27
     _box(frame, place, KINDS["table"], "compared with all rows of E, then softmax")
     arrow(frame, (x + 0.57, low - 0.43), (x + 0.57, low - 0.53), size=8, width=1.1)
-    logits, p = (
-        np.asarray(run[name])[followed] for name in ("logits", "probabilities")
-    )
+    logits, p = (np.asarray(run[name])[followed] for name in ("logits", "probabilities"))
     for n, i in enumerate(np.argsort(-logits, kind="stable")[:3]):
         place = x + 1.145 * n, low - 0.86, 1.14, 0.33
         face = "#f6eaf2" if n == 0 else "white"
@@ -344,9 +291,7 @@ def _ends(
         _write(frame, place[0] + 0.06, low - 0.695, word, 10 if n else 12, **look)
         edge = {"ha": "right"} | look
         _write(frame, place[0] + 1.1, low - 0.63, percent(p[i]), TEXT, **edge)
-        _write(
-            frame, place[0] + 1.1, low - 0.77, f"logit {number(logits[i])}", ha="right"
-        )
+        _write(frame, place[0] + 1.1, low - 0.77, f"logit {number(logits[i])}", ha="right")
     looks = np.asarray(run[f"decoder.layers.{last}.cross_attention.weights"])
     most, name = int(looks[:, followed].max(-1).argmax()), words["decoder"][followed]
     said = f"Cross-attention, layer {last + 1}, head {most + 1}: “{name}” asks"
@@ -383,20 +328,11 @@ def _formulas(
     layer, which = head
     parts = f"encoder.layers.{layer}"
     row, asks = followed["encoder"], words["encoder"][followed["encoder"]]
-    weights, scores = (
-        np.asarray(run[f"{parts}.self_attention.{name}"])[which, row]
-        for name in ("weights", "scores")
-    )
+    weights, scores = (np.asarray(run[f"{parts}.self_attention.{name}"])[which, row] for name in ("weights", "scores"))
     heads, _, width = np.shape(run[f"{parts}.self_attention.q"])
-    most, hidden = (
-        int(weights.argmax()),
-        np.asarray(run[f"{parts}.feed_forward.hidden"]),
-    )
+    most, hidden = (int(weights.argmax()), np.asarray(run[f"{parts}.feed_forward.hidden"]))
     added = np.asarray(run[f"{parts}.addnorm_1.added"])[row]
-    logits, p = (
-        np.asarray(run[name])[followed["decoder"]]
-        for name in ("logits", "probabilities")
-    )
+    logits, p = (np.asarray(run[name])[followed["decoder"]] for name in ("logits", "probabilities"))
     best = int(logits.argmax())
     surprise = np.format_float_positional(-np.log(p[best]), 2, fractional=False)
     said = {

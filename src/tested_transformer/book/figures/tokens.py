@@ -26,9 +26,7 @@ def read(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> pic.Picture:
         frame.text(0.05, top - 0.2, name)
         goes_on = [text[:1].isalpha() for text, _ in tokens[1:]]
         x = 0.05
-        for (text, i), joins, joined in zip(
-            tokens, [False, *goes_on], [*goes_on, False], strict=True
-        ):
+        for (text, i), joins, joined in zip(tokens, [False, *goes_on], [*goes_on, False], strict=True):
             x += 0 if joins or not text[:1].isspace() else GAP
             width = SPACE + LETTER * max(len(text.strip()), len(str(i)))
             face = pic.WEIGHTS(0.4 if joins or joined else 0.08)
@@ -39,19 +37,13 @@ def read(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> pic.Picture:
     return figure
 
 
-def bench(
-    pieces: Mapping[str, int],
-    learned: Mapping[tuple[str, str], int],
-    plain: pic.Picture,
-) -> Interactive:
+def bench(pieces: Mapping[str, int], learned: Mapping[tuple[str, str], int], plain: pic.Picture) -> Interactive:
     """Byte-pair encoding at work on a small text, one merge at a time.
 
     `pieces` are the pieces of the text with the times that they occur, `learned` the
     merges with the times that the pair occurred; `plain` stands on paper.
     """
-    rows = [
-        (f"{a} + {b}", str(times), a + b) for (a, b), times in list(learned.items())[:8]
-    ]
+    rows = [(f"{a} + {b}", str(times), a + b) for (a, b), times in list(learned.items())[:8]]
     data = {
         "pieces": [list(piece) for piece in pieces],
         "times": list(pieces.values()),
@@ -62,10 +54,7 @@ def bench(
 
 
 def encoding(
-    merges: Sequence[tuple[int, int]],
-    tokens: Sequence[bytes],
-    texts: Mapping[str, Sequence[int]],
-    plain: pic.Picture,
+    merges: Sequence[tuple[int, int]], tokens: Sequence[bytes], texts: Mapping[str, Sequence[int]], plain: pic.Picture
 ) -> Interactive:
     """A reader's own text on its way through a tokenizer's merges, to its tokens and their ids.
 
@@ -105,9 +94,7 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def lengths(
-    n_merges: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mapping[str, float]
-) -> pic.Picture:
+def lengths(n_merges: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mapping[str, float]) -> pic.Picture:
     """Tokens to a word against the number of merges, one curve for each text.
 
     There are dotted lines at the named levels.

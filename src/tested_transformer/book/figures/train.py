@@ -13,9 +13,7 @@ LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
 
 @pic.styled
-def questions(
-    read: Sequence[str], asked: Sequence[str], visible: ArrayLike
-) -> pic.Picture:
+def questions(read: Sequence[str], asked: Sequence[str], visible: ArrayLike) -> pic.Picture:
     """A row for each place: the tokens it sees, hatched those it does not, its answer."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 0.46 * len(read) + 0.7)
     _asked(axes, read, asked, visible)
@@ -23,15 +21,11 @@ def questions(
 
 
 @pic.styled
-def given_away(
-    panels: Mapping[str, tuple[Sequence[str], Sequence[str], ArrayLike]],
-) -> pic.Picture:
+def given_away(panels: Mapping[str, tuple[Sequence[str], Sequence[str], ArrayLike]]) -> pic.Picture:
     """Questions below each other, each as in `questions`; filled is the answer where a place can see it."""
     height = sum(0.42 * len(read) + 1.0 for read, _, _ in panels.values())
     figure, rows = pic.picture(pic.PHONE, height, rows=len(panels))
-    for (axes,), (title, (read, asked, visible)) in zip(
-        rows, panels.items(), strict=True
-    ):
+    for (axes,), (title, (read, asked, visible)) in zip(rows, panels.items(), strict=True):
         _asked(axes, read, asked, visible)
         answers = np.equal.outer(asked, read) & np.asarray(visible, dtype=bool)
         for i, j in zip(*np.nonzero(answers), strict=True):
@@ -41,9 +35,7 @@ def given_away(
     return figure
 
 
-def _asked(
-    axes: Axes, read: Sequence[str], asked: Sequence[str], visible: ArrayLike
-) -> None:
+def _asked(axes: Axes, read: Sequence[str], asked: Sequence[str], visible: ArrayLike) -> None:
     n = len(read)
     for (i, j), seen in np.ndenumerate(np.asarray(visible)):
         look = {"edgecolor": pic.QUERY} if seen else {"hatch": "////"}
@@ -78,10 +70,7 @@ def grids(panels: Mapping[str, ArrayLike]) -> pic.Picture:
 
 @pic.styled
 def losses(
-    runs: Mapping[str, ArrayLike],
-    levels: Mapping[str, float] | None = None,
-    every: int = 1,
-    logarithmic: bool = False,
+    runs: Mapping[str, ArrayLike], levels: Mapping[str, float] | None = None, every: int = 1, logarithmic: bool = False
 ) -> pic.Picture:
     """A curve for each run, a value for so many steps, and named levels as thin lines.
 
@@ -110,14 +99,10 @@ def losses(
 
 
 @pic.styled
-def apart(
-    runs: Mapping[str, ArrayLike], gap: str, at: int, every: int = 1
-) -> pic.Picture:
+def apart(runs: Mapping[str, ArrayLike], gap: str, at: int, every: int = 1) -> pic.Picture:
     """Two curves, the upper one first, each with its name; the area between them is coloured and named at a step."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    (above, upper), (below, lower) = (
-        (name, np.asarray(loss)) for name, loss in runs.items()
-    )
+    (above, upper), (below, lower) = ((name, np.asarray(loss)) for name, loss in runs.items())
     steps, n = every * np.arange(1, len(upper) + 1), at // every - 1
     axes.plot(steps, upper, color=pic.QUERY)
     axes.plot(steps, lower, color=pic.KEY, linestyle="--")
@@ -163,9 +148,7 @@ def chances(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
     height = 2.1 * len(panels) + 0.3
     figure, rows = pic.picture(pic.PHONE, height, rows=len(panels), sharex=True)
     for (axes,), (title, lines) in zip(rows, panels.items(), strict=True):
-        for (name, p), colour, look in zip(
-            lines.items(), pic.SERIES, LINES, strict=False
-        ):
+        for (name, p), colour, look in zip(lines.items(), pic.SERIES, LINES, strict=False):
             steps = np.arange(1, len(np.asarray(p)) + 1)
             axes.plot(steps, p, color=colour, linestyle=look, label=name)
         axes.set(xlim=(1, None), ylim=(0, 1.03), title=title)

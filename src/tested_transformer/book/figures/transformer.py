@@ -9,14 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from tested_transformer.book.data_flow import (
-    AXES,
-    CHAPTERS,
-    Step,
-    Table,
-    n_layers,
-    steps,
-)
+from tested_transformer.book.data_flow import AXES, CHAPTERS, Step, Table, n_layers, steps
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
 from tested_transformer.book.figures.interactive import Interactive, written
@@ -25,12 +18,7 @@ from tested_transformer.shares import as_share
 STEP, TILE = 1.05, (0.2, 0.16)
 """Inches from one stop to the next, and of one number."""
 
-KINDS = {
-    "table": pic.OUT,
-    "attention": pic.KEY,
-    "feed-forward": pic.QUERY,
-    "norms": pic.VALUE,
-}
+KINDS = {"table": pic.OUT, "attention": pic.KEY, "feed-forward": pic.QUERY, "norms": pic.VALUE}
 """Colours of the kinds of boxes, as on the first page and in the strip of each chapter."""
 
 STOPS = tuple(
@@ -85,19 +73,13 @@ PARTS = {
 
 
 @pic.styled
-def machine(
-    words: Sequence[Sequence[str]],
-    run: Mapping[str, ArrayLike],
-    vocabulary: Sequence[str],
-) -> pic.Picture:
+def machine(words: Sequence[Sequence[str]], run: Mapping[str, ArrayLike], vocabulary: Sequence[str]) -> pic.Picture:
     """The whole model from top to bottom with the sizes of a run, and the largest logits that it ends with.
 
     words are those that it reads, in lines, and those that it has written. The run has
     the names of `byhand.transformer.tensors`.
     """
-    source, target, logits = (
-        np.asarray(run[name]) for name in ("encoder.sum", "decoder.sum", "logits")
-    )
+    source, target, logits = (np.asarray(run[name]) for name in ("encoder.sum", "decoder.sum", "logits"))
     sizes = {"source": source.shape, "target": target.shape, "logits": logits.shape}
     sizes["table"] = logits.shape[1], target.shape[1]
     largest, layers = np.argsort(-logits[-1], kind="stable")[:3], n_layers(run)
@@ -111,18 +93,9 @@ def machine(
         arrow(frame, (centre, 5.86), (centre, 5.68))
     wide = LEFT[0] - 0.15, 5.32, sum(RIGHT) - LEFT[0] + 0.3, 0.35
     look = {"edgecolor": "white"}
-    tile(
-        frame,
-        wide,
-        KINDS["table"],
-        f"rows of the table E, {by['table']}",
-        "white",
-        **look,
-    )
+    tile(frame, wide, KINDS["table"], f"rows of the table E, {by['table']}", "white", **look)
     ends = []
-    for (x, width), centre, name in zip(
-        (LEFT, RIGHT), middles, ("source", "target"), strict=True
-    ):
+    for (x, width), centre, name in zip((LEFT, RIGHT), middles, ("source", "target"), strict=True):
         text(frame, centre, 5.17, "+ positions")
         arrow(frame, (centre, 5.06), (centre, 4.78))
         text(frame, centre + 0.08, 4.93, by[name], ha="left")
@@ -154,13 +127,7 @@ def text(frame: Axes, x: float, y: float, words: str, **look: object) -> None:
 
 
 def _frame(
-    frame: Axes,
-    x: float,
-    width: float,
-    top: float,
-    parts: Sequence[str],
-    layers: int,
-    left: bool,
+    frame: Axes, x: float, width: float, top: float, parts: Sequence[str], layers: int, left: bool
 ) -> tuple[float, float]:
     """A layer, its boxes below each other in a frame; the height of its cross-attention, and of its end."""
     side = x - 0.17 if left else x + width + 0.17
@@ -192,16 +159,12 @@ def _corner(place: tuple[float, ...]) -> tuple[tuple[float, float], float, float
 
 
 @pic.styled
-def looks(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]],
-) -> pic.Picture:
+def looks(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]) -> pic.Picture:
     """The weights of several attentions below each other: title -> (weights, rows, columns)."""
     heights = [0.72 + 0.34 * len(rows) for _, rows, _ in panels.values()]
     figure = pic.Picture(figsize=(4.2, sum(heights)), layout="constrained")
     grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
-    for axes, (title, (a, rows, columns)) in zip(
-        grid.flat, panels.items(), strict=True
-    ):
+    for axes, (title, (a, rows, columns)) in zip(grid.flat, panels.items(), strict=True):
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         axes.set_aspect("auto")
         axes.set_xticks(range(len(columns)), columns)
@@ -212,16 +175,12 @@ def looks(
 
 
 @pic.styled
-def journey(
-    run: Mapping[str, ArrayLike], words: Sequence[Sequence[str]]
-) -> pic.Picture:
+def journey(run: Mapping[str, ArrayLike], words: Sequence[Sequence[str]]) -> pic.Picture:
     """The tensors of a run of one layer on their way, from top to bottom.
 
     The run has the names of `byhand.transformer.tensors`.
     """
-    source, target = (
-        {title: run[name] for title, name in stops.items()} for stops in STOPS
-    )
+    source, target = ({title: run[name] for title, name in stops.items()} for stops in STOPS)
     across = "cross-attention"
     figure = pic.Picture(figsize=(5.1, STEP * len(target) + 0.1))
     columns = [
@@ -248,9 +207,7 @@ def journey(
     return figure
 
 
-def _stop(
-    figure: pic.Picture, name: str, values: ArrayLike, x: float, level: int
-) -> Axes:
+def _stop(figure: pic.Picture, name: str, values: ArrayLike, x: float, level: int) -> Axes:
     """One tensor as coloured tiles, its name and shape above."""
     rows, columns = np.shape(values)
     wide, high = figure.get_size_inches()
@@ -293,9 +250,7 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
 
 
 @pic.styled
-def guesses(
-    percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]
-) -> pic.Picture:
+def guesses(percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]) -> pic.Picture:
     """Probabilities in percent (length, vocabulary) of the next token, as tiles."""
     figure, ((axes,),) = pic.picture(5.2, 0.9 + 0.45 * len(read))
     pic.tiles(axes, percent, pic.WEIGHTS, (0, 100), decimals=0, whole=100)
@@ -366,11 +321,7 @@ def _model(model: Runs) -> dict:
     tokens = sorted(np.argsort(-likely, kind="stable")[:most].tolist())
     return {
         "asked": model.asked,
-        "words": {
-            "S": model.source,
-            "T": model.target,
-            "V": [model.vocabulary[i] for i in tokens],
-        },
+        "words": {"S": model.source, "T": model.target, "V": [model.vocabulary[i] for i in tokens]},
         "wanted": [tokens.index(i) for i in model.wanted],
         "best": [[tokens.index(i) for i in row] for row in best],
         "runs": list(model.runs),

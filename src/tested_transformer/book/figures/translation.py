@@ -11,10 +11,7 @@ from tested_transformer.shares import as_share
 
 @pic.styled
 def learning(
-    loss: ArrayLike,
-    valid: Mapping[int, float],
-    foreign: Mapping[int, float],
-    right: Mapping[int, float],
+    loss: ArrayLike, valid: Mapping[int, float], foreign: Mapping[int, float], right: Mapping[int, float]
 ) -> pic.Picture:
     """Above the loss, on validation also with a foreign source; below, the share right."""
     look = {"sharex": True, "height_ratios": (1.7, 1)}
@@ -37,9 +34,7 @@ def learning(
 
 
 @pic.styled
-def shares(
-    names: Sequence[str], counts: Sequence[int], models: Mapping[str, ArrayLike]
-) -> pic.Picture:
+def shares(names: Sequence[str], counts: Sequence[int], models: Mapping[str, ArrayLike]) -> pic.Picture:
     """A row for each name with its count, and a mark for each model, in percent."""
     figure, ((axes,),) = pic.picture(6.8, 1.2 + 0.3 * len(names))
     rows = np.arange(len(names))
@@ -58,9 +53,7 @@ def shares(
 
 
 @pic.styled
-def reading(
-    sentences: Sequence[tuple[Sequence[str], ArrayLike, int, str, str]],
-) -> pic.Picture:
+def reading(sentences: Sequence[tuple[Sequence[str], ArrayLike, int, str, str]]) -> pic.Picture:
     """What one word of each sentence reads: an arc to each token, as wide as its weight.
 
     A sentence is its tokens, the weights of one row, the place of this row, its
@@ -68,9 +61,7 @@ def reading(
     """
     figure, axes = pic.picture(4.4, 1.05 * len(sentences), rows=len(sentences))
     widest = max(max(len("".join(s[0])), len(s[3])) for s in sentences)
-    for (tokens, weights, row, german, word), (ax,) in zip(
-        sentences, axes, strict=True
-    ):
+    for (tokens, weights, row, german, word), (ax,) in zip(sentences, axes, strict=True):
         ends = np.cumsum([len(token) for token in tokens])
         middles = ends - np.array([len(token.strip()) for token in tokens]) / 2
         turn = np.linspace(0, np.pi, 40)

@@ -46,9 +46,7 @@ def _level(axes: Axes, name: str, level: float, n_steps: int) -> None:
 
 
 @pic.styled
-def held_out(
-    panels: Mapping[str, tuple[ArrayLike, Mapping[int, float]]],
-) -> pic.Picture:
+def held_out(panels: Mapping[str, tuple[ArrayLike, Mapping[int, float]]]) -> pic.Picture:
     """The loss of each training in every step, and in some steps that of new pairs."""
     figure, (row,) = pic.picture(7.2, 3.0, columns=len(panels))
     for axes, (name, (trained, others)) in zip(row, panels.items(), strict=True):

@@ -44,17 +44,11 @@ def cosines(panels: Mapping[str, ArrayLike], texts: Sequence[str]) -> pic.Pictur
 
 @pic.styled
 def kinds(
-    panels: Mapping[str, ArrayLike],
-    groups: Mapping[str, Sequence[int]],
-    named: Mapping[int, str],
+    panels: Mapping[str, ArrayLike], groups: Mapping[str, Sequence[int]], named: Mapping[int, str]
 ) -> pic.Picture:
     """Points (n, 2), one panel below the other; groups and names go by row."""
     figure, rows = pic.picture(pic.PHONE, 3.9 * len(panels) + 0.6, len(panels))
-    inks = {
-        i: ink
-        for ink, row in zip(pic.SERIES, groups.values(), strict=False)
-        for i in row
-    }
+    inks = {i: ink for ink, row in zip(pic.SERIES, groups.values(), strict=False) for i in row}
     for (axes,), (title, points) in zip(rows, panels.items(), strict=True):
         points = np.asarray(points)
         looks = zip(groups.items(), pic.SERIES, MARKS, strict=False)
@@ -74,9 +68,7 @@ def kinds(
     return figure
 
 
-def _name(
-    axes: Axes, points: np.ndarray, named: Mapping[int, str], inks: Mapping[int, str]
-) -> None:
+def _name(axes: Axes, points: np.ndarray, named: Mapping[int, str], inks: Mapping[int, str]) -> None:
     """Each name goes beside its point, where it covers the fewest points and names; a line leads to it from afar."""
     places = axes.transData.transform(points) * POINTS
     taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in places]
@@ -98,18 +90,13 @@ def _name(
 
 
 @pic.styled
-def company(
-    names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]
-) -> pic.Picture:
+def company(names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]) -> pic.Picture:
     """Two counts of each word (n, 2) as arrows; words with the same counts share one.
 
     The angle between the first two arrows has its cosine.
     """
     rows = [tuple(row) for row in np.asarray(counts).tolist()]
-    shared = {
-        row: ", ".join(n for n, r in zip(names, rows, strict=True) if r == row)
-        for row in dict.fromkeys(rows)
-    }
+    shared = {row: ", ".join(n for n, r in zip(names, rows, strict=True) if r == row) for row in dict.fromkeys(rows)}
     figure, ((axes,),) = pic.picture(pic.PHONE, 2.75)
     axes.set_aspect("equal")
     axes.axhline(0, color=pic.FAINT, linewidth=1)
@@ -139,12 +126,7 @@ def company(
 
 
 @pic.styled
-def read(
-    sentences: Sequence[str],
-    stages: Mapping[str, ArrayLike],
-    answers: Sequence[str],
-    title: str,
-) -> pic.Picture:
+def read(sentences: Sequence[str], stages: Mapping[str, ArrayLike], answers: Sequence[str], title: str) -> pic.Picture:
     """One word in several sentences, a row for each: its vector at each stage (n, D) as tiles, and its translation."""
     figure, frame = blank(pic.PHONE, 0.55 + 0.5 * len(sentences))
     size, lefts, top = 0.16, (1.5, 3.1), 0.5 * len(sentences)
