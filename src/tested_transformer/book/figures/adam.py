@@ -34,8 +34,7 @@ def sizes(typical: Mapping[str, Sequence[tuple[str, float]]]) -> pic.Picture:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("typical size of a gradient")
     parts = [part for part in PARTS if part in named]
-    labels = [named[part] for part in parts], parts
-    figure.legend(*labels, loc="outside upper center", ncols=3, handletextpad=0.1)
+    figure.legend([named[part] for part in parts], parts, loc="outside upper center", ncols=3, handletextpad=0.1)
     return figure
 
 
@@ -57,15 +56,12 @@ def rates(
     for (name, losses), colour, marker, line in looks:
         word = (among or {}).get(name)
         label = f"{name}, like “{word}”" if word else name
-        style = {"color": colour, "marker": marker, "linestyle": line, "label": label}
-        axes.plot([*losses], [*losses.values()], **style)
+        axes.plot([*losses], [*losses.values()], color=colour, marker=marker, linestyle=line, label=label)
         best = min(losses, key=losses.get)
-        ring = {"markersize": 14, "markerfacecolor": "none", "markeredgewidth": 1.5}
-        axes.plot(best, losses[best], "o", color=colour, **ring)
+        axes.plot(best, losses[best], "o", color=colour, markersize=14, markerfacecolor="none", markeredgewidth=1.5)
         if limit := (limits or {}).get(name):
             axes.axvline(limit, color=colour, linewidth=1.5, linestyle=":", zorder=1)
-            place = {"xytext": (4, 4), "textcoords": "offset points"}
-            axes.annotate(f"limit {limit:.1f}", (limit, low), color=colour, **place)
+            axes.annotate(f"limit {limit:.1f}", (limit, low), color=colour, xytext=(4, 4), textcoords="offset points")
     axes.set_xscale("log")
     every = sorted({rate for losses in tried.values() for rate in losses})
     axes.set_xticks(every, [f"{rate:g}" for rate in every])
@@ -111,8 +107,7 @@ def valley(paths: Mapping[str, ArrayLike], along: ArrayLike, across: ArrayLike, 
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)
         axes.plot(*points[0], "o", color=pic.INK, markersize=6)
-        ring = {"markersize": 11, "markerfacecolor": "none", "markeredgewidth": 1.5}
-        axes.plot(*points[-1], "o", color=pic.INK, **ring)
+        axes.plot(*points[-1], "o", color=pic.INK, markersize=11, markerfacecolor="none", markeredgewidth=1.5)
         axes.set_title(name)
         axes.set_ylabel("$w_2$")
     panels[-1, 0].set_xlabel("$w_1$, along the valley")
@@ -123,8 +118,7 @@ def valley(paths: Mapping[str, ArrayLike], along: ArrayLike, across: ArrayLike, 
 def starts(lengths: Mapping[str, ArrayLike]) -> pic.Picture:
     """How long each step of a rule is, in learning rates, from the first step on."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    looks = zip(lengths.items(), pic.SERIES, ("--", "-.", "-"), strict=False)
-    for (name, steps), colour, line in looks:
+    for (name, steps), colour, line in zip(lengths.items(), pic.SERIES, ("--", "-.", "-"), strict=False):
         numbers = np.arange(1, len(steps) + 1)
         axes.plot(numbers, steps, color=colour, linestyle=line, label=name)
     axes.set_xlim(1, max(map(len, lengths.values())))
@@ -146,8 +140,7 @@ def rare(moved: Mapping[str, ArrayLike]) -> pic.Picture:
         axes.set_title(name)
         axes.set_xlabel("step")
     panels[0].set_ylabel("moved")
-    labels = panels[0].get_legend_handles_labels()
-    figure.legend(*labels, loc="outside upper center", ncols=2)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
 
 
@@ -155,12 +148,10 @@ def rare(moved: Mapping[str, ArrayLike]) -> pic.Picture:
 def memory(ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float) -> pic.Picture:
     """The weight of the last steps in a mean, one curve for each β, and a level."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    looks = zip(shares.items(), pic.SERIES, ("-", "--", "-."), strict=False)
-    for (beta, share), colour, line in looks:
+    for (beta, share), colour, line in zip(shares.items(), pic.SERIES, ("-", "--", "-."), strict=False):
         axes.plot(ages, share, color=colour, linestyle=line, label=f"β = {beta:g}")
     axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
-    place = {"xytext": (4, 4), "textcoords": "offset points"}
-    axes.annotate(f"{level:.2f}", (ages[0], level), color=pic.INK, **place)
+    axes.annotate(f"{level:.2f}", (ages[0], level), color=pic.INK, xytext=(4, 4), textcoords="offset points")
     axes.set_xscale("log")
     axes.set_xlim(ages[0], ages[-1])
     axes.set_ylim(0, 1.02)

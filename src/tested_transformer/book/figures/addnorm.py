@@ -26,8 +26,7 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
     high = 1.22
     figure, frame = blank(4.2, high * len(boxes) + 0.75)
     x, y = 2.55, high * len(boxes) + 0.45
-    look = {"weight": "bold", "ha": "center", "va": "center_baseline"}
-    frame.text(x, y + 0.15, word, color=pic.QUERY, size=LARGE, **look)
+    frame.text(x, y + 0.15, word, color=pic.QUERY, size=LARGE, weight="bold", ha="center", va="center_baseline")
     for name, before, added, total, after in boxes:
         plus, norm = y - 0.54, y - 1.0
         for top, bottom, length in (
@@ -35,8 +34,7 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
             (plus, norm, total),
             (norm, y - high - 0.02, after),  # no seam
         ):
-            wide = {"color": pic.QUERY, "linewidth": WIDE * length, "zorder": 2}
-            frame.plot([x, x], [top, bottom], solid_capstyle="butt", **wide)
+            frame.plot([x, x], [top, bottom], solid_capstyle="butt", color=pic.QUERY, linewidth=WIDE * length, zorder=2)
         frame.plot([x, 0.84], [y - 0.16] * 2, color=pic.QUERY, linewidth=1.4, zorder=1)
         arrow(frame, (0.84, y - 0.16), (0.84, plus + 0.19), pic.QUERY)
         _plate(frame, (0.06, plus - 0.19, 1.56, 0.38), name, size=LARGE - 1)
@@ -51,11 +49,9 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
             (plus, f"+ {added:.1f}", pic.KEY),
             (plus - 0.25, f"sum {total:.1f}", pic.QUERY),
         ):
-            style = {"color": colour, "weight": "bold", "size": LARGE}
-            frame.text(x + 0.5, at, text, va="center_baseline", **style)
+            frame.text(x + 0.5, at, text, va="center_baseline", color=colour, weight="bold", size=LARGE)
         y -= high
-    style = {"color": pic.QUERY, "weight": "bold", "size": LARGE}
-    frame.text(x + 0.5, y - 0.1, f"{after:.1f}", va="center_baseline", **style)
+    frame.text(x + 0.5, y - 0.1, f"{after:.1f}", va="center_baseline", color=pic.QUERY, weight="bold", size=LARGE)
     arrow(frame, (x, y), (x, y - 0.3), pic.QUERY, 26)
     return figure
 
@@ -64,8 +60,7 @@ def _plate(frame: Axes, place: tuple[float, float, float, float], text: str, siz
     """A white box with a word, in front of the river."""
     tile(frame, place, "white", edgecolor=pic.INK, linewidth=1.2, zorder=5)
     middle = place[0] + place[2] / 2, place[1] + place[3] / 2
-    look = {"ha": "center", "va": "center_baseline", "zorder": 6, "size": size}
-    frame.text(*middle, text, **look)
+    frame.text(*middle, text, ha="center", va="center_baseline", zorder=6, size=size)
 
 
 LARGE, WIDE = 13, 0.8
@@ -77,13 +72,11 @@ def depth(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
     """The size of the rows behind every box of a stack, a curve with its name for each kind of stack."""
     figure, ((axes,),) = pic.picture(4.6, 3.1)
     for j, (name, sizes) in enumerate(stacks.items()):
-        style = {"color": COLOURS[j], "linestyle": STYLES[j], "linewidth": 2.5}
-        axes.plot(range(len(sizes)), sizes, **style)
+        axes.plot(range(len(sizes)), sizes, color=COLOURS[j], linestyle=STYLES[j], linewidth=2.5)
         boxes, rises = len(sizes) - 1, sizes[-1] > sizes[0]
         at = boxes * 3 // 4 if rises else boxes // 4  # there is room above the line
-        look = {"color": COLOURS[j], "ha": "right" if rises else "left"}
         shift = {"xytext": (0, 7), "textcoords": "offset points"}
-        axes.annotate(name, (at, sizes[at]), **shift, **look)
+        axes.annotate(name, (at, sizes[at]), **shift, color=COLOURS[j], ha="right" if rises else "left")
     axes.set_yscale("log")
     axes.set_ylabel("size of the rows")
     axes.grid(axis="y", color=pic.FAINT, linewidth=0.5)
@@ -107,8 +100,7 @@ def fan(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
         for turn in turns:
             look = {"color": COLOURS[1], "width": 0.008, "head_width": 0.07}
             axes.arrow(0, 0, np.sin(turn), np.cos(turn), length_includes_head=True, **look)
-        look = {"color": pic.QUERY, "width": 0.035, "head_width": 0.14}
-        axes.arrow(0, 0, 0, 1.12, length_includes_head=True, zorder=5, **look)
+        axes.arrow(0, 0, 0, 1.12, length_includes_head=True, zorder=5, color=pic.QUERY, width=0.035, head_width=0.14)
         axes.set(xlim=(-1.15, 1.15), ylim=(-0.5, 1.2))
         axes.set_aspect("equal")
         axes.set_axis_off()
@@ -129,8 +121,7 @@ def circle(centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radi
         axes.plot(*start, "o", color=COLOURS[j], fillstyle="none", markersize=9)
         axes.plot(*end, "o", color=COLOURS[j], markersize=9)
         outer = max(start, end, key=np.linalg.norm)
-        style = {"color": COLOURS[j], "ha": "center", "va": "center"}
-        axes.annotate(word, 1.17 * np.asarray(outer), **style)
+        axes.annotate(word, 1.17 * np.asarray(outer), color=COLOURS[j], ha="center", va="center")
     for fill, name in (("none", "centred"), ("full", "normalised")):
         axes.plot([], [], "o", color=pic.INK, fillstyle=fill, markersize=9, label=name)
     axes.set_aspect("equal")
@@ -158,8 +149,7 @@ def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
                     face, ink = (COLOURS[0], "white") if first else ("white", pic.INK)
                     place, text = (c, top + t, 0.94, 0.94), "×" if t >= length else ""
                     tile(axes, place, face, text, ink, edgecolor=pic.INK)
-            place = (-0.4, top + longest / 2)
-            axes.text(*place, f"sentence {s + 1}", rotation=90, ha="right", va="center")
+            axes.text(-0.4, top + longest / 2, f"sentence {s + 1}", rotation=90, ha="right", va="center")
             top += longest + 0.7
         axes.set_xlim(-1.3, width + 0.2)
         axes.set_ylim(top - 0.5, -0.2)
@@ -182,9 +172,8 @@ def layers(gradients: Mapping[int, Mapping[str, ArrayLike]]) -> pic.Picture:
         for j, (name, sizes) in enumerate(orders.items()):
             colour = COLOURS[j]
             axes.plot(x, np.transpose(sizes), color=colour, linewidth=0.5, alpha=0.25)
-            style = {"color": colour, "linestyle": STYLES[j]}
             middle = np.exp(np.mean(np.log(sizes), axis=0))
-            axes.plot(x, middle, label=name, linewidth=3, **style)
+            axes.plot(x, middle, label=name, linewidth=3, color=colour, linestyle=STYLES[j])
         axes.set_yscale("log")
         axes.set_title(f"{n} layers")
         axes.set_xlabel("layer")

@@ -52,8 +52,7 @@ def heads(
         figure.text(0.02, (top - 0.1) / height, title, va="top")
         size = side * len(keys), side * len(queries)
         top -= above[title] + size[1]
-        place = pic.PHONE - side * widest - 0.05, top, *size
-        axes = figure.add_axes(np.divide(place, (pic.PHONE, height) * 2))
+        axes = figure.add_axes(np.divide((pic.PHONE - side * widest - 0.05, top, *size), (pic.PHONE, height) * 2))
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         for text, weight in zip(axes.texts, np.ravel(a), strict=True):
             text.set_visible(bool(weight > least))
@@ -79,8 +78,7 @@ def film(frames: Mapping[str, ArrayLike], losses: Sequence[float], words: Sequen
     figure.get_layout_engine().set(h_pad=0.1)
     for axes in grid.flat[len(frames) :]:
         axes.remove()
-    shown = zip(grid.flat, frames.items(), losses, strict=False)
-    for i, (axes, (title, a), loss) in enumerate(shown):
+    for i, (axes, (title, a), loss) in enumerate(zip(grid.flat, frames.items(), losses, strict=False)):
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         axes.set_aspect("auto")
         axes.set_title(title, loc="center")
@@ -128,8 +126,7 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         boxes[name] = axes = figure.add_axes((left, bottom, 0.27, 0.125))
         colour, x = colours.get(name, pic.INK), np.asarray(steps[name])
         cmap = pic.WEIGHTS if name == "weights" else pic.tint(colour)
-        whole = 1 if name == "weights" else None
-        pic.tiles(axes, x, cmap, (0, 1), decimals=2, whole=whole)
+        pic.tiles(axes, x, cmap, (0, 1), decimals=2, whole=1 if name == "weights" else None)
         pic.alike(axes, x, decimals=2)
         axes.set_aspect("auto")
         axes.set_title(formulas[name], color=colour, loc="center", pad=3)
@@ -160,8 +157,7 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
     for i, (axes,) in enumerate(grid):
         base = np.zeros(len(components))
         for j, word in enumerate(words):
-            look = {"color": GREYS[j], "label": word, "height": 0.8, "edgecolor": "w"}
-            axes.barh(components, shares[i, j], left=base, **look)
+            axes.barh(components, shares[i, j], left=base, color=GREYS[j], label=word, height=0.8, edgecolor="w")
             for c, share in zip(components, shares[i, j], strict=True):
                 if share > 0.06 * len(word):  # there is room for it
                     place, ink = (base[c - 1] + share / 2, c), ("w", "k", "k")[j]
@@ -176,8 +172,7 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
     grid[-1, 0].set_xlabel("value")
     figure.supylabel("component of the output", fontsize=11)
     labels = grid[0, 0].get_legend_handles_labels()
-    above = {"loc": "outside upper center", "ncols": len(words)}
-    figure.legend(*labels, title="taken from", **above)
+    figure.legend(*labels, title="taken from", loc="outside upper center", ncols=len(words))
     return figure
 
 
@@ -192,8 +187,7 @@ def temperature(temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str]
         point = temperatures[near], curves[near, j]
         falls, lowest = curves[-1, j] < curves[0, j], j == curves[near].argmin()
         place = (10, -14) if lowest else (10, 6) if falls else (-8, 6)
-        look = {"textcoords": "offset points", "ha": "left" if place[0] > 0 else "right"}
-        axes.annotate(word, point, xytext=place, **look)
+        axes.annotate(word, point, xytext=place, textcoords="offset points", ha="left" if place[0] > 0 else "right")
     axes.axvline(marked, color=pic.FAINT, linewidth=1)
     axes.annotate(r"$\sqrt{d_k}$", (marked, 1.02), ha="center", va="bottom")
     axes.axhline(1 / len(words), color=pic.FAINT, linewidth=1, linestyle=":")
@@ -278,9 +272,8 @@ def _name_at_the_start(axes: Axes, text: str, place: ArrayLike, way: np.ndarray)
 
 def _arrow(axes: Axes, tip: ArrayLike, colour: str, width: float = 2) -> None:
     """From the origin, over lines and beyond the frame."""
-    look = {"joinstyle": "miter", "zorder": 3, "clip_on": False}
     x, y = np.asarray(tip, float)
-    arrow(axes, (0, 0), (x, y), colour, 16, width, **look)
+    arrow(axes, (0, 0), (x, y), colour, 16, width, joinstyle="miter", zorder=3, clip_on=False)
 
 
 def _name(axes: Axes, text: str, place: ArrayLike, way: ArrayLike, look: Mapping) -> None:
@@ -319,11 +312,9 @@ def plane(steps: Mapping[str, ArrayLike], words: Sequence[str], start: int) -> p
     _arrow(left, query, pic.QUERY)
     left.set_title(f"the query of “{words[start]}” and the keys")
     _plane(right, values, margin=0.3)
-    look = {"facecolor": "none", "edgecolor": pic.VALUE, "linewidth": 2}
-    right.add_patch(Polygon(values, **look))
+    right.add_patch(Polygon(values, facecolor="none", edgecolor=pic.VALUE, linewidth=2))
     for word, value, weight in zip(words, values, weights, strict=True):
-        ends = zip(value, out, strict=True)
-        right.plot(*ends, color=pic.QUERY, linewidth=12 * weight, alpha=0.75)
+        right.plot(*zip(value, out, strict=True), color=pic.QUERY, linewidth=12 * weight, alpha=0.75)
         right.plot(*value, "o", color=pic.VALUE)
         outwards = value - values.mean(axis=0)
         _name(right, f"{word}  {as_share(weight, 4)}", value, outwards, {"color": pic.VALUE})

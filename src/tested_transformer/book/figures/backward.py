@@ -40,9 +40,7 @@ def blame(
         bold = {"weight": "bold" if n in (it, np.abs(slopes).argmax()) else "normal"}
         frame.text(x, LINE, tokens[n].strip(), ha="center", va="center", **bold)
         if abs(slope) > least and n != it:
-            at = x, LINE - side * 0.23
-            number = f"{slope:+.2f}".replace("-", "−")
-            frame.text(*at, number, ha="center", va="center", color=colour)
+            frame.text(x, LINE - side * 0.23, f"{slope:+.2f}".replace("-", "−"), ha="center", va="center", color=colour)
         if n != it:
             _arc(frame, places[it], x, side, colour, 5.5 * abs(slope))
     look = {"va": "center", "ha": "left"}
@@ -66,9 +64,8 @@ def _arc(frame: Axes, start: float, end: float, side: int, colour: str, width: f
     turn, half = np.linspace(0, np.pi, 60), (end - start) / 2
     high = 0.3 + 0.22 * abs(end - start)
     line = start + half * (1 - np.cos(turn)), LINE + side * (0.16 + high * np.sin(turn))
-    look = {"color": colour, "linewidth": max(width, 0.8), "dash_capstyle": "butt"}
     dashes = (0, (1.6, 0.6) if width > 2 else (4, 2))
-    frame.plot(*line, linestyle=dashes, **look)
+    frame.plot(*line, linestyle=dashes, color=colour, linewidth=max(width, 0.8), dash_capstyle="butt")
 
 
 def _between(frame: Axes, x: float) -> None:
@@ -86,18 +83,14 @@ def _share(frame: Axes, x: float, word: str, p: float, right: bool) -> None:
     """A word, its probability as a bar, and a dashed arrow that says where its logit is to go."""
     slope, foot, tall = p - right, 0.42, 1.1
     colour = pic.KEY if slope > 0 else pic.QUERY
-    whole = {"linestyle": ":", "edgecolor": pic.FAINT}
-    tile(frame, (x - 0.32, foot, 0.36, tall), "none", **whole)
+    tile(frame, (x - 0.32, foot, 0.36, tall), "none", linestyle=":", edgecolor=pic.FAINT)
     tile(frame, (x - 0.32, foot, 0.36, tall * p), pic.FAINT, edgecolor=pic.INK)
     ends = foot + tall * max(slope, 0), foot + tall * max(-slope, 0)
-    look = {"linestyle": "-", "size": 14, "width": 2.6}
     frame.plot([x + 0.22] * 2, ends, color=colour, linewidth=2.6, linestyle=BACK)
     start = ends[1] + 0.02 * np.sign(slope)
-    arrow(frame, (x + 0.22, start), (x + 0.22, ends[1]), colour, **look)
-    name = {"ha": "center", "va": "center", "weight": "bold" if right else "normal"}
-    frame.text(x - 0.14, 0.2, word, **name)
-    number = f"{slope:+.2f}".replace("-", "−")
-    frame.text(x + 0.33, foot + 0.55, number, va="center", color=colour)
+    arrow(frame, (x + 0.22, start), (x + 0.22, ends[1]), colour, linestyle="-", size=14, width=2.6)
+    frame.text(x - 0.14, 0.2, word, ha="center", va="center", weight="bold" if right else "normal")
+    frame.text(x + 0.33, foot + 0.55, f"{slope:+.2f}".replace("-", "−"), va="center", color=colour)
     frame.text(x - 0.14, foot + tall + 0.14, as_share(p, 2), ha="center", va="center")
 
 
@@ -134,8 +127,7 @@ def there_and_back(forward: Mapping[str, ArrayLike], back: Mapping[str, ArrayLik
         x_b += at
         side = 0.09
         arrow(frame, (x - side, low), (x_b - side, high), COLOURS.get(a, pic.INK))
-        look = {"linestyle": BACK, "width": 1.8}
-        arrow(frame, (x_b + side, high), (x + side, low), pic.OUT, **look)
+        arrow(frame, (x_b + side, high), (x + side, low), pic.OUT, linestyle=BACK, width=1.8)
     return figure
 
 
@@ -147,8 +139,7 @@ def _numbers(frame: Axes, x: ArrayLike, place: tuple[float, float], face: object
     x, (middle, top) = np.asarray(x), place
     wide, tall = 0.48, 0.3
     size = wide * x.shape[1], tall * len(x)
-    look = {"edgecolor": edge, "linestyle": line, "linewidth": 1.4}
-    tile(frame, (middle - size[0] / 2, top - size[1], *size), face, **look)
+    tile(frame, (middle - size[0] / 2, top - size[1], *size), face, edgecolor=edge, linestyle=line, linewidth=1.4)
     for (i, j), number in np.ndenumerate(x):
         whole = np.isclose(number, np.round(number), rtol=0, atol=1e-10)
         text = f"{number:z.{0 if whole else 2}f}".replace("-", "−")

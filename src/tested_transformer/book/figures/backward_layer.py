@@ -42,8 +42,7 @@ def climb(words: Sequence[str], stages: Sequence[Stage], end: Sequence[float]) -
         _beside(frame, k, bottom - 0.08, size)
         _band(frame, [(ROADS[k], bottom - 0.2), (ROADS[k], bottom)], size)
         _head(frame, (ROADS[k], bottom - 0.06), (0, 1), size)
-    where = {"ha": "center", "va": "center", "size": 11}
-    frame.text(sum(ROADS) / 2, bottom - 0.08, "the memory, for the decoder", **where)
+    frame.text(sum(ROADS) / 2, bottom - 0.08, "the memory, for the decoder", ha="center", va="center", size=11)
     for x in ROADS:
         arrow(frame, (x, bottom + 0.02), (x, bottom - 0.42))
     return figure
@@ -74,15 +73,12 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         disc = Circle((x, plus), 0.11, facecolor="white", edgecolor=pic.INK, zorder=6)
         frame.add_patch(disc)
         frame.text(x, plus, "+", zorder=7, ha="center", va="center_baseline")
-        plate = {"edgecolor": KINDS["norms"], "linewidth": 1.4, "zorder": 6}
-        tile(frame, (x - 0.3, norm - 0.1, 0.6, 0.21), "white", **plate)
-        named = {"ha": "center", "va": "center_baseline", "zorder": 7, "size": 11}
-        frame.text(x, norm, "norm", **named)
+        tile(frame, (x - 0.3, norm - 0.1, 0.6, 0.21), "white", edgecolor=KINDS["norms"], linewidth=1.4, zorder=6)
+        frame.text(x, norm, "norm", ha="center", va="center_baseline", zorder=7, size=11)
         _beside(frame, k, fork + 0.2, up)
         _beside(frame, k, middle, added)
-        number = {"color": pic.OUT, "ha": "center", "va": "bottom", "size": 12}
         room = 0.07 + WIDE * back / 144
-        frame.text(side, fork + room, f"{back:.0f}", weight="bold", **number)
+        frame.text(side, fork + room, f"{back:.0f}", weight="bold", color=pic.OUT, ha="center", va="bottom", size=12)
     colour = KINDS["feed-forward" if stage.between is None else "attention"]
     look = {"edgecolor": colour, "linewidth": 1.6, "zorder": 5}
     text = {"ha": "center", "va": "center_baseline", "zorder": 8, "color": colour}
@@ -93,9 +89,7 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         return
     tile(frame, (TAPS[0] - 0.49, low, 2.04, high - low), "white", **look)
     for (to, of), size in np.ndenumerate(np.asarray(stage.between)):
-        light = {"color": pic.OUT, "alpha": 0.35, "zorder": 6}
-        ways = [(TAPS[of], low + 0.03), (TAPS[to], high - 0.03)]
-        _band(frame, ways, size, **light)
+        _band(frame, [(TAPS[of], low + 0.03), (TAPS[to], high - 0.03)], size, color=pic.OUT, alpha=0.35, zorder=6)
     frame.text(TAPS[0] - 0.02, low + 0.13, "attention", **text)
 
 
@@ -121,8 +115,7 @@ def _head(frame: Axes, tip: tuple[float, float], towards: tuple[float, float], s
 def _beside(frame: Axes, k: int, y: float, size: float) -> None:
     """The size of the gradient outside of the road of a word."""
     x, side = (ROADS[0] - 0.3, "right") if k == 0 else (ROADS[1] + 0.3, "left")
-    look = {"ha": side, "va": "center", "color": pic.OUT, "weight": "bold", "size": 12}
-    frame.text(x, y, f"{size:.0f}", **look)
+    frame.text(x, y, f"{size:.0f}", ha=side, va="center", color=pic.OUT, weight="bold", size=12)
 
 
 @pic.styled
@@ -140,11 +133,9 @@ def tangent(point: ArrayLike, gradient: ArrayLike, left: ArrayLike, word: str) -
     frame.plot(*(centre[:, None] + scale * circle), color=pic.FAINT, linewidth=1.2)
     frame.plot(*centre, "o", color=pic.FAINT)
     start = centre + scale * point
-    look = {"color": pic.FAINT, "linewidth": 1.2, "linestyle": ":"}
-    frame.plot(*np.stack([centre, start]).T, **look)
+    frame.plot(*np.stack([centre, start]).T, color=pic.FAINT, linewidth=1.2, linestyle=":")
     whole, rest = (start + large * scale * way for way in (gradient, left))
-    look = {"color": pic.KEY, "linewidth": 2.2, "linestyle": "--"}
-    frame.plot(*np.stack([whole, rest]).T, **look)
+    frame.plot(*np.stack([whole, rest]).T, color=pic.KEY, linewidth=2.2, linestyle="--")
     arrow(frame, tuple(start), tuple(whole), pic.INK, 15, 1.8)
     arrow(frame, tuple(start), tuple(rest), pic.OUT, 20, 3.2)
     frame.plot(*start, "o", color=pic.QUERY, markersize=11, zorder=5)

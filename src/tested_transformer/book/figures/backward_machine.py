@@ -62,8 +62,7 @@ def _half(
 ) -> float:
     """A half of the machine, from the tokens down; the lower edge of its last stage."""
     for place, word in enumerate(words):
-        look = {"ha": "center", "va": "bottom", "rotation": 90}
-        frame.text(_middle(place), top + 0.08, word, **look)
+        frame.text(_middle(place), top + 0.08, word, ha="center", va="bottom", rotation=90)
     right = _middle(len(words) - 1) + SIDE / 2
     for n, stage in enumerate(stages):
         bottom = top - TALL - n * (TALL + GAP)
@@ -72,11 +71,9 @@ def _half(
         for place, length in enumerate(stage):
             face = pic.WEIGHTS(0.85 * length / most)
             ink = "white" if length > 0.6 * most else "black"
-            corner = _middle(place) - SIDE / 2, bottom
-            tile(frame, (*corner, SIDE, TALL), face, f"{length:.1f}" if length else "0", ink)
+            tile(frame, (_middle(place) - SIDE / 2, bottom, SIDE, TALL), face, f"{length:.1f}" if length else "0", ink)
         if n:
-            band = LEFT, bottom + TALL + 0.16, right - LEFT, GAP - 0.32
-            tile(frame, band, "#eef2f6", edgecolor="none", zorder=0)
+            tile(frame, (LEFT, bottom + TALL + 0.16, right - LEFT, GAP - 0.32), "#eef2f6", edgecolor="none", zorder=0)
             y = bottom + TALL + GAP / 2
             frame.text(LEFT - 0.12, y, f"layer {n}", ha="right", va="center")
             x = LEFT + 0.1  # so the data go
@@ -114,8 +111,7 @@ def _logits(frame: Axes, last: float, middle: float, logits: Mapping[str, float]
     arrow(frame, (LEFT + 0.1, last), (LEFT + 0.1, last - 0.5), pic.INK, 9, 1.1)
     for side, (word, number) in zip((-1, 1), logits.items(), strict=True):
         x = middle + 0.5 * side
-        place = x - 0.46, last - 0.66 - TALL / 2, 0.92, TALL
-        tile(frame, place, "white", f"{word} {number:+.1f}".replace("-", "−"))
+        tile(frame, (x - 0.46, last - 0.66 - TALL / 2, 0.92, TALL), "white", f"{word} {number:+.1f}".replace("-", "−"))
     arrow(frame, (middle, last - 0.5), (middle, last), size=13, **BACK)
 
 
@@ -126,8 +122,7 @@ def uses(parts: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     places, thick = np.arange(len(words)), 0.8 / len(parts)
     colours = (pic.QUERY, pic.KEY, pic.VALUE)
     for i, (use, sizes) in enumerate(parts.items()):
-        look = {"height": thick, "color": colours[i], "label": use}
-        axes.barh(places + (i - (len(parts) - 1) / 2) * thick, sizes, **look)
+        axes.barh(places + (i - (len(parts) - 1) / 2) * thick, sizes, height=thick, color=colours[i], label=use)
     axes.set_yticks(places, words)
     axes.invert_yaxis()
     axes.set_xlabel("length of the gradient of the row")

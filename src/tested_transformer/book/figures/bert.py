@@ -27,9 +27,8 @@ def gaps(hidden: Sequence[str], guesses: Sequence[Sequence[tuple[str, float]]]) 
         frame.text(0.05, y, word, **middle)
         for place, (guess, p) in enumerate(row):
             found = guess.lower() == word.lower()
-            look = {"edgecolor": pic.KEY if found else "none", "linewidth": 2}
             box = NAMES + width * place + 0.03, y - 0.13, width - 0.08, 0.27
-            tile(frame, box, pic.WEIGHTS(p), **look)
+            tile(frame, box, pic.WEIGHTS(p), edgecolor=pic.KEY if found else "none", linewidth=2)
             ink = {"color": "white" if p > 0.5 else pic.INK} | middle
             frame.text(box[0] + 0.06, y, guess, **ink)
             frame.text(box[0] + box[2] - 0.06, y, f"{as_share(100 * p, 0, 100, signs=True)}%", ha="right", **ink)
@@ -47,12 +46,10 @@ def learning(losses: Sequence[float], shares: Mapping[str, float], words: int) -
     left.set(xlabel="step", ylabel="loss per hidden word", ylim=(0, None))
     blind = np.log(words)
     left.axhline(blind, color=pic.INK, linewidth=1, linestyle=":")
-    look = {"ha": "right", "va": "bottom"}
-    left.text(len(losses), blind + 0.08, f"a blind guess: ln {words}", **look)
+    left.text(len(losses), blind + 0.08, f"a blind guess: ln {words}", ha="right", va="bottom")
     names = list(shares)[::-1]
     bars = right.barh(names, [shares[name] for name in names], color=pic.QUERY)
-    labels = [f"{as_share(100 * shares[name], 0, 100, signs=True)}%" for name in names]
-    right.bar_label(bars, labels, padding=3)
+    right.bar_label(bars, [f"{as_share(100 * shares[name], 0, 100, signs=True)}%" for name in names], padding=3)
     right.set_xlim(0, 1.3 * max(shares.values()))
     right.set(xlabel="guessed right", xticks=[])
     right.tick_params(left=False)
@@ -95,8 +92,7 @@ def fine_tuning(*read: tuple[Sequence[str], int, str]) -> pic.Picture:
         taken = spots[place]
         arrow(frame, (taken, high - 2.07), (taken, high - 2.36))
         colour = (pic.FAINT, pic.KEY)[n]
-        look = {"edgecolor": colour, "linewidth": 2, "linestyle": ("--", "-")[n]}
-        tile(frame, (left, high - 2.96, wide, 0.6), "white", **look)
+        tile(frame, (left, high - 2.96, wide, 0.6), "white", edgecolor=colour, linewidth=2, linestyle=("--", "-")[n])
         frame.text(centre, high - 2.66, head, **middle)
         arrow(frame, (taken, high - 2.98), (taken, high - 3.26))
         frame.text(taken, high - 3.42, answer, color=pic.OUT, **middle)
@@ -113,10 +109,8 @@ def rules(shares: Mapping[str, Sequence[float]], seen: Sequence[str], key: str) 
     names, most = list(shares)[::-1], max(map(max, shares.values()))
     for n, (axes, title) in enumerate(zip(row, seen, strict=True)):
         values = [shares[name][n] for name in names]
-        colours = [pic.KEY if name == key else pic.QUERY for name in names]
-        bars = axes.barh(names, values, color=colours)
-        labels = [f"{as_share(100 * x, 0, 100, signs=True)}%" for x in values]
-        axes.bar_label(bars, labels, padding=3)
+        bars = axes.barh(names, values, color=[pic.KEY if name == key else pic.QUERY for name in names])
+        axes.bar_label(bars, [f"{as_share(100 * x, 0, 100, signs=True)}%" for x in values], padding=3)
         axes.set(xlim=(0, 1.3 * most), xticks=[])
         axes.set_title(title, loc="center", color=pic.INK)
         axes.tick_params(left=False, labelleft=n == 0)
@@ -147,10 +141,8 @@ def roles(panels: Mapping[str, ArrayLike], kinds: Sequence[str], columns: int = 
             wrong = (x[kinds == kind] > 0) == (way > 0)
             look = {"s": 38, "edgecolor": colour, "linewidth": 1.5}
             for group, face in ((wrong, "white"), (~wrong, colour)):
-                place = own[group], way * ranks[group]
-                axes.scatter(*place, facecolor=face, zorder=3, **look)
-        middle = {"x": columns // 2, "color": pic.INK, "linestyle": "--"}
-        axes.axvline(linewidth=1, **middle)
+                axes.scatter(own[group], way * ranks[group], facecolor=face, zorder=3, **look)
+        axes.axvline(linewidth=1, x=columns // 2, color=pic.INK, linestyle="--")
         axes.axhline(0, color=pic.INK, linewidth=1)
         axes.set(xlim=(-1, columns), xticks=[], yticks=[])
         axes.spines[["left", "bottom"]].set_visible(False)
@@ -159,6 +151,5 @@ def roles(panels: Mapping[str, ArrayLike], kinds: Sequence[str], columns: int = 
         axes.set_title(title, loc="center", color=pic.INK)
     row[0].set_ylim(-most - 1, most + 1)
     for kind, colour, way in names:
-        look = {"color": colour, "rotation": 90, "va": "center", "ha": "right"}
-        row[0].text(-1.2, way * (most + 1) / 2, f"{kind}s", **look)
+        row[0].text(-1.2, way * (most + 1) / 2, f"{kind}s", color=colour, rotation=90, va="center", ha="right")
     return figure

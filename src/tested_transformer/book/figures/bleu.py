@@ -103,8 +103,7 @@ def minutes(
     for axes, curves, palette in panels:
         for i, (name, (x, y)) in enumerate(curves.items()):
             line, mark = LOOKS[i % len(LOOKS)]
-            look = {"color": palette[i % len(palette)], "linestyle": line}
-            axes.plot(x, y, marker=mark, markersize=5, label=name, **look)
+            axes.plot(x, y, marker=mark, markersize=5, label=name, color=palette[i % len(palette)], linestyle=line)
         axes.legend()
     above.set_ylabel("BLEU")
     above.set_ylim(0, None)

@@ -74,23 +74,20 @@ def kept(
         row(values[i], last, y, pic.VALUE, new)
         said = f"{words[i]}, {'new' if new else 'kept'}"
         weight = "bold" if new else "normal"
-        look = {"ha": "right", "va": "center", "weight": weight}
-        axes.text(left - 0.12, y + high / 2, said, **look)
+        axes.text(left - 0.12, y + high / 2, said, ha="right", va="center", weight=weight)
     for name, (x, columns) in sides.items():
         whole = {"fill": False, "edgecolor": pic.INK, "linewidth": 1.6, "zorder": 3}
         axes.add_patch(Rectangle((x, bottom), columns * wide, n * high, **whole))
         axes.text(x + columns * wide / 2, ground + 0.08, name, ha="center", va="bottom")
     top = ground + 0.72
     row(query, left, top, pic.QUERY, True)
-    look = {"ha": "center", "va": "bottom"}
-    axes.text(left + d * wide / 2, top + high + 0.08, f"query of {words[-1]}", **look)
+    axes.text(left + d * wide / 2, top + high + 0.08, f"query of {words[-1]}", ha="center", va="bottom")
     arrow(axes, (left + d * wide / 2, top), (left + d * wide / 2, ground + 0.32))
     for start, end in ((left + d * wide, middle), (middle + 1.5 * wide, last)):
         across = (ground + bottom) / 2
         arrow(axes, (start + 0.06, across), (end - 0.06, across))
     row(out, last, foot, pic.OUT, full=True)
-    look = {"ha": "right", "va": "center"}
-    axes.text(last - 0.12, foot + high / 2, f"output of {words[-1]}", **look)
+    axes.text(last - 0.12, foot + high / 2, f"output of {words[-1]}", ha="right", va="center")
     arrow(axes, (last + d * wide / 2, bottom), (last + d * wide / 2, foot + high))
     return figure
 
@@ -168,14 +165,12 @@ def work(steps: ArrayLike, curves: Mapping[str, ArrayLike], what: str, marked: M
     looks = zip(curves, counts, (pic.KEY, pic.QUERY), ("--", "-"), sides, strict=True)
     for name, curve, colour, line, (across, up, side) in looks:
         axes.plot(steps, curve, color=colour, linestyle=line)
-        place = steps[middle] + across, curve[middle] + up
-        axes.text(*place, name, color=colour, ha=side, va="bottom")
+        axes.text(steps[middle] + across, curve[middle] + up, name, color=colour, ha=side, va="bottom")
     for name, step in marked.items():
         (at,) = np.flatnonzero(steps == step)
         axes.vlines(step, cheap[at], dear[at], color=pic.INK, linewidth=1.5)
         said = f"{name}:\n{dear[at] / cheap[at]:.1f} times"
-        spot = step, dear[at] + 0.04 * top
-        axes.text(*spot, said, ha="right", va="bottom", linespacing=1.3)
+        axes.text(step, dear[at] + 0.04 * top, said, ha="right", va="bottom", linespacing=1.3)
     axes.set_xlabel("tokens written")
     axes.set_ylabel(what)
     axes.set_xlim(0, None)
@@ -191,8 +186,7 @@ def bill(parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str) -
     figure, ((axes,),) = pic.picture(pic.PHONE, 1.5 + 0.45 * len(ways))
     rows, ends = np.arange(len(ways)), np.zeros(len(ways))
     for (part, counts), colour in zip(parts.items(), pic.SERIES, strict=False):
-        look = {"color": colour, "edgecolor": "white", "label": part}
-        axes.barh(rows, counts, 0.62, left=ends, **look)
+        axes.barh(rows, counts, 0.62, left=ends, color=colour, edgecolor="white", label=part)
         ends = ends + np.asarray(counts)
     for row, end in zip(rows, ends, strict=True):
         axes.text(end + 0.015 * ends.max(), row, f"{end:.1f}", va="center")

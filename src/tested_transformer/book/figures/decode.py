@@ -85,8 +85,7 @@ def _numbered(text: str, table: Following, most: int) -> dict[str, Any]:
         " ".join(str(ids[token]) for token in begun): [[ids[token], _six(p)] for token, p in row.items()]
         for begun, row in table.items()
     }
-    end = ids["<eos>"]
-    return {"text": text, "tokens": list(ids), "end": end, "most": most, "rows": rows}
+    return {"text": text, "tokens": list(ids), "end": ids["<eos>"], "most": most, "rows": rows}
 
 
 def _six(log_p: float) -> float:
@@ -98,12 +97,10 @@ def _six(log_p: float) -> float:
 def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Picture:
     """Length penalties against the length, one curve for each alpha."""
     figure, ((axes,),) = pic.picture(6.0, 3.4)
-    looks = zip(curves.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False)
-    for (name, curve), colour, line in looks:
+    for (name, curve), colour, line in zip(curves.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False):
         axes.plot(lengths, curve, color=colour, linestyle=line)
         end = (np.asarray(lengths)[-1], np.asarray(curve)[-1])
-        place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(name, end, color=colour, **place)
+        axes.annotate(name, end, color=colour, xytext=(6, 0), textcoords="offset points", va="center")
     axes.set_xlabel("tokens written")
     axes.set_ylabel("the log-probability is divided by")
     axes.set_xlim(0, 1.12 * np.max(lengths))

@@ -27,13 +27,11 @@ def writes(read: Sequence[str], written: Sequence[str], looks: Mapping[str, Arra
     here, turn = below[-1], np.linspace(0, 1, 40)
     bend = (1 - np.cos(np.pi * turn)) / 2
     for x, weight in zip(above, over, strict=True):
-        line = {"color": FROM_THERE, "linewidth": 6 * weight}
         way = x + (here - x) * bend, 0.84 - 0.68 * turn
-        frame.plot(*way, solid_capstyle="butt", **line)
+        frame.plot(*way, solid_capstyle="butt", color=FROM_THERE, linewidth=6 * weight)
     for x, weight in zip(below[:-1], behind[:-1], strict=True):
-        line = {"color": FROM_HERE, "linewidth": 6 * weight}
         way = x + (here - x) * bend, -0.17 - 0.4 * np.sin(np.pi * turn)
-        frame.plot(*way, solid_capstyle="butt", **line)
+        frame.plot(*way, solid_capstyle="butt", color=FROM_HERE, linewidth=6 * weight)
     for height, middles, tokens, weights, colour in (
         (1.0, above, read, over, FROM_THERE),
         (0.0, below, written, behind, FROM_HERE),
@@ -44,10 +42,8 @@ def writes(read: Sequence[str], written: Sequence[str], looks: Mapping[str, Arra
             if tokens is written and n == len(written) - 1:
                 ink = {"weight": "bold"}
             frame.text(x, height, token.strip(), **MIDDLE, **ink)
-    text = f"{across}: {as_share(np.max(over), 3)}"
-    frame.text(-7, 0.5, text, color=FROM_THERE, ha="left", va="center_baseline")
-    text = f"{back}: {as_share(np.max(behind), 3)}"
-    frame.text(-7, -0.86, text, color=FROM_HERE, ha="left", va="center_baseline")
+    frame.text(-7, 0.5, f"{across}: {as_share(np.max(over), 3)}", color=FROM_THERE, ha="left", va="center_baseline")
+    frame.text(-7, -0.86, f"{back}: {as_share(np.max(behind), 3)}", color=FROM_HERE, ha="left", va="center_baseline")
     for height, text in ((1.0, "original"), (0.0, "draft")):
         frame.text(-7, height, text, style="italic", ha="left", va="center_baseline")
     arrow(frame, (here + 2.4, 0), (here + 4.6, 0))
@@ -63,8 +59,7 @@ MIDDLE = {"ha": "center", "va": "center_baseline", "size": 12}
 
 def _middles(tokens: Sequence[str]) -> np.ndarray:
     """Where the tokens of a sentence stand in one line, in letters."""
-    ends = np.cumsum([len(token) + 0.1 for token in tokens])
-    return ends - np.array([len(token.strip()) for token in tokens]) / 2
+    return np.cumsum([len(token) + 0.1 for token in tokens]) - np.array([len(token.strip()) for token in tokens]) / 2
 
 
 @pic.styled
@@ -106,14 +101,12 @@ def layer(
         for name in boxes.keys() - {"memory"}:
             size = np.shape(steps[name])[1], 1
             look = {"fill": False, "edgecolor": pic.OUT, "linewidth": 2.5}
-            edge = Rectangle((-0.5, row - 0.5), *size, clip_on=False, zorder=5, **look)
-            boxes[name].add_patch(edge)
+            boxes[name].add_patch(Rectangle((-0.5, row - 0.5), *size, clip_on=False, zorder=5, **look))
         at = boxes["out"].get_position()
         right, top = at.x1 * pic.PHONE, at.y1 * figure.get_figheight()
         y = top - (row + 0.5) * (at.height * figure.get_figheight()) / len(target)
         arrow(frame, (right + 0.05, y), (right + 0.25, y), pic.OUT)
-        ink = {"color": pic.OUT, "weight": "bold", "va": "center_baseline"}
-        frame.text(right + 0.29, y, word, **ink)
+        frame.text(right + 0.29, y, word, color=pic.OUT, weight="bold", va="center_baseline")
     return figure
 
 
@@ -143,8 +136,7 @@ def exchanged(english: Mapping[str, Sequence[str]], word: int, german: str, pron
     (x, y), (start, low) = places
     arrow(frame, (start, low + 0.18), (x, y - 0.18), colour)
     arrow(frame, (x, y + 0.18), (x, 2.25), colour)
-    middle = {"ha": "center", "va": "center_baseline"}
-    frame.text(x + 0.1, 2.42, f"{usual} → {other}", color=colour, weight="bold", **middle)
+    frame.text(x + 0.1, 2.42, f"{usual} → {other}", color=colour, weight="bold", ha="center", va="center_baseline")
     frame.text(x - 0.5, 2.42, german, ha="right", va="center_baseline")
     frame.text(0.07, 2.78, "draft, and the next word", va="center", style="italic")
     return figure

@@ -21,8 +21,7 @@ def turned(
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     axes.plot(*curve, color=pic.INK)
     at = {"textcoords": "offset points"}
-    sides = ((0, 14), "center"), ((-12, 8), "right")
-    for (text, point), (off, side) in zip(points.items(), sides, strict=True):
+    for (text, point), (off, side) in zip(points.items(), (((0, 14), "center"), ((-12, 8), "right")), strict=True):
         axes.plot(*point, "o", color=pic.QUERY, markersize=8, zorder=3)
         axes.annotate(text, point, off, color=pic.QUERY, ha=side, **at)
     x, y = point
@@ -62,8 +61,7 @@ def nudged(
     sides = ((-4, 9), "right"), ((9, -14), "left"), ((8, -3), "left")
     for point, (off, side) in zip((left, middle, right), sides, strict=True):
         axes.plot(*point, "o", color=pic.INK, markersize=7, zorder=3)
-        text = f"({point[0]:g}, {point[1]:g})"
-        axes.annotate(text, point, off, textcoords="offset points", ha=side)
+        axes.annotate(f"({point[0]:g}, {point[1]:g})", point, off, textcoords="offset points", ha=side)
     axes.set_xlim(min(curve[0]), max(curve[0]) + 0.7)
     axes.set_xlabel("$w$")
     axes.set_ylabel("$L = w^2$")
@@ -87,11 +85,9 @@ def ways(
     figure, frame = blank(pic.PHONE, high)
     box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": pic.INK}
     for name, (x, y, text) in nodes.items():
-        at = x, high - y
-        frame.text(*at, text, ha="center", va="center", bbox=box, zorder=3)
+        frame.text(x, high - y, text, ha="center", va="center", bbox=box, zorder=3)
         if name in totals:
-            beside = x - 0.98, high - y
-            frame.text(*beside, totals[name], ha="right", va="center", color=pic.OUT)
+            frame.text(x - 0.98, high - y, totals[name], ha="right", va="center", color=pic.OUT)
     for start, end, slope in links:
         tail, head = (np.array([x, high - y]) for x, y, _ in (nodes[start], nodes[end]))
         _way(frame, tail, head, slope)
@@ -117,12 +113,10 @@ def errors(nudges: ArrayLike, curves: Mapping[str, ArrayLike], best: Mapping[str
     A mark where the best nudge is.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
-    looks = zip(curves.items(), (pic.QUERY, pic.KEY), ("-", "--"), strict=False)
-    for (name, error), colour, line in looks:
+    for (name, error), colour, line in zip(curves.items(), (pic.QUERY, pic.KEY), ("-", "--"), strict=False):
         axes.loglog(nudges, error, line, color=colour, label=name, linewidth=1.6)
         near = int(np.abs(np.log(np.asarray(nudges) / best[name])).argmin())
-        mark = np.asarray(nudges)[near], np.asarray(error)[near]
-        axes.plot(*mark, "o", color=colour, markersize=8)
+        axes.plot(np.asarray(nudges)[near], np.asarray(error)[near], "o", color=colour, markersize=8)
     axes.set_xlabel("size of the nudge, $h$")
     axes.set_ylabel("relative error of the slope")
     axes.legend(loc=(0.03, 0.52))

@@ -31,8 +31,7 @@ def lookup(table: ArrayLike, rows: ArrayLike, ids: Sequence[int], words: Sequenc
     right.yaxis.tick_right()
     right.tick_params(length=0)
     for place, i in enumerate(ids):
-        ends = (np.shape(table)[1] - 0.45, i), (-0.55, place)
-        arrow = ConnectionPatch(*ends, "data", axesA=left, axesB=right)
+        arrow = ConnectionPatch((np.shape(table)[1] - 0.45, i), (-0.55, place), "data", axesA=left, axesB=right)
         arrow.set(arrowstyle="-|>", mutation_scale=13, annotation_clip=False)
         arrow.set(linewidth=1.8, linestyle=DASHES[i % 3], color=pic.SERIES[i])
         figure.add_artist(arrow)
@@ -44,8 +43,7 @@ def cosines(counts: Mapping[str, ArrayLike], edges: ArrayLike) -> pic.Picture:
     """How often which cosine similarity occurs: for each name the counts between the edges."""
     figure, ((axes,),) = pic.picture(5, 2.8)
     for i, (name, count) in enumerate(counts.items()):
-        look = {"color": pic.SERIES[i], "linewidth": 2, "linestyle": DASHES[i % 3]}
-        axes.stairs(count, edges, label=name, **look)
+        axes.stairs(count, edges, label=name, color=pic.SERIES[i], linewidth=2, linestyle=DASHES[i % 3])
     axes.axvline(0, color=pic.FAINT, linewidth=1)
     axes.set_xlabel("cosine similarity of two different words")
     axes.set_ylabel("pairs of words")
@@ -64,8 +62,7 @@ def balance(stored: Mapping[str, float], scaled: Mapping[str, float], position: 
     axes.plot(before, y, "o", color=pic.KEY, markersize=8, label="as stored")
     times = r"times $\sqrt{d_{model}}$"
     axes.plot(after, y, "D", color=pic.QUERY, markersize=8, label=times)
-    line = {"linewidth": 1.5, "linestyle": "--", "label": "positions"}
-    axes.axvline(position, color=pic.INK, **line)
+    axes.axvline(position, color=pic.INK, linewidth=1.5, linestyle="--", label="positions")
     axes.set_xscale("log")
     axes.set_yticks(y, list(stored))
     axes.set_ylim(len(stored) - 0.5, -0.5)
@@ -125,16 +122,13 @@ def nouns(
     figure, frame = blank(4.2, points[:, 1].max() + 0.1)
     for gender, article in GENDERS.items():
         own = points[genders == gender]
-        look = {"color": COLOURS[gender], "s": 36, "alpha": 0.75, "linewidth": 0}
-        frame.scatter(*own.T, marker=MARKS[gender], **look)
+        frame.scatter(*own.T, marker=MARKS[gender], color=COLOURS[gender], s=36, alpha=0.75, linewidth=0)
         look = {"color": COLOURS[gender], "ha": "center", "va": "top"}
         x, y = np.clip(own[:, 0].mean(), 0.72, 3.5), own[:, 1].min() - 0.1
         frame.text(x, y, article, weight="bold", size=13, **look)
-        names = textwrap.fill(", ".join(named[gender]), 15)
-        frame.text(x, y - 0.22, names, linespacing=1.15, **look)
+        frame.text(x, y - 0.22, textwrap.fill(", ".join(named[gender]), 15), linespacing=1.15, **look)
     start = points[number]
-    look = {"s": 110, "facecolors": "none", "edgecolors": pic.INK, "linewidths": 1.5}
-    frame.scatter(*np.transpose([start, end]), **look, zorder=3)
+    frame.scatter(*np.transpose([start, end]), s=110, facecolors="none", edgecolors=pic.INK, linewidths=1.5, zorder=3)
     arrow(frame, tuple(start), tuple(end), shrinkA=6, shrinkB=6)
     frame.text(start[0], start[1] + 0.14, name, ha="center", weight="bold")
     return figure

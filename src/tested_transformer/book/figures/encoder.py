@@ -115,9 +115,7 @@ def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> pic.Picture:
 def alike(curves: Mapping[str, ArrayLike]) -> pic.Picture:
     """How alike the rows are after each layer (from 0, the input): a curve for each kind of layer."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.5)
-    styles = ("o-", "s--", "^:", "d-.")
-    looks = zip(curves.items(), pic.SERIES, styles, strict=False)
-    for (name, curve), colour, style in looks:
+    for (name, curve), colour, style in zip(curves.items(), pic.SERIES, ("o-", "s--", "^:", "d-."), strict=False):
         axes.plot(range(len(curve)), curve, style, color=colour, label=name)
     axes.axhline(1, color=pic.FAINT, linewidth=1)
     axes.set_ylim(-0.1, 1.05)

@@ -32,8 +32,7 @@ def network(row: ArrayLike, hidden: ArrayLike, added: ArrayLike, names: Sequence
     width, top = figure.get_size_inches()[0], height
     for n, (x, name, size) in enumerate(zip(steps, names, tall, strict=True)):
         frame.text(left, top - 0.15, name, va="center_baseline")
-        place = left, top - 0.27 - size, side * LINE, size
-        axes = figure.add_axes(np.divide(place, (width, height) * 2))
+        axes = figure.add_axes(np.divide((left, top - 0.27 - size, side * LINE, size), (width, height) * 2))
         limit, lines = np.abs(x).max(), x.reshape(-1, LINE)
         if n == 1:  # hidden units start at zero
             look = {"cmap": pic.WEIGHTS, "norm": PowerNorm(0.5, 0, limit)}
@@ -65,8 +64,7 @@ def separated(facts: ArrayLike, hidden: ArrayLike, wanted: ArrayLike, names: Seq
             at.setdefault(tuple(point.tolist()), []).append(n)
         for (x, y), cases in at.items():
             face = pic.INK if wanted[cases[0]] else "white"
-            look = {"facecolor": face, "edgecolor": pic.INK, "linewidth": 2}
-            axes.scatter([x], [y], s=90, zorder=3, clip_on=False, **look)
+            axes.scatter([x], [y], s=90, zorder=3, clip_on=False, facecolor=face, edgecolor=pic.INK, linewidth=2)
             text = ",\n".join(f"“{names[n]}”" for n in cases)
             axes.annotate(text, (x, y), (0, 9), textcoords="offset points", ha="center")
         axes.set(xlim=(-0.45, 1.45), ylim=(-0.3, 1.45), xticks=[0, 1], yticks=[0, 1])
@@ -84,8 +82,7 @@ def kinks(x: ArrayLike, target: ArrayLike, parts: ArrayLike, total: ArrayLike) -
     figure, panels = pic.picture(pic.PHONE, 4.6, rows=2, sharex=True)
     upper, lower = panels[:, 0]
     for j, part in enumerate(np.asarray(parts).T):
-        style = ("-", "--", ":", "-.")[j % 4]
-        upper.plot(x, part, color=pic.SERIES[j % len(pic.SERIES)], linestyle=style)
+        upper.plot(x, part, color=pic.SERIES[j % len(pic.SERIES)], linestyle=("-", "--", ":", "-.")[j % 4])
     upper.set_title("one line for each hidden unit")
     lower.plot(x, target, color=pic.FAINT, linewidth=5, label="wanted")
     lower.plot(x, total, color=pic.QUERY, label="sum of the lines above")
@@ -102,8 +99,7 @@ def firing(inner: ArrayLike, hidden: ArrayLike, words: Sequence[str], questions:
     units = np.shape(inner)[1]
     limit = max(np.abs(inner).max(), np.abs(hidden).max())
     figure, panels = pic.picture(pic.PHONE, 3.2, rows=2)
-    names = ("before", "after ReLU")
-    for axes, x, name in zip(panels[:, 0], (inner, hidden), names, strict=True):
+    for axes, x, name in zip(panels[:, 0], (inner, hidden), ("before", "after ReLU"), strict=True):
         pic.tiles(axes, x, pic.SIGNED, (-1.3 * limit, 1.3 * limit), decimals=1)
         axes.set_aspect("auto")
         axes.set_xticks([])
@@ -135,11 +131,9 @@ def told(
         for at, group in enumerate(names):
             x = values[of == group]
             y = at + np.linspace(-0.3, 0.3, len(x))
-            look = {"s": 11, "edgecolor": pic.INK, "linewidth": 0.7}
-            axes.scatter(x, y, c=np.where(x > 0, pic.INK, "white"), **look)
-            beside = {"transform": axes.get_yaxis_transform(), "va": "center"}
+            axes.scatter(x, y, c=np.where(x > 0, pic.INK, "white"), s=11, edgecolor=pic.INK, linewidth=0.7)
             share = as_share(100 * fires[at], 0, 100, signs=True)
-            axes.text(1.03, at, f"{share}%", **beside)
+            axes.text(1.03, at, f"{share}%", transform=axes.get_yaxis_transform(), va="center")
         axes.set_yticks(range(len(names)), names.values() if axes is panels[0] else [])
         axes.set(ylim=(len(names) - 0.5, -0.5))
         axes.tick_params(axis="y", length=0)
@@ -152,8 +146,7 @@ def told(
 def activations(x: ArrayLike, values: Mapping[str, ArrayLike], slopes: Mapping[str, ArrayLike]) -> pic.Picture:
     """Some activation functions by name, left their values, right their slopes."""
     figure, (panels,) = pic.picture(pic.PHONE, 2.9, columns=2)
-    titles = ("value", "slope")
-    for axes, curves, title in zip(panels, (values, slopes), titles, strict=True):
+    for axes, curves, title in zip(panels, (values, slopes), ("value", "slope"), strict=True):
         axes.axhline(0, color=pic.FAINT, linewidth=1)
         axes.axvline(0, color=pic.FAINT, linewidth=1)
         for j, (name, y) in enumerate(curves.items()):

@@ -118,8 +118,7 @@ def _sentence(reel: Reel, i: int) -> dict:
     for stop in reel.stops.values():
         written = _cut(stop.written[i], target)
         heads = [[_hundredths(w) for w in layer] for layer in stop.cross[i]]
-        marks = _marks(stop.written[i], written, target)
-        stops.append({"written": written, "marks": marks, "heads": heads})
+        stops.append({"written": written, "marks": _marks(stop.written[i], written, target), "heads": heads})
     names = {"source": source, "target": target, "read": read, "write": write}
     return names | {"stops": stops}
 

@@ -37,8 +37,7 @@ def tile(
     look = {"facecolor": face, "edgecolor": pic.FAINT} | look
     axes.add_patch(Rectangle((x, y), width, height, **look))
     if text:
-        middle = x + width / 2, y + height / 2
-        axes.text(*middle, text, ha="center", va="center", color=ink)
+        axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", color=ink)
 
 
 def box(
@@ -53,8 +52,7 @@ def box(
     rows, columns = np.shape(x)
     (centre, top), (width, height) = place, figure.get_size_inches()
     left, bottom = centre - CELL * columns / 2, top - LINE * rows
-    size = (CELL * columns / width, LINE * rows / height)
-    axes = figure.add_axes((left / width, bottom / height, *size))
+    axes = figure.add_axes((left / width, bottom / height, CELL * columns / width, LINE * rows / height))
     shares = cmap is pic.WEIGHTS
     limits, whole = ((0, 1.25), 1) if shares else ((-3.5, 3.5), None)
     pic.tiles(axes, x, cmap, limits, decimals=2, whole=whole)

@@ -32,8 +32,7 @@ def sampler(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], k: int, nucle
         drawn = p > 0
         logs, order = np.log(p[drawn]).round(6), [ids[word] for word in words]
         texts.append({"text": text, "z": logs.tolist(), "words": order[: drawn.sum()]})
-    names = f"the {k} likeliest", "together", f"words to fill {nucleus}"
-    tables = {"Next words": (("beginning", *names), rows)}
+    tables = {"Next words": (("beginning", f"the {k} likeliest", "together", f"words to fill {nucleus}"), rows)}
     data, still = {"words": known, "texts": texts, "k": k}, likeliest(stills, k)
     return Interactive("sampler", data, {}, still, words=tables, pictured=True)
 
@@ -64,9 +63,7 @@ def likeliest(panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int
         axes.barh(places[:inside], p[:inside], **look)
         axes.barh(places[inside:], p[inside:], alpha=0.3, **look)
         axes.axhline(k - 0.5, color=pic.KEY, linestyle="--", linewidth=1.5)
-        look = {"color": pic.KEY, "ha": "right", "va": "bottom"}
-        end = 1, k - 0.55
-        axes.text(*end, f"k = {k}", transform=axes.get_yaxis_transform(), **look)
+        axes.text(1, k - 0.55, f"k = {k}", transform=axes.get_yaxis_transform(), color=pic.KEY, ha="right", va="bottom")
         axes.set_yticks(places, words)
         axes.invert_yaxis()
         axes.tick_params(left=False)
@@ -122,8 +119,7 @@ def lines(rows: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     for n, name in enumerate(names):
         middle = (cuts[n] + cuts[n + 1]) / 2
         ink = pic.KEY if n == len(names) - 1 else pic.INK
-        look = {"ha": "center", "va": "top", "color": ink}
-        axes.text(middle, len(rows) - 0.7, name, **look)
+        axes.text(middle, len(rows) - 0.7, name, ha="center", va="top", color=ink)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set(xlim=(0, 1), ylim=(len(rows) - 0.15, -0.85), xticks=[0, 0.5, 1])
     axes.tick_params(left=False)
@@ -149,8 +145,7 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
     gaps = np.diff(marks, prepend=-1) < near, np.diff(marks, append=2) < near
     for end, back, on in zip(marks, *map(np.int64, gaps), strict=True):
         aside = on - back  # where two are near, their numbers step apart
-        look = {"ha": ("center", "right", "left")[aside], "va": "top"}
-        axes.text(end + 0.012 * aside, -0.12, f"{end:g}", **look)
+        axes.text(end + 0.012 * aside, -0.12, f"{end:g}", ha=("center", "right", "left")[aside], va="top")
     arrow(axes, (point, -1.1), (point, 0.02), pic.KEY)
     axes.text(point, -1.15, f"the point {point:g}", ha="center", va="top", color=pic.KEY)
     axes.set(xlim=(-0.01, 1.03), ylim=(-1.9, 2.3))
@@ -177,14 +172,12 @@ def trade(
         colour, mark = own.get(name, (pic.INK, "D"))
         middles[name] = words.mean(), sound.mean(), colour
         if name == goal:
-            open_star = {"facecolor": "none", "linewidth": 1.4}
-            axes.scatter(words, sound, 90, marker="*", edgecolor=colour, **open_star)
+            axes.scatter(words, sound, 90, marker="*", edgecolor=colour, facecolor="none", linewidth=1.4)
             top = sound.argmax()  # its name stands beside the highest star
             middles[name] = words[top], sound[top], colour
         else:
             axes.scatter(words, sound, s=7, color=colour, alpha=0.6, linewidth=0)
-            middle = {"s": 44, "color": colour, "marker": mark, "zorder": 3}
-            axes.scatter(words.mean(), sound.mean(), **middle)
+            axes.scatter(words.mean(), sound.mean(), s=44, color=colour, marker=mark, zorder=3)
         low = min(low, sound.min())
     for names in families.values():
         across, up, colours = zip(*(middles[name] for name in names), strict=True)
@@ -231,8 +224,7 @@ def doubts(given: ArrayLike, came: ArrayLike, cases: ArrayLike, low: float) -> p
     for here, colour, mark in ((~small, pic.QUERY, "o"), (small, pic.KEY, "s")):
         axes.scatter(given[here], came[here], 40, color=colour, marker=mark, zorder=3)
     for x, y in zip(given[small], came[small], strict=True):
-        said = f"came {y / x:.2f} times as often"
-        axes.text(1.6 * x, y, said, color=pic.KEY, va="center")
+        axes.text(1.6 * x, y, f"came {y / x:.2f} times as often", color=pic.KEY, va="center")
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda x, _: np.format_float_positional(x, 9, trim="-"))

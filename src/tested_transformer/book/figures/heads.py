@@ -35,8 +35,7 @@ def fetched(tokens: Sequence[str], row: int, heads: Mapping[str, ArrayLike]) -> 
             half = (middles[row] - x) / 2
             arc = x + half * (1 - np.cos(turn)), side * (0.17 + 0.45 * np.sin(turn))
             if half:
-                look = {"color": colour, "linewidth": 5 * weight}
-                frame.plot(*arc, solid_capstyle="butt", **look)
+                frame.plot(*arc, solid_capstyle="butt", color=colour, linewidth=5 * weight)
         text = f"{name}: {as_share(weights[most], 3)}"
         place = (middles[row] + middles[most]) / 2, side * 0.8
         frame.text(*place, text, color=colour, ha="center", va="center_baseline")
@@ -67,8 +66,7 @@ def row_of(weights: ArrayLike, tokens: Sequence[str], marked: tuple[int, int]) -
     height = 0.75 + layers * (tall + 0.32)
     figure, top = pic.Picture(figsize=(width, height)), height - 0.75
     for layer, of_layer in enumerate(weights):
-        place = left, top - 0.27 - tall, side * n, tall
-        axes = figure.add_axes(np.divide(place, (width, height) * 2))
+        axes = figure.add_axes(np.divide((left, top - 0.27 - tall, side * n, tall), (width, height) * 2))
         pic.tiles(axes, of_layer, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         for text, weight in zip(axes.texts, of_layer.flat, strict=True):
             text.set_visible(bool(weight > LEAST))
@@ -80,9 +78,8 @@ def row_of(weights: ArrayLike, tokens: Sequence[str], marked: tuple[int, int]) -
         axes.xaxis.tick_top()
         figure.text(0.02, (top - 0.16) / height, f"layer {layer + 1}", weight="bold")
         if layer == marked[0]:
-            look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2.5}
             frame = Rectangle((-0.5, marked[1] - 0.5), n, 1, zorder=3, clip_on=False)
-            frame.set(**look)
+            frame.set(fill=False, edgecolor=pic.QUERY, linewidth=2.5)
             axes.add_patch(frame)
         top -= tall + 0.32
     return figure
@@ -198,8 +195,7 @@ def _box(
     left, bottom, width = place
     axes = figure.add_axes((left, bottom, width, 0.095))
     cmap = pic.WEIGHTS if title.startswith("weights") else pic.tint(colour)
-    whole = 1 if cmap is pic.WEIGHTS else None
-    pic.tiles(axes, x, cmap, (0, 1), decimals=2, whole=whole)
+    pic.tiles(axes, x, cmap, (0, 1), decimals=2, whole=1 if cmap is pic.WEIGHTS else None)
     pic.alike(axes, x, decimals=2)
     axes.set_aspect("auto")
     axes.set_title(title, color=colour, loc="center", pad=4)

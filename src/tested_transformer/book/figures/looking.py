@@ -62,12 +62,10 @@ def heads(
         axes.spines[:].set_color(pic.FAINT)
         if framed is not None and framed[:2] == (layer, head):
             row, column = framed[2:]
-            look = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5}
-            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, **look))
+            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=pic.KEY, linewidth=2.5))
         if marked is not None and marked[0] == layer:
-            look = {"fill": False, "edgecolor": pic.INK, "linestyle": (0, (4, 2))}
             place, size = (-0.42, -0.42), (len(keys) - 0.16, marked[1] - 0.16)
-            axes.add_patch(Rectangle(place, *size, linewidth=1.4, **look))
+            axes.add_patch(Rectangle(place, *size, linewidth=1.4, fill=False, edgecolor=pic.INK, linestyle=(0, (4, 2))))
     return figure
 
 
@@ -88,8 +86,7 @@ def links(source: Sequence[str], target: Sequence[str], a: ArrayLike) -> pic.Pic
             axes.plot([above[j], below[i]], [1, 0], zorder=2 if best else 1, **look)
     for x, y, words in ((above, 1.06, source), (below, -0.06, target)):
         for place, word in zip(x, words, strict=True):
-            look = {"ha": "center", "va": "bottom" if y > 0 else "top"}
-            axes.text(place, y, word.strip(), **look)
+            axes.text(place, y, word.strip(), ha="center", va="bottom" if y > 0 else "top")
     axes.set(xlim=(-0.03, 1.03), ylim=(-0.3, 1.3))
     axes.set_axis_off()
     return figure
@@ -171,8 +168,7 @@ def traces(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], depths: Sequen
 def points(groups: Mapping[str, ArrayLike], labels: Sequence[str] = ("", "")) -> pic.Picture:
     """Groups of points (n, 2), each with its colour, its mark and its name."""
     figure, ((axes,),) = pic.picture(5.6, 4.2)
-    looks = zip(groups.items(), pic.SERIES, MARKS, strict=False)
-    for (name, places), colour, mark in looks:
+    for (name, places), colour, mark in zip(groups.items(), pic.SERIES, MARKS, strict=False):
         x, y = np.transpose(places)
         axes.scatter(x, y, color=colour, marker=mark, label=name, s=34, alpha=0.8)
     axes.set(xlabel=labels[0], ylabel=labels[1], xticks=[], yticks=[])
@@ -187,16 +183,12 @@ def each_link(links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str, quiet
     Each weight is a fine grey line; those with an effect above `quiet` are thick and in colour,
     and an arrow points at each.
     """
-    look = {"sharey": True, "width_ratios": (1.7, 1)}
-    figure, ((left, right),) = pic.picture(6.4, 0.95 + 0.46 * len(links), 1, 2, **look)
-    looks = zip(links.values(), pic.SERIES, strict=False)
-    for n, ((weights, effects), colour) in enumerate(looks):
+    figure, ((left, right),) = pic.picture(6.4, 0.95 + 0.46 * len(links), 1, 2, sharey=True, width_ratios=(1.7, 1))
+    for n, ((weights, effects), colour) in enumerate(zip(links.values(), pic.SERIES, strict=False)):
         x, y = np.ravel(weights), np.ravel(effects)
         loud = abs(y) > quiet
-        look = {"color": pic.FAINT, "alpha": 0.6, "linewidth": 0.8}
-        left.vlines(x[~loud], n - 0.34, n + 0.34, **look)
-        look = {"color": colour, "linewidth": 4, "clip_on": False, "zorder": 3}
-        left.vlines(x[loud], n - 0.34, n + 0.34, **look)
+        left.vlines(x[~loud], n - 0.34, n + 0.34, color=pic.FAINT, alpha=0.6, linewidth=0.8)
+        left.vlines(x[loud], n - 0.34, n + 0.34, color=colour, linewidth=4, clip_on=False, zorder=3)
         for place in x[loud]:
             look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2}
             left.annotate("", (place + 0.01, n), (place + 0.13, n), arrowprops=look)
@@ -226,8 +218,7 @@ def cuts(followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[
             same = word == usual[column][0]
             tint = {"color": "#b9d7ea"} if same else {"color": "#f3c9a4", "hatch": "//"}
             axes.barh(row, 0.92 * p, 0.76, column, edgecolor="white", **tint)
-            frame = {"fill": False, "edgecolor": pic.FAINT, "linewidth": 0.8}
-            axes.add_patch(Rectangle((column, row - 0.38), 0.92, 0.76, **frame))
+            axes.add_patch(Rectangle((column, row - 0.38), 0.92, 0.76, fill=False, edgecolor=pic.FAINT, linewidth=0.8))
             axes.text(column + 0.05, row, f"{word} {as_share(p, 2)}", va="center")
     axes.set_yticks(range(len(followed)), followed)
     axes.set_xticks(np.arange(len(columns)) + 0.46, columns)
@@ -243,12 +234,10 @@ def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> pic.Pict
     """For each range of weights the share of cases that had an effect, for each kind."""
     figure, ((axes,),) = pic.picture(6.2, 3.4)
     places, width = np.arange(len(edges) - 1), 0.8 / len(shares)
-    looks = zip(shares.items(), pic.SERIES, ("", "///"), strict=False)
-    for n, ((name, share), colour, hatch) in enumerate(looks):
+    for n, ((name, share), colour, hatch) in enumerate(zip(shares.items(), pic.SERIES, ("", "///"), strict=False)):
         look = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": name}
         axes.bar(places + (n - (len(shares) - 1) / 2) * width, share, width, **look)
-    names = [f"{a:g} to {b:g}" for a, b in pairwise(edges)]
-    axes.set_xticks(places, names, rotation=20)
+    axes.set_xticks(places, [f"{a:g} to {b:g}" for a, b in pairwise(edges)], rotation=20)
     axes.set_ylim(0, 1)
     axes.set_xlabel("weight")
     axes.set_ylabel("share of cases with an effect")
@@ -259,8 +248,7 @@ def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> pic.Pict
 @pic.styled
 def removed(right: Mapping[str, ArrayLike], whole: float) -> pic.Picture:
     """The share of right sentences without each head; a line marks the whole model."""
-    columns = (len(right) + 1) // 2
-    figure, grid = pic.picture(6.4, 4.2, 2, columns, sharey=True, sharex=True)
+    figure, grid = pic.picture(6.4, 4.2, 2, (len(right) + 1) // 2, sharey=True, sharex=True)
     for axes, (name, shares) in zip(grid.flat, right.items(), strict=True):
         numbers = np.arange(1, len(np.asarray(shares)) + 1)
         axes.bar(numbers, shares, color=pic.QUERY, width=0.7)

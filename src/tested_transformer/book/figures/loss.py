@@ -136,9 +136,8 @@ def gaps(steps: ArrayLike, cases: Mapping[str, ArrayLike]) -> pic.Picture:
     for (name, heights), (colour, dashes) in zip(cases.items(), looks, strict=False):
         axes.plot(steps, heights, color=colour, linestyle=dashes)
         under = heights[-1] == min(line[-1] for line in cases.values())
-        place = {"xytext": (-2, -15 if under else 6), "textcoords": "offset points"}
         end = steps[-1], heights[-1]
-        axes.annotate(name, end, color=colour, ha="right", **place)
+        axes.annotate(name, end, color=colour, ha="right", xytext=(-2, -15 if under else 6), textcoords="offset points")
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:.0f}")
     axes.set_xlim(1, steps[-1])
@@ -155,13 +154,11 @@ def smoothing(gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: tuple[
     A mark at the lowest point of the smoothed one.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    looks = zip(curves.items(), (pic.INK, pic.QUERY), ("--", "-"), strict=False)
-    for (share, losses), colour, line in looks:
+    for (share, losses), colour, line in zip(curves.items(), (pic.INK, pic.QUERY), ("--", "-"), strict=False):
         name = f"smoothing {share:g}"
         axes.plot(gaps, losses, color=colour, linestyle=line, label=name)
     axes.plot(*lowest, "o", color=pic.KEY)
-    place = {"xytext": (0, 12), "textcoords": "offset points", "ha": "center"}
-    axes.annotate("lowest point", lowest, color=pic.KEY, **place)
+    axes.annotate("lowest point", lowest, color=pic.KEY, xytext=(0, 12), textcoords="offset points", ha="center")
     axes.axhline(0, color=pic.FAINT, linewidth=1)
     axes.set_xlim(0, max(gaps))
     axes.set_xlabel("the right logit minus the others")

@@ -27,15 +27,13 @@ def answers(weights: ArrayLike, tokens: Sequence[str], following: Sequence[str],
         raise ValueError(f"{n} tokens need as many rows, columns and answers: {weights.shape}, {len(following)}")
     width, height = left + side * n + 0.72, side * n + 0.72
     figure = pic.Picture(figsize=(width, height))
-    place = left, 0.04, side * n, side * n
-    axes = figure.add_axes(np.divide(place, (width, height) * 2))
+    axes = figure.add_axes(np.divide((left, 0.04, side * n, side * n), (width, height) * 2))
     pic.tiles(axes, weights, pic.WEIGHTS, (0, 1), decimals=0)
     for text in axes.texts:
         text.set_visible(False)
     _hatch(axes, np.tri(n, dtype=bool), edgecolor=pic.FAINT)
     for i, answer in enumerate(following):
-        look = {"color": ANSWER, "weight": "bold" if i == marked else "normal"}
-        axes.text(n - 0.35, i, answer.strip(), va="center", **look)
+        axes.text(n - 0.35, i, answer.strip(), va="center", color=ANSWER, weight="bold" if i == marked else "normal")
         if i + 1 < n:
             look = {"edgecolor": ANSWER, "linewidth": 3.5 if i == marked else 1.8}
             tile(axes, (i + 0.56, i - 0.44, 0.88, 0.88), "none", zorder=5, **look)
@@ -81,8 +79,7 @@ def votes(bars: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
                 axes.text(left + weight / 2, line, f"{word}\n{as_share(weight, 2)}", **at)
             left += weight
         if left < 0.999:
-            look = {"color": "white", "edgecolor": pic.FAINT, "hatch": "////"}
-            axes.barh(line, 1 - left, 0.7, left, **look)
+            axes.barh(line, 1 - left, 0.7, left, color="white", edgecolor=pic.FAINT, hatch="////")
     axes.set(xlim=(0, 1), xticks=[0, 0.5, 1], yticks=range(len(bars)))
     axes.set_yticklabels(list(bars))
     axes.invert_yaxis()
@@ -154,8 +151,7 @@ def combined(causal: ArrayLike, padding: ArrayLike, sentences: Sequence[Sequence
         axes.set_title(title, loc="center", pad=10)
     for axes, sign in zip(rows[:, 1:].T, ("&", "="), strict=True):
         for one in axes:
-            look = {"ha": "center", "va": "center", "fontsize": 16, "color": pic.INK}
-            one.text(-0.14, 0.5, sign, transform=one.transAxes, **look)
+            one.text(-0.14, 0.5, sign, transform=one.transAxes, ha="center", va="center", fontsize=16, color=pic.INK)
     return figure
 
 
@@ -176,8 +172,7 @@ def reach(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
 
     Each panel is scaled to its largest number; exact zeros are written.
     """
-    columns = len(next(iter(panels.values())))
-    figure, grid = pic.picture(pic.PHONE, 0.4 + 2.95 * len(panels), len(panels), columns)
+    figure, grid = pic.picture(pic.PHONE, 0.4 + 2.95 * len(panels), len(panels), len(next(iter(panels.values()))))
     for row, (mask, measured) in zip(grid, panels.items(), strict=True):
         for axes, (how, size) in zip(row, measured.items(), strict=True):
             size = np.asarray(size)

@@ -33,8 +33,7 @@ def rows(tokens: Sequence[str], vectors: ArrayLike, row: int, first: int = 5) ->
     _axis(frame, (left, top + 0.1), (right, top + 0.1), f"{width} numbers")
     _axis(frame, (0.36, top), (0.36, bottom), f"{count} tokens")
     low = top - line * (row + 1)
-    look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2, "zorder": 3}
-    frame.add_patch(Rectangle((left, low), right - left, line, **look))
+    frame.add_patch(Rectangle((left, low), right - left, line, fill=False, edgecolor=pic.QUERY, linewidth=2, zorder=3))
     box = (left, left + 0.5 * first, 0.35, 0.65)
     share = (right - left) * first / width
     look = {"color": pic.QUERY, "linewidth": 1, "zorder": 4}
@@ -44,8 +43,7 @@ def rows(tokens: Sequence[str], vectors: ArrayLike, row: int, first: int = 5) ->
     zoom = figure.add_axes(np.divide(place, (*figure.get_size_inches(),) * 2))
     pic.tiles(zoom, vectors[row : row + 1, :first], pic.SIGNED, (-FULL, FULL), 2)
     zoom.set(aspect="auto", xticks=[], yticks=[])
-    look = {"va": "center", "color": pic.QUERY, "weight": "bold"}
-    frame.text(left - 0.08, 0.5, tokens[row].strip(), ha="right", **look)
+    frame.text(left - 0.08, 0.5, tokens[row].strip(), ha="right", va="center", color=pic.QUERY, weight="bold")
     frame.text(box[1] + 0.06, 0.5, "…", va="center")
     frame.text(left, 0.1, f"its first {first} numbers")
     return figure
@@ -73,8 +71,7 @@ def batch(sentences: Mapping[str, ArrayLike], row: int | None = None) -> pic.Pic
             corner = x, y + size[1] - line * (row + 1)
             look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2}
             frame.add_patch(Rectangle(corner, size[0], line, zorder=level, **look))
-        text = x - 0.07, y + size[1] - 0.02
-        frame.text(*text, name, ha="right", va="top")
+        frame.text(x - 0.07, y + size[1] - 0.02, name, ha="right", va="top")
     x, y = left + size[0] + 0.08, bottom - 0.03
     _axis(frame, (left, bottom - 0.1), (x - 0.08, bottom - 0.1), f"D = {width} numbers")
     _axis(frame, (0.42, bottom + size[1] - 0.3), (0.42, bottom), f"T = {count} tokens")
@@ -149,8 +146,7 @@ def _share(
     middle = tail[0] + at * (head[0] - tail[0]), start + at * (end - start)
     ground = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     look = {"ha": "center", "va": "center_baseline", "color": colour, "bbox": ground}
-    style = "italic" if name else "normal"
-    frame.text(*middle, name or f"{share:g}", style=style, zorder=3, **look)
+    frame.text(*middle, name or f"{share:g}", style="italic" if name else "normal", zorder=3, **look)
 
 
 @pic.styled
@@ -179,11 +175,9 @@ def taken(tokens: Sequence[str], vectors: ArrayLike, weights: ArrayLike, giver: 
         frame.text(right + 0.72, y, pic.as_share(weight, 3), ha="right", **look)
     low = 0.2
     _sheet(frame, weights[None] @ vectors, (left, right, low, low + line))
-    look = {"va": "center", "color": pic.QUERY, "weight": "bold"}
-    frame.text(left - 0.08, low + line / 2, name, ha="right", **look)
+    frame.text(left - 0.08, low + line / 2, name, ha="right", va="center", color=pic.QUERY, weight="bold")
     for y, colour in ((top - line * (giver + 1), pic.KEY), (low, pic.QUERY)):
-        look = {"fill": False, "edgecolor": colour, "linewidth": 2, "zorder": 3}
-        frame.add_patch(Rectangle((left, y), right - left, line, **look))
+        frame.add_patch(Rectangle((left, y), right - left, line, fill=False, edgecolor=colour, linewidth=2, zorder=3))
     middle = (left + right) / 2
     arrow(frame, (middle, bottom - 0.05), (middle, low + line + 0.05), size=10)
     return frame.figure
@@ -215,11 +209,9 @@ def broadcast(x: ArrayLike, sums: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> 
                 place = left + cell * j, top - line * (i + 1), cell, line
                 tile(frame, place, face, f"{number:g}", zorder=1 if copied else 2, **look)
             if k:
-                sign = left - space / 2, top - line * high / 2
-                frame.text(*sign, "+="[k - 1], ha="center", va="center")
+                frame.text(left - space / 2, top - line * high / 2, "+="[k - 1], ha="center", va="center")
             if k == 1:
-                middle = left + cell * wide / 2, top + 0.1
-                frame.text(*middle, name, ha="center", color=pic.QUERY)
+                frame.text(left + cell * wide / 2, top + 0.1, name, ha="center", color=pic.QUERY)
     return frame.figure
 
 
@@ -242,8 +234,7 @@ def step(curve: tuple[ArrayLike, ArrayLike], slope: float, points: Sequence[tupl
         axes.plot(to, loss, "o", color=pic.QUERY, markersize=8, zorder=3)
         name = "after the step" if n == 0 else "too long a step"
         side = (6, 12) if n == 0 else (-10, 0)
-        look = {"ha": "left" if n == 0 else "right", "color": pic.QUERY}
-        axes.annotate(name, (to, loss), side, **at, **look)
+        axes.annotate(name, (to, loss), side, **at, ha="left" if n == 0 else "right", color=pic.QUERY)
     axes.plot(x, y, "o", color=pic.INK, markersize=8, zorder=3)
     axes.annotate("before", (x, y), (-8, -8), ha="right", **at)
     axes.set_xlabel("one weight")

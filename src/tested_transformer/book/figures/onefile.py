@@ -24,8 +24,7 @@ def learns(losses: ArrayLike, answers: Mapping[int, Sequence[str]], words: Seque
     curve.set_xlabel("after this many steps it writes")
     for step, written in answers.items():
         curve.plot(step, losses[step - 1], "o", color=pic.OUT)
-        down = {"color": pic.FAINT, "linewidth": 1, "linestyle": ":"}
-        curve.plot([step, step], [0, losses[step - 1]], **down)
+        curve.plot([step, step], [0, losses[step - 1]], color=pic.FAINT, linewidth=1, linestyle=":")
         for row, (word, text) in enumerate(zip(words, written, strict=True), start=1):
             right = text == word[::-1]
             look = {"weight": "bold", "color": pic.VALUE} if right else {}
@@ -46,11 +45,9 @@ def faults(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
         (name, right), *wrong = runs.items()
         steps = range(1, len(right) + 1)
         axes.plot(steps, right, color=pic.FAINT, linewidth=7, alpha=0.6, label=name)
-        looks = zip(wrong, (pic.KEY, pic.QUERY, pic.OUT), LINES, strict=False)
-        for (fault, losses), colour, line in looks:
+        for (fault, losses), colour, line in zip(wrong, (pic.KEY, pic.QUERY, pic.OUT), LINES, strict=False):
             axes.plot(steps, losses, color=colour, linestyle=line, label=fault)
         axes.set(title=title, xlabel="step", ylim=(0, None), xlim=(1, len(right)))
     row[0].set_ylabel("loss for each token")
-    labels = row[0].get_legend_handles_labels()
-    figure.legend(*labels, loc="outside lower center", ncols=1)
+    figure.legend(*row[0].get_legend_handles_labels(), loc="outside lower center", ncols=1)
     return figure

@@ -85,15 +85,13 @@ def intervals(sizes: Mapping[str, range], common: Sequence[int], marked: int) ->
     figure, ((axes,),) = pic.picture(6.4, 1.2 + 0.36 * len(sizes))
     axes.axvspan(common[0], common[-1], color=pic.FAINT, alpha=0.6, linewidth=0)
     axes.axvline(marked, color=pic.KEY, linestyle="--")
-    above = {"xycoords": ("data", "axes fraction"), "annotation_clip": False}
     place, name = (marked, 1.01), f"{marked:,} stated"
-    axes.annotate(name, place, color=pic.KEY, ha="center", **above)
+    axes.annotate(name, place, color=pic.KEY, ha="center", xycoords=("data", "axes fraction"), annotation_clip=False)
     for name, bar in sizes.items():
         axes.barh(name, len(bar), left=bar[0], color=pic.QUERY, height=0.6)
     axes.invert_yaxis()
     axes.use_sticky_edges = False
     axes.autoscale_view(scaley=False)
-    labels = [f"{x}\u202f000" for x in range(36, 44, 2)]
-    axes.set_xticks(range(36_000, 44_000, 2000), labels)
+    axes.set_xticks(range(36_000, 44_000, 2000), [f"{x}\u202f000" for x in range(36, 44, 2)])
     axes.set_xlabel("tokens in the vocabulary")
     return figure

@@ -39,14 +39,12 @@ def sentence(image: ArrayLike, size: int, answer: str, way: int) -> pic.Picture:
     left = width - 0.1 - pixel * len(rows[0])
     frame.text(left, top + 0.05, "its rows")
     arrow(frame, (side + 0.14, top - side / 2), (left - 0.55, top - side / 2))
-    place = (left, top - step + 0.06, pixel * len(rows[0]), step - 0.1)
-    tile(frame, place, "white", "class token", linestyle="--")
+    tile(frame, (left, top - step + 0.06, pixel * len(rows[0]), step - 0.1), "white", "class token", linestyle="--")
     for n, row in enumerate(rows, 1):
         y = top - step * (n + 1) + 0.06
         frame.text(left - 0.12, y + (step - 0.1) / 2, str(n), ha="right", va="center")
         for i, number in enumerate(row):
-            place = (left + pixel * i, y, pixel, step - 0.1)
-            tile(frame, place, pic.WEIGHTS(float(number) / 1.3))
+            tile(frame, (left + pixel * i, y, pixel, step - 0.1), pic.WEIGHTS(float(number) / 1.3))
     low = top - step * (len(rows) + 1)
     middle = left + pixel * len(rows[0]) / 2
     arrow(frame, (middle, low), (middle, low - 0.3))
@@ -65,8 +63,7 @@ def pictures(
     The last of each line is the sum of the others, no fuller of colour than one of them.
     """
     images = np.asarray(images).reshape(len(rows), -1, *np.shape(images)[1:])
-    columns = images.shape[1] + 1
-    figure, axes = pic.picture(pic.PHONE, 1.75 * len(rows), len(rows), columns)
+    figure, axes = pic.picture(pic.PHONE, 1.75 * len(rows), len(rows), images.shape[1] + 1)
     told = iter(zip(titles, ways, strict=True))
     for line, of_line, name in zip(axes, images, rows, strict=True):
         for n, (one, image) in enumerate(zip(line[:-1], of_line, strict=True)):
@@ -99,8 +96,7 @@ def looks(lines: Mapping[str, ArrayLike], ways: Sequence[str], decimals: int = 1
 
     The ways are up, right, down, left; the aim of each is framed. What would be written as zero is left out.
     """
-    size = pic.PHONE, 1.26 * len(lines) + 0.25
-    figure, axes = pic.picture(*size, len(lines), len(ways))
+    figure, axes = pic.picture(pic.PHONE, 1.26 * len(lines) + 0.25, len(lines), len(ways))
     for line, (name, grids) in zip(axes, lines.items(), strict=True):
         line[0].set_ylabel(name)
         for one, grid, way in zip(line, grids, AHEAD, strict=True):
@@ -110,12 +106,10 @@ def looks(lines: Mapping[str, ArrayLike], ways: Sequence[str], decimals: int = 1
                     text.set_text("")
             edge = {"fill": False, "edgecolor": pic.FAINT, "linewidth": 0.8}
             for place in np.ndindex(3, 3):
-                corner = np.subtract(place, 0.5)
-                one.add_patch(Rectangle(corner, 1, 1, zorder=2.8, **edge))
+                one.add_patch(Rectangle(np.subtract(place, 0.5), 1, 1, zorder=2.8, **edge))
             across, down = way
             frame = {"edgecolor": pic.KEY, "linewidth": 2.5, "clip_on": False}
-            corner = 0.5 + across, 0.5 + down
-            one.add_patch(Rectangle(corner, 1, 1, fill=False, zorder=3, **frame))
+            one.add_patch(Rectangle((0.5 + across, 0.5 + down), 1, 1, fill=False, zorder=3, **frame))
             one.set(xticks=[], yticks=[])
     for one, title in zip(axes[0], ways, strict=True):
         one.set_title(title, loc="center")
@@ -132,8 +126,7 @@ def _point(axes: Axes, shape: tuple[int, ...], size: int, way: int) -> None:
 
 def _sign(axes: Axes, sign: str) -> None:
     """A sign between an image and the one on its left."""
-    look = {"ha": "right", "va": "center", "fontsize": 18}
-    axes.text(-0.02, 0.5, sign, transform=axes.transAxes, **look)
+    axes.text(-0.02, 0.5, sign, transform=axes.transAxes, ha="right", va="center", fontsize=18)
 
 
 def _cut(image: np.ndarray, size: int) -> list[np.ndarray]:
@@ -150,8 +143,6 @@ def _image(axes: Axes, image: np.ndarray, size: int) -> None:
     across = image.shape[1] // size
     for n, patch in enumerate(_cut(image, size)):
         x, y = (1 + (size + 1) * place for place in (n % across, n // across))
-        place = (x, x + size, y + size, y)
-        axes.imshow(patch, cmap=pic.WEIGHTS, vmin=0, vmax=1.3, extent=place)
-        frame = {"fill": False, "edgecolor": pic.FAINT, "linewidth": 1}
-        axes.add_patch(Rectangle((x, y), size, size, **frame))
+        axes.imshow(patch, cmap=pic.WEIGHTS, vmin=0, vmax=1.3, extent=(x, x + size, y + size, y))
+        axes.add_patch(Rectangle((x, y), size, size, fill=False, edgecolor=pic.FAINT, linewidth=1))
     axes.set(xlim=(0, width), ylim=(height, 0))

@@ -61,8 +61,7 @@ class Picture(Figure):
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         buffer = io.BytesIO()
         with rc_context(STYLE):
-            look = {"facecolor": "white", "metadata": {"Software": None}}
-            self.savefig(buffer, format="png", **look)
+            self.savefig(buffer, format="png", facecolor="white", metadata={"Software": None})
         # CSS pixels: sharp on a fine screen, the right size on any
         width, height = self.get_size_inches() * 96
         return buffer.getvalue(), {"width": round(width), "height": round(height)}
@@ -71,8 +70,7 @@ class Picture(Figure):
         """The drawing to print, "svg" or "pdf": its letters come with it, and it has no date inside."""
         buffer, date = io.BytesIO(), "Date" if form == "svg" else "CreationDate"
         with rc_context(STYLE | {"pdf.fonttype": 42, "svg.hashsalt": "book"}):
-            look = {"facecolor": "white", "metadata": {"Creator": None, date: None}}
-            self.savefig(buffer, format=form, **look)
+            self.savefig(buffer, format=form, facecolor="white", metadata={"Creator": None, date: None})
         return buffer.getvalue()
 
     def svg(self) -> str:

@@ -42,8 +42,7 @@ def _sentence(frame: Axes, place: tuple[float, float], text: str, marked: str) -
     for word in text.split():
         mine = word.startswith(marked)
         weight = "bold" if mine else "normal"
-        look = {"weight": weight, "color": MARK if mine else pic.INK, "size": 12}
-        frame.text(x, y, word, **look)
+        frame.text(x, y, word, weight=weight, color=MARK if mine else pic.INK, size=12)
         path = TextPath((0, 0), word, size=12, prop={"weight": weight})
         x += path.get_extents().x1 / 72 + 0.07
 
@@ -62,8 +61,7 @@ def clocks(table: ArrayLike, words: Sequence[str]) -> pic.Picture:
         frame.text(0.45, y, word, **look)
         for pair, (sine, cosine) in enumerate(row):
             x = 1.72 + 2.1 / (len(row) - 1) * pair
-            ring = {"color": pic.FAINT, "linewidth": 1}
-            frame.plot(x + 0.21 * np.sin(circle), y + 0.21 * np.cos(circle), **ring)
+            frame.plot(x + 0.21 * np.sin(circle), y + 0.21 * np.cos(circle), color=pic.FAINT, linewidth=1)
             end = x + 0.21 * sine, y + 0.21 * cosine
             frame.plot([x, end[0]], [y, end[1]], color=MARK, linewidth=2.5)
             frame.plot(*end, "o", color=MARK, markersize=4)
@@ -119,8 +117,7 @@ def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> pic.Pi
         axes.set_yticks([-1, 0, 1])
         axes.set_title(name)
     panels[-1, 0].set_xlabel("position")
-    labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(*labels, loc="outside upper right", ncols=2)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return figure
 
 
@@ -141,8 +138,7 @@ def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> pic.Picture:
             if ends:
                 arrow(axes, (0, 0), (x, y), colour, 11, 2, zorder=3)
             axes.plot(x, y, "o", color=colour, markersize=6 if ends else 4)
-            middle = {"ha": "center", "va": "center"}
-            axes.annotate(str(position), (1.18 * x, 1.18 * y), color=colour, **middle)
+            axes.annotate(str(position), (1.18 * x, 1.18 * y), color=colour, ha="center", va="center")
         axes.set_xlim(-1.35, 1.35)
         axes.set_ylim(-1.35, 1.35)
         axes.set_aspect("equal")
@@ -161,13 +157,10 @@ def wavelengths(lengths: ArrayLike, limit: float) -> pic.Picture:
     figure, ((axes,),) = pic.picture(5.4, 3.4)
     axes.plot(lengths, color=pic.QUERY)
     axes.axhline(limit, color=pic.KEY, linestyle="--")
-    place = {"xytext": (0, 5), "textcoords": "offset points"}
-    axes.annotate(f"{limit:g} positions", (0, limit), color=pic.KEY, **place)
-    ends = ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right"))
-    for i, form, offset, side in ends:
+    axes.annotate(f"{limit:g} positions", (0, limit), color=pic.KEY, xytext=(0, 5), textcoords="offset points")
+    for i, form, offset, side in ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right")):
         axes.plot(i, lengths[i], "o", color=pic.QUERY)
-        place = {"xytext": offset, "textcoords": "offset points", "ha": side}
-        axes.annotate(f"{lengths[i]:{form}}", (i, lengths[i]), **place)
+        axes.annotate(f"{lengths[i]:{form}}", (i, lengths[i]), xytext=offset, textcoords="offset points", ha=side)
     axes.set_ylim(lengths[0] / 2, 2 * lengths[-1])
     axes.set_yscale("log")
     axes.set_xlabel("pair")
@@ -191,8 +184,7 @@ def lengths(squared: Mapping[str, ArrayLike]) -> pic.Picture:
     """The squared length of every row, one curve for each table; the first on top."""
     figure, ((axes,),) = pic.picture(5.4, 3.1)
     for i, (name, values) in enumerate(squared.items()):
-        look = {"linewidth": 1 if i else 3, "zorder": 3 - i}
-        axes.plot(values, color=pic.SERIES[i], label=name, **look)
+        axes.plot(values, color=pic.SERIES[i], label=name, linewidth=1 if i else 3, zorder=3 - i)
     axes.set_xlabel("position")
     axes.set_ylabel("squared length of the row")
     axes.legend(loc="lower left")
@@ -208,8 +200,7 @@ def shares(a: ArrayLike, framed: bool = False) -> pic.Picture:
     a = np.asarray(a)
     figure, ((axes,),) = pic.picture(4.6, 3.9)
     top = np.ceil(10 * a.max()) / 10
-    look = {"vmin": 0, "vmax": top, "interpolation": "nearest"}
-    image = axes.imshow(a, cmap=pic.WEIGHTS, **look)
+    image = axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=top, interpolation="nearest")
     if framed:
         for row, column in enumerate(a.argmax(axis=1)):
             tile(axes, (column - 0.5, row - 0.5, 1, 1), "none", edgecolor=pic.INK)
@@ -234,8 +225,7 @@ def swapped(panels: Mapping[str, tuple[Sequence[str], ArrayLike, int]]) -> pic.P
         colours = [MARK if i == marked else pic.FAINT for i in range(len(names))]
         for i, weight in enumerate(np.asarray(weights)):
             axes.bar(i, weight, color=colours[i], width=0.8)
-            number = as_share(weight, 2)
-            axes.text(i, weight + 0.03, number, ha="center")
+            axes.text(i, weight + 0.03, as_share(weight, 2), ha="center")
         axes.set_title(title, pad=10)
         axes.set(ylim=(0, 1.08), xlim=(-0.6, len(names) - 0.4), yticks=[])
         axes.set_xticks(range(len(names)), names, rotation=90)
@@ -260,8 +250,7 @@ def parts(
     limit = np.ceil(max(np.abs(strip).max() for strip in strips.values()))
     for line, (name, row) in enumerate(lines):
         y = height - top - gap * line - 0.22 - 0.4
-        place = left, y, side * n, 0.4
-        axes = figure.add_axes(np.divide(place, (width, height) * 2))
+        axes = figure.add_axes(np.divide((left, y, side * n, 0.4), (width, height) * 2))
         if last := line == len(lines) - 1:
             pic.tiles(axes, [row], pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         else:
@@ -279,8 +268,7 @@ def parts(
         bold = {"weight": "bold"} if line >= len(strips) - 1 else {}
         figure.text(left / width, (y + 0.45) / height, name, va="bottom", **bold)
         sign = "" if last else "=" if line == len(strips) - 1 else "+" if line else ""
-        middle = {"ha": "center", "va": "center", "size": 14}
-        figure.text(0.19 / width, (y + 0.2) / height, sign, **middle)
+        figure.text(0.19 / width, (y + 0.2) / height, sign, ha="center", va="center", size=14)
     return figure
 
 

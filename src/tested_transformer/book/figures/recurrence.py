@@ -26,12 +26,10 @@ def carried(words: Sequence[str], marked: int, german: Sequence[str], bold: str,
         x = (i + 0.5) * gap
         on_the_way = i == marked if back else i >= marked
         colour = pic.KEY if i == marked else pic.INK
-        look = {"ha": "center", "color": colour}
-        frame.text(x, 2.65, word, weight="bold" if i == marked else "normal", **look)
+        frame.text(x, 2.65, word, weight="bold" if i == marked else "normal", ha="center", color=colour)
         arrow(frame, (x, 2.55), (x, top + 0.04), colour)
         for n in range(5):
-            corner = x - half, bottom + n * size
-            tile(frame, (*corner, 2 * half, size), light if on_the_way else "white")
+            tile(frame, (x - half, bottom + n * size, 2 * half, size), light if on_the_way else "white")
         if i:
             ends = ((x - gap + half, 1.6), (x - half, 1.6))
             passes = i > marked and not back
@@ -40,8 +38,7 @@ def carried(words: Sequence[str], marked: int, german: Sequence[str], bold: str,
     x, asking = pic.PHONE - 0.1, 0.0
     for word in reversed(german):
         weight = "bold" if word == bold else "normal"
-        at = frame.text(x, 0.2, word, ha="right", weight=weight, size=13)
-        box = at.get_window_extent()
+        box = frame.text(x, 0.2, word, ha="right", weight=weight, size=13).get_window_extent()
         if word == bold:
             asking = (box.x0 + box.x1) / 2 / figure.dpi
         x = box.x0 / figure.dpi - 0.065
@@ -55,8 +52,7 @@ def carried(words: Sequence[str], marked: int, german: Sequence[str], bold: str,
         return figure
     out = (len(words) - 0.5) * gap
     arrow(frame, (out, low), (out, 0.5), pic.KEY, **thick)
-    look = {"ha": "right", "va": "center"}
-    frame.text(out - 0.15, 0.82, "the last state, and nothing else", **look)
+    frame.text(out - 0.15, 0.82, "the last state, and nothing else", ha="right", va="center")
     return figure
 
 
@@ -95,10 +91,9 @@ def _named(frame: Axes, tail: tuple[float, float], head: tuple[float, float], co
     """An arrow and its name: above it if it is level, else to its right."""
     arrow(frame, tail, head, colour, **ARROW)
     level = tail[1] == head[1]
-    place = {"xytext": (0, 4) if level else (5, 0), "textcoords": "offset points"}
     at = {"ha": "center", "va": "bottom"} if level else {"ha": "left", "va": "center"}
     middle = (tail[0] + head[0]) / 2, (tail[1] + head[1]) / 2
-    frame.annotate(name, middle, color=colour, **place, **at)
+    frame.annotate(name, middle, color=colour, xytext=(0, 4) if level else (5, 0), textcoords="offset points", **at)
 
 
 @pic.styled
@@ -165,15 +160,13 @@ def fading(sizes: Mapping[str, ArrayLike], limit: float) -> pic.Picture:
     """
     figure, ((axes,),) = pic.picture(6.2, 3.8)
     for i, (name, values) in enumerate(sizes.items()):
-        line = {"color": pic.SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
         count = len(np.asarray(values))
-        axes.plot(np.arange(1, count + 1), values, **line)
+        axes.plot(np.arange(1, count + 1), values, color=pic.SERIES[i], linestyle=("-", "--", ":")[i % 3])
         place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(name, (count, values[-1]), color=pic.SERIES[i], **place)
     axes.axhline(1, color=pic.FAINT, linewidth=1)
     axes.axhline(limit, color=pic.FAINT, linewidth=1, linestyle="--")
-    place = {"xytext": (0, -5), "textcoords": "offset points", "va": "top"}
-    axes.annotate("smallest share that float32 sees", (1, limit), **place)
+    axes.annotate("smallest share that float32 sees", (1, limit), xytext=(0, -5), textcoords="offset points", va="top")
     axes.set_yscale("log")
     axes.set_xlabel("length of the sequence, $T$")
     axes.set_ylabel("largest stretch")
@@ -191,14 +184,12 @@ def exact(
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
     for i, (name, values) in enumerate(counts.items()):
-        line = {"color": pic.SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
         first, *others = np.atleast_2d(values)
         reach = lengths[: len(first)]
-        axes.plot(reach, first, marker="os^"[i % 3], label=name, **line)
+        axes.plot(reach, first, marker="os^"[i % 3], label=name, color=pic.SERIES[i], linestyle=("-", "--", ":")[i % 3])
         for n, other in enumerate(others):
             look = {"linewidth": 1.4, "linestyle": ("-", (0, (6, 1.5, 1, 1.5)))[n % 2]}
-            label = f"the same, run {n + 2}"
-            axes.plot(reach, other, color=pic.SERIES[i], label=label, **look)
+            axes.plot(reach, other, color=pic.SERIES[i], label=f"the same, run {n + 2}", **look)
     if trained:
         axes.axvline(trained + 0.5, color=pic.FAINT, linestyle="--", linewidth=1.2)
     axes.set_xticks(lengths if len(lengths) <= 12 else lengths[1::2])
@@ -218,8 +209,7 @@ def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
     read = np.arange(1, len(numbers) + 1)
     axes.bar(read, numbers, color=pic.OUT, width=0.8)
     for at, number in zip(read, numbers, strict=True):
-        look = {"ha": "center", "va": "bottom", "size": 11}
-        axes.text(at, number + 0.015 * out_of, str(number), **look)
+        axes.text(at, number + 0.015 * out_of, str(number), ha="center", va="bottom", size=11)
     axes.set_xticks(read, [str(n) for n in read])
     axes.set_yticks([0, out_of // 2, out_of])
     axes.set_ylim(0, 1.12 * out_of)

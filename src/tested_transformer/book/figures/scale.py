@@ -126,18 +126,14 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
     ends = [max(6 * d, n) / unit for n, d in panels.values()]
     wide = max(sum(ends) + len(ends) - 1, 12)
     tallest, left = max(4 * d for _, d in panels.values()) / unit + 0.4, 0.0
-    size = 7.2, 7.2 / wide * (tallest + 1.0) + 0.4
-    figure, ((axes,),) = pic.picture(*size)
+    figure, ((axes,),) = pic.picture(7.2, 7.2 / wide * (tallest + 1.0) + 0.4)
     for (title, (n, d)), end in zip(panels.items(), ends, strict=True):
         side = d / unit
         for i, name in enumerate(squares):
-            corner = left + i % 6 * side, i // 6 * side
-            axes.add_patch(Rectangle(corner, side, side, **look[name]))
+            axes.add_patch(Rectangle((left + i % 6 * side, i // 6 * side), side, side, **look[name]))
         for i in (2, 3):
-            corner = left, i * side + 0.4
-            axes.add_patch(Rectangle(corner, n / unit, side, **look["attention"]))
-        above = {"ha": "left", "va": "bottom", "color": pic.INK}
-        axes.text(left, -0.25, title, **above)
+            axes.add_patch(Rectangle((left, i * side + 0.4), n / unit, side, **look["attention"]))
+        axes.text(left, -0.25, title, ha="left", va="bottom", color=pic.INK)
         left += end + 1
     shown = (Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look)
     figure.legend(handles=list(shown), loc="outside lower center", ncols=3)
@@ -227,8 +223,7 @@ def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
         for k, (kind, has) in enumerate(kinds.items()):
             n, pieces = np.shape(has)
             for (row, piece), here in np.ndenumerate(has):
-                place = k * 1.12 + piece / pieces, row + 0.1, 1 / pieces, 0.8
-                tile(axes, place, pic.SERIES[k] if here else "white")
+                tile(axes, (k * 1.12 + piece / pieces, row + 0.1, 1 / pieces, 0.8), pic.SERIES[k] if here else "white")
             middle = k * 1.12 + 0.5
             axes.text(middle, -0.15, kind, ha="center", va="bottom", color=pic.INK)
         axes.set(xlim=(-0.05, len(kinds) * 1.12), ylim=(n, -0.7))
@@ -245,12 +240,10 @@ def measured(cases: Mapping[str, Mapping[str, float]], unit: str, colours: Seque
     """For each case a group of bars, one for each program, in these colours; 1 is dotted."""
     counts = [len(sides) for sides in cases.values()]
     height = 0.5 + sum(0.32 * n + 0.45 for n in counts)
-    look = {"sharex": True, "height_ratios": [n + 1 for n in counts]}
-    figure, grid = pic.picture(6.8, height, len(cases), **look)
+    figure, grid = pic.picture(6.8, height, len(cases), sharex=True, height_ratios=[n + 1 for n in counts])
     for axes, (case, sides) in zip(grid[:, 0], cases.items(), strict=True):
         axes.axvline(1, color=pic.FAINT, linestyle=":")
-        look = {"color": list(islice(cycle(colours), len(sides))), "height": 0.7}
-        bars = axes.barh(list(sides), list(sides.values()), **look)
+        bars = axes.barh(list(sides), list(sides.values()), color=list(islice(cycle(colours), len(sides))), height=0.7)
         axes.bar_label(bars, fmt="{:.2f}", padding=4)
         axes.invert_yaxis()
         axes.set_title(case)

@@ -55,8 +55,7 @@ def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture
 def rates(steps: ArrayLike, curves: Mapping[str, ArrayLike], warmup: int) -> pic.Picture:
     """The learning rate at each step, one curve for each model, and the warm-up."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    looks = zip(curves.items(), pic.SERIES, ("-", "--"), strict=False)
-    for (name, curve), colour, line in looks:
+    for (name, curve), colour, line in zip(curves.items(), pic.SERIES, ("-", "--"), strict=False):
         axes.plot(steps, curve, color=colour, linestyle=line, label=name)
     axes.axvline(warmup, color=pic.FAINT, linewidth=1.5, linestyle=":")
     place = {"xytext": (4, 0), "textcoords": "offset points"}
@@ -75,12 +74,10 @@ def rates(steps: ArrayLike, curves: Mapping[str, ArrayLike], warmup: int) -> pic
 def training(runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str) -> pic.Picture:
     """Losses step by step, several runs in one colour, and a named level."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
-    looks = zip(runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False)
-    for (label, losses), colour, line in looks:
+    for (label, losses), colour, line in zip(runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False):
         for i, loss in enumerate(losses):
             steps = np.arange(1, len(np.asarray(loss)) + 1)
-            style = {"color": colour, "linestyle": line, "linewidth": 1.5}
-            axes.plot(steps, loss, label=None if i else label, **style)
+            axes.plot(steps, loss, label=None if i else label, color=colour, linestyle=line, linewidth=1.5)
     axes.axhline(level, color=pic.INK, linewidth=1)
     place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
     axes.annotate(name, (len(np.asarray(loss)), level), ha="right", **place)
@@ -117,6 +114,5 @@ def tries(
         raise ValueError(f"measured ({measured}) must rise from above 0: saw, blind")
     data = {"starts": found, "saw": saw, "blind": blind}
     data |= {f"{what}s": some for what, some in choices.items()}
-    columns = "schedule", "first rate", "peak", "last rate"
-    words = {"Rates of three schedules": (columns, rows)}
+    words = {"Rates of three schedules": (("schedule", "first rate", "peak", "last rate"), rows)}
     return Interactive("schedule", data, {}, plain, words=words, pictured=True)

@@ -118,11 +118,9 @@ def _cells(
     low, high = limits
     for n, value in enumerate(np.asarray(values)):
         face = cmap(np.clip((value - low) / (high - low), 0, 1))
-        place = (x + n * wide, y), wide, LINE
-        frame.add_patch(Rectangle(*place, facecolor=face, edgecolor="white", lw=0.6))
-        look = {"ha": "center", "color": pic.ink_on(face)}
+        frame.add_patch(Rectangle((x + n * wide, y), wide, LINE, facecolor=face, edgecolor="white", lw=0.6))
         text = as_share(value, 2) if cmap is pic.WEIGHTS else number(value)
-        _write(frame, x + (n + 0.5) * wide, y + LINE / 2 - 0.005, text, **look)
+        _write(frame, x + (n + 0.5) * wide, y + LINE / 2 - 0.005, text, ha="center", color=pic.ink_on(face))
 
 
 def _signed(frame: Axes, x: float, y: float, values: ArrayLike) -> None:
@@ -131,8 +129,7 @@ def _signed(frame: Axes, x: float, y: float, values: ArrayLike) -> None:
 
 def _frame(frame: Axes, place: Sequence[float], colour: str) -> None:
     x, y, width, height = place
-    look = {"fill": False, "edgecolor": colour, "linewidth": 1.3, "zorder": 3}
-    frame.add_patch(Rectangle((x, y), width, height, **look))
+    frame.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor=colour, linewidth=1.3, zorder=3))
 
 
 def _box(frame: Axes, place: Sequence[float], colour: str, words: str) -> None:
@@ -140,8 +137,7 @@ def _box(frame: Axes, place: Sequence[float], colour: str, words: str) -> None:
     ink = "white" if colour != "white" else pic.INK
     rim = pic.INK if colour == "white" else colour
     frame.add_patch(Rectangle((x, y), width, height, facecolor=colour, edgecolor=rim))
-    look = {"ha": "center", "color": ink, "weight": "bold"}
-    _write(frame, x + width / 2, y + height / 2, words, TEXT, **look)
+    _write(frame, x + width / 2, y + height / 2, words, TEXT, ha="center", color=ink, weight="bold")
 
 
 def _head(frame: Axes, size: int, table: tuple[int, int]) -> None:
@@ -169,8 +165,7 @@ def _rows(
     does = {"encoder": "The encoder reads", "decoder": "The decoder has written"}
     by = " × ".join(map(str, vectors.shape))
     _write(frame, x, 10.4, f"{does[side]} {len(words)} tokens: {by}", 9, weight="bold")
-    titles = ((0.0, "token"), (0.72, "id"), (1.07, "first numbers of its row"))
-    for across, title in titles:
+    for across, title in ((0.0, "token"), (0.72, "id"), (1.07, "first numbers of its row")):
         _write(frame, x + across, top, title, style="italic")
     for n, (word, place, vector) in enumerate(zip(words, ids, vectors, strict=True)):
         y = top - 0.1 - LINE * (n + 1)
@@ -196,8 +191,7 @@ def _layers(
     _write(frame, numbers if first else 7.89, top - 0.12, said, **look)
     low = top - 0.02
     for layer in range(n_layers(run)):
-        look = {"weight": "bold", "ha": "right"}
-        _write(frame, middle - 0.08, low - 0.1, f"layer {layer + 1}", TEXT, **look)
+        _write(frame, middle - 0.08, low - 0.1, f"layer {layer + 1}", TEXT, weight="bold", ha="right")
         arrow(frame, (middle, low), (middle, low - 0.23), size=8, width=1.1)
         y = low - 0.23
         for n, (part, box) in enumerate(zip(PARTS[side], BOXES[side], strict=True)):
@@ -246,8 +240,7 @@ def _looks(
     layer, which = head
     weights = np.asarray(run[f"encoder.layers.{layer}.self_attention.weights"])[which]
     wide, left, top = 0.3, 1.06, low - 1.2
-    title = f"Self-attention, layer {layer + 1}, head {which + 1}"
-    _write(frame, 0.38, low - 0.56, title, 9, weight="bold")
+    _write(frame, 0.38, low - 0.56, f"Self-attention, layer {layer + 1}, head {which + 1}", 9, weight="bold")
     most = int(weights[followed].argmax())
     said = (
         "A row asks, and takes this much from each column: "
@@ -255,8 +248,7 @@ def _looks(
     )
     _write(frame, 0.38, low - 0.72, said)
     for n, word in enumerate(words):
-        look = {"rotation": 55, "va": "bottom", "ha": "left"}
-        _write(frame, left + (n + 0.3) * wide, top + 0.02, word, **look)
+        _write(frame, left + (n + 0.3) * wide, top + 0.02, word, rotation=55, va="bottom", ha="left")
         y = top - LINE * (n + 1)
         look = {"weight": "bold", "color": pic.KEY} if n == followed else {}
         _write(frame, left - 0.06, y + LINE / 2, word, ha="right", **look)
@@ -277,8 +269,7 @@ def _ends(
     left, last = SIDES["decoder"], n_layers(run) - 1
     x, wide, middle = left - 0.24, 0.335, left + WIDE / 2
     arrow(frame, (middle, low), (middle, low - 0.16), size=8, width=1.1)
-    place = x, low - 0.43, 3.43, 0.27
-    _box(frame, place, KINDS["table"], "compared with all rows of E, then softmax")
+    _box(frame, (x, low - 0.43, 3.43, 0.27), KINDS["table"], "compared with all rows of E, then softmax")
     arrow(frame, (x + 0.57, low - 0.43), (x + 0.57, low - 0.53), size=8, width=1.1)
     logits, p = (np.asarray(run[name])[followed] for name in ("logits", "probabilities"))
     for n, i in enumerate(np.argsort(-logits, kind="stable")[:3]):
@@ -287,18 +278,15 @@ def _ends(
         rim = KINDS["table"] if n == 0 else pic.FAINT
         frame.add_patch(Rectangle(place[:2], *place[2:], facecolor=face, edgecolor=rim))
         look = {"weight": "bold" if n == 0 else "normal"}
-        word = vocabulary[i].strip()
-        _write(frame, place[0] + 0.06, low - 0.695, word, 10 if n else 12, **look)
+        _write(frame, place[0] + 0.06, low - 0.695, vocabulary[i].strip(), 10 if n else 12, **look)
         edge = {"ha": "right"} | look
         _write(frame, place[0] + 1.1, low - 0.63, percent(p[i]), TEXT, **edge)
         _write(frame, place[0] + 1.1, low - 0.77, f"logit {number(logits[i])}", ha="right")
     looks = np.asarray(run[f"decoder.layers.{last}.cross_attention.weights"])
     most, name = int(looks[:, followed].max(-1).argmax()), words["decoder"][followed]
-    said = f"Cross-attention, layer {last + 1}, head {most + 1}: “{name}” asks"
-    _write(frame, x, low - 1.05, said, 9, weight="bold")
+    _write(frame, x, low - 1.05, f"Cross-attention, layer {last + 1}, head {most + 1}: “{name}” asks", 9, weight="bold")
     for n, word in enumerate(words["encoder"]):
-        look = {"rotation": 55, "va": "bottom"}
-        _write(frame, x + (n + 0.3) * wide, low - 1.52, word, **look)
+        _write(frame, x + (n + 0.3) * wide, low - 1.52, word, rotation=55, va="bottom")
     y = low - 1.54 - LINE
     _cells(frame, x, y, looks[most, followed], pic.WEIGHTS, (0, 1), wide)
     _frame(frame, (x, y, wide * len(words["encoder"]), LINE), pic.KEY)
@@ -350,15 +338,12 @@ def _formulas(
     for kind, (x, y, wide, high) in PANELS.items():
         colour = KINDS.get(kind, KINDS["attention"] if kind == "heads" else pic.INK)
         _frame(frame, (x, y, wide, high), colour)
-        look = {"color": colour, "weight": "bold"}
-        _write(frame, x + 0.08, y + high - 0.11, kind, TEXT, **look)
+        _write(frame, x + 0.08, y + high - 0.11, kind, TEXT, color=colour, weight="bold")
         lines = FORMULAS[kind]
         for n, line in enumerate(lines):
             low = y + (0.32 if "\n" in said[kind] else 0.16)
             room = y + high - low - 0.2 * (len(lines) == 1)  # below its name
             level = low + room * (len(lines) - n - 0.5) / len(lines)
-            look = {"ha": "center", "va": "center", "math_fontfamily": "stix"}
-            _write(frame, x + wide / 2, level, line, FORMULA, **look)
-        look = {"va": "bottom", "linespacing": 1.25}
-        _write(frame, x + 0.08, y + 0.05, said[kind], **look)
+            _write(frame, x + wide / 2, level, line, FORMULA, ha="center", va="center", math_fontfamily="stix")
+        _write(frame, x + 0.08, y + 0.05, said[kind], va="bottom", linespacing=1.25)
     _write(frame, 0.38, 0.2, LETTERS)

@@ -66,8 +66,7 @@ def encoding(
     rows = []
     for text, ids in texts.items():
         cut = [tokens[i].decode(errors="backslashreplace") for i in ids]
-        shown = " · ".join(token.replace(" ", "␣") for token in cut)
-        rows.append((text, shown, ", ".join(map(str, ids))))
+        rows.append((text, " · ".join(token.replace(" ", "␣") for token in cut), ", ".join(map(str, ids))))
     data = {"merges": [list(pair) for pair in merges], "texts": list(texts)}
     words = {"Texts and their tokens": (("text", "tokens", "ids"), rows)}
     return Interactive("encoding", data, {}, plain, words=words, pictured=True)
@@ -85,8 +84,7 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
         x = 0
         for piece in pieces:
             new = y > 0 and piece not in steps[y - 1]
-            place = x + 0.04, y + 0.1, len(piece) - 0.08, 0.8
-            tile(axes, place, pic.WEIGHTS(0.45 if new else 0.08), piece)
+            tile(axes, (x + 0.04, y + 0.1, len(piece) - 0.08, 0.8), pic.WEIGHTS(0.45 if new else 0.08), piece)
             x += len(piece)
     _bare(axes, width, len(steps))
     axes.set_yticks(np.arange(len(names)) + 0.5, names)
@@ -100,8 +98,7 @@ def lengths(n_merges: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mappin
     There are dotted lines at the named levels.
     """
     figure, ((axes,),) = pic.picture(6.2, 3.6)
-    looks = zip(curves.items(), pic.SERIES, ("-", "--", "-."), strict=False)
-    for (name, curve), colour, style in looks:
+    for (name, curve), colour, style in zip(curves.items(), pic.SERIES, ("-", "--", "-."), strict=False):
         axes.plot(n_merges, curve, color=colour, linestyle=style, label=name)
     under = {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
     for name, level in levels.items():
@@ -127,8 +124,7 @@ def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> pic.Picture:
         else:
             tile(axes, place, "white", hatch="////")
     _bare(axes, real.shape[1], real.shape[0])
-    names = [f"sentence {y + 1}" for y in range(len(rows))]
-    axes.set_yticks(np.arange(len(rows)) + 0.5, names)
+    axes.set_yticks(np.arange(len(rows)) + 0.5, [f"sentence {y + 1}" for y in range(len(rows))])
     return figure
 
 

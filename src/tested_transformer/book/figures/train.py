@@ -29,8 +29,7 @@ def given_away(panels: Mapping[str, tuple[Sequence[str], Sequence[str], ArrayLik
         _asked(axes, read, asked, visible)
         answers = np.equal.outer(asked, read) & np.asarray(visible, dtype=bool)
         for i, j in zip(*np.nonzero(answers), strict=True):
-            place = j + 0.04, i + 0.1, 0.92, 0.8
-            tile(axes, place, pic.KEY, read[j], "white", edgecolor=pic.KEY)
+            tile(axes, (j + 0.04, i + 0.1, 0.92, 0.8), pic.KEY, read[j], "white", edgecolor=pic.KEY)
         axes.set_title(title)
     return figure
 
@@ -59,8 +58,7 @@ def grids(panels: Mapping[str, ArrayLike]) -> pic.Picture:
     for axes, (title, real) in zip(row, panels.items(), strict=True):
         real = np.asarray(real, dtype=bool)
         for (i, j), filled in np.ndenumerate(real):
-            place = j + 0.08, i + 0.08, 0.84, 0.84
-            tile(axes, place, pic.QUERY if filled else "white", linewidth=0.6)
+            tile(axes, (j + 0.08, i + 0.08, 0.84, 0.84), pic.QUERY if filled else "white", linewidth=0.6)
         axes.set(xlim=(0, most), ylim=(len(real), 0), title=title)
         axes.set_xlabel("position in the sentence")
         axes.set_yticks([])
@@ -77,15 +75,13 @@ def losses(
     On a logarithmic axis two curves can be told apart where both are nearly zero.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
-    looks = zip(runs.items(), pic.SERIES, LINES, strict=False)
-    for (name, loss), colour, line in looks:
+    for (name, loss), colour, line in zip(runs.items(), pic.SERIES, LINES, strict=False):
         steps = every * np.arange(1, len(np.asarray(loss)) + 1)
         axes.plot(steps, loss, color=colour, linestyle=line, linewidth=1.6, label=name)
     for name, level in (levels or {}).items():
         axes.axhline(level, color=pic.INK, linewidth=1)
-        place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
         last = every * max(len(np.asarray(loss)) for loss in runs.values())
-        axes.annotate(name, (last, level), ha="right", **place)
+        axes.annotate(name, (last, level), ha="right", xytext=(0, -4), textcoords="offset points", va="top")
     axes.set_xlim(1, None)
     axes.set_xlabel("step")
     axes.set_ylabel("loss for each token (nats)")
@@ -112,11 +108,9 @@ def apart(runs: Mapping[str, ArrayLike], gap: str, at: int, every: int = 1) -> p
     names |= {"xytext": (12, -30), "ha": "right", "va": "top"}
     axes.annotate(below, (steps[n], lower[n]), color=pic.KEY, **names)
     middle = steps[n], (upper[n] + lower[n]) / 2
-    far = {"xytext": (48, 0), "textcoords": "offset points", "va": "center"}
-    axes.annotate(gap, middle, arrowprops={"arrowstyle": "->"}, **far)
+    axes.annotate(gap, middle, arrowprops={"arrowstyle": "->"}, xytext=(48, 0), textcoords="offset points", va="center")
     both = f"both {lower[-1]:.2f}"
-    style = {"textcoords": "offset points", "ha": "right"}
-    axes.annotate(both, (steps[-1], upper[-1]), xytext=(0, 6), **style)
+    axes.annotate(both, (steps[-1], upper[-1]), xytext=(0, 6), textcoords="offset points", ha="right")
     axes.set(xlim=(1, None), ylim=(0, None))
     axes.set(xlabel="step", ylabel="loss for each token (nats)")
     return figure
@@ -149,8 +143,7 @@ def chances(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
     figure, rows = pic.picture(pic.PHONE, height, rows=len(panels), sharex=True)
     for (axes,), (title, lines) in zip(rows, panels.items(), strict=True):
         for (name, p), colour, look in zip(lines.items(), pic.SERIES, LINES, strict=False):
-            steps = np.arange(1, len(np.asarray(p)) + 1)
-            axes.plot(steps, p, color=colour, linestyle=look, label=name)
+            axes.plot(np.arange(1, len(np.asarray(p)) + 1), p, color=colour, linestyle=look, label=name)
         axes.set(xlim=(1, None), ylim=(0, 1.03), title=title)
     rows[0, 0].legend(loc="lower right")
     rows[-1, 0].set_xlabel("step")

@@ -116,8 +116,7 @@ def machine(words: Sequence[Sequence[str]], run: Mapping[str, ArrayLike], vocabu
     arrow(frame, (centre, out - 0.65), (centre, out - 0.95))
     text(frame, centre + 0.08, out - 0.8, f"{by['logits']} logits", ha="left")
     for n, (token, logit) in enumerate(likeliest.items()):
-        look = {"weight": "normal" if n else "bold"}
-        text(frame, centre, out - 1.06 - 0.2 * n, f"{token}  {logit:.1f}", **look)
+        text(frame, centre, out - 1.06 - 0.2 * n, f"{token}  {logit:.1f}", weight="normal" if n else "bold")
     return figure
 
 
@@ -192,8 +191,7 @@ def journey(run: Mapping[str, ArrayLike], words: Sequence[Sequence[str]]) -> pic
         for start, end in pairwise(stops):
             high, low = start.get_position(), end.get_position()
             middle = low.x0 + 0.1
-            ends = (middle, high.y0), (middle, low.y1 + title)
-            arrow(figure, *ends, size=11, width=1.5)
+            arrow(figure, (middle, high.y0), (middle, low.y1 + title), size=11, width=1.5)
     for stops, sentence in zip(columns, words, strict=True):
         stops[0].set_yticks(range(len(sentence)), sentence)
         stops[0].tick_params(length=0, pad=2)

@@ -14,10 +14,8 @@ def learning(
     loss: ArrayLike, valid: Mapping[int, float], foreign: Mapping[int, float], right: Mapping[int, float]
 ) -> pic.Picture:
     """Above the loss, on validation also with a foreign source; below, the share right."""
-    look = {"sharex": True, "height_ratios": (1.7, 1)}
-    figure, ((above,), (below,)) = pic.picture(6.6, 4.8, rows=2, **look)
-    steps = np.arange(1, np.size(loss) + 1)
-    above.plot(steps, loss, color=pic.FAINT, linewidth=1, label="training, each step")
+    figure, ((above,), (below,)) = pic.picture(6.6, 4.8, rows=2, sharex=True, height_ratios=(1.7, 1))
+    above.plot(np.arange(1, np.size(loss) + 1), loss, color=pic.FAINT, linewidth=1, label="training, each step")
     for points, look, colour, name in (
         (foreign, "^:", pic.QUERY, "validation, wrong English"),
         (valid, "o--", pic.KEY, "validation"),
@@ -38,8 +36,7 @@ def shares(names: Sequence[str], counts: Sequence[int], models: Mapping[str, Arr
     """A row for each name with its count, and a mark for each model, in percent."""
     figure, ((axes,),) = pic.picture(6.8, 1.2 + 0.3 * len(names))
     rows = np.arange(len(names))
-    colours = pic.KEY, pic.QUERY, pic.VALUE
-    marks = zip(models.items(), colours, ("o", "s", "^"), strict=False)
+    marks = zip(models.items(), (pic.KEY, pic.QUERY, pic.VALUE), ("o", "s", "^"), strict=False)
     for (model, values), colour, mark in marks:
         axes.plot(values, rows, mark, color=colour, label=model, markersize=7)
     axes.hlines(rows, 0, 100, color=pic.FAINT, linewidth=0.6, zorder=0)
@@ -62,14 +59,12 @@ def reading(sentences: Sequence[tuple[Sequence[str], ArrayLike, int, str, str]])
     figure, axes = pic.picture(4.4, 1.05 * len(sentences), rows=len(sentences))
     widest = max(max(len("".join(s[0])), len(s[3])) for s in sentences)
     for (tokens, weights, row, german, word), (ax,) in zip(sentences, axes, strict=True):
-        ends = np.cumsum([len(token) for token in tokens])
-        middles = ends - np.array([len(token.strip()) for token in tokens]) / 2
+        middles = np.cumsum([len(token) for token in tokens]) - np.array([len(token.strip()) for token in tokens]) / 2
         turn = np.linspace(0, np.pi, 40)
         for x, weight in zip(middles, weights, strict=True):
             half = (middles[row] - x) / 2
             arc = x + half * (1 - np.cos(turn)), 1.5 + 1.3 * np.sin(turn)
-            look = {"color": pic.QUERY, "linewidth": 3.5 * weight}
-            ax.plot(*arc, solid_capstyle="round", **look)
+            ax.plot(*arc, solid_capstyle="round", color=pic.QUERY, linewidth=3.5 * weight)
         most = int(np.argmax(weights))
         top = (middles[row] + middles[most]) / 2
         ax.text(top, 3.0, as_share(weights[most], 3), ha="center", va="bottom")

@@ -51,17 +51,14 @@ def kinds(
     inks = {i: ink for ink, row in zip(pic.SERIES, groups.values(), strict=False) for i in row}
     for (axes,), (title, points) in zip(rows, panels.items(), strict=True):
         points = np.asarray(points)
-        looks = zip(groups.items(), pic.SERIES, MARKS, strict=False)
-        for (name, members), colour, mark in looks:
-            look = {"color": colour, "marker": mark, "s": 40, "alpha": 0.75}
-            axes.scatter(*points[members].T, label=name, **look)
+        for (name, members), colour, mark in zip(groups.items(), pic.SERIES, MARKS, strict=False):
+            axes.scatter(*points[members].T, label=name, color=colour, marker=mark, s=40, alpha=0.75)
         axes.margins(0.12)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
         axes.set_title(title, loc="center")
     handles, labels = rows[0, 0].get_legend_handles_labels()
-    look = {"ncols": 3, "handletextpad": 0.1, "columnspacing": 1.4}
-    figure.legend(handles, labels, loc="outside upper center", **look)
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, handletextpad=0.1, columnspacing=1.4)
     figure.draw_without_rendering()  # only now is it known where the points are
     for (axes,), points in zip(rows, panels.values(), strict=True):
         _name(axes, np.asarray(points), named, inks)
@@ -85,8 +82,7 @@ def _name(axes: Axes, points: np.ndarray, named: Mapping[int, str], inks: Mappin
         if reach > 10:
             line = {"arrowstyle": "-", "color": look["color"], "linewidth": 1}
             look["arrowprops"] = line | {"shrinkA": 1, "shrinkB": 2}
-        at = {"textcoords": "offset points", "path_effects": HALO}
-        axes.annotate(word, points[i], (reach * dx, reach * dy), **look, **at)
+        axes.annotate(word, points[i], (reach * dx, reach * dy), **look, textcoords="offset points", path_effects=HALO)
 
 
 @pic.styled
@@ -108,8 +104,7 @@ def company(names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]) -
             axes.annotate("", (x, y), (0, 0), arrowprops=look)
         else:
             axes.plot(x, y, "o", color=colour, markersize=7, zorder=4)
-        at = {"textcoords": "offset points", "color": colour, "va": "center"}
-        axes.annotate(name, (x, y), (9, 0 if x or y else -11), **at)
+        axes.annotate(name, (x, y), (9, 0 if x or y else -11), textcoords="offset points", color=colour, va="center")
     first, second = (np.array(row) for row in list(shared)[:2])
     size = np.linalg.norm(first) * np.linalg.norm(second)
     turns = np.linspace(*(np.arctan2(y, x) for x, y in (first, second)), 30)
@@ -136,8 +131,7 @@ def read(sentences: Sequence[str], stages: Mapping[str, ArrayLike], answers: Seq
         for i, row in enumerate(np.asarray(rows)):
             low = top - 0.5 * i - 0.3
             for n, value in enumerate(row):
-                place = (left + n * size, low, size, 0.3)
-                tile(frame, place, pic.SIGNED((value + 2) / 4))
+                tile(frame, (left + n * size, low, size, 0.3), pic.SIGNED((value + 2) / 4))
             arrow(frame, (right + 0.1, low + 0.15), (right + 0.5, low + 0.15))
     out = pic.PHONE - 0.35
     frame.text(out, top + 0.3, title, ha="center", va="center")
@@ -155,8 +149,7 @@ def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Pictur
     figure, ((axes,),) = pic.picture(pic.PHONE, 4.3)
     axes.set_aspect("equal")
     axes.plot(0, 0, "o", color=pic.FAINT, markersize=6)
-    looks = zip(names, starts, ends, pic.SERIES, strict=False)
-    for name, start, end, colour in looks:
+    for name, start, end, colour in zip(names, starts, ends, pic.SERIES, strict=False):
         axes.plot(*zip((0, 0), start, strict=True), color=colour, linewidth=1.5)
         look = {"arrowstyle": "-|>", "color": colour, "linewidth": 3, "shrinkA": 0}
         look |= {"shrinkB": 0, "mutation_scale": 14}
