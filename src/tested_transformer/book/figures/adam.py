@@ -24,15 +24,13 @@ def sizes(typical: Mapping[str, Sequence[tuple[str, float]]]) -> pic.Picture:
             (mark,) = axes.plot(size, line, linestyle="", alpha=0.75, **PARTS[part])
             named |= {} if part in used else {part: mark}
             used.add(part)
-    axes.set_xscale("log")
-    axes.set_yticks(range(len(typical)), typical)
-    axes.set_ylim(len(typical) - 0.5, -0.5)
+    axes.set(xscale="log", yticks=range(len(typical)), yticklabels=typical, ylim=(len(typical) - 0.5, -0.5))
+    axes.set_xlabel("typical size of a gradient")
     axes.grid(axis="x", color=pic.FAINT, linewidth=0.5)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("typical size of a gradient")
     parts = [part for part in PARTS if part in named]
     figure.legend([named[part] for part in parts], parts, loc="outside upper center", ncols=3, handletextpad=0.1)
     return figure
@@ -66,9 +64,7 @@ def rates(
     every = sorted({rate for losses in tried.values() for rate in losses})
     axes.set_xticks(every, [f"{rate:g}" for rate in every])
     axes.set_xticks([], minor=True)
-    axes.set_ylim(low, high)
-    axes.set_xlabel("rate")
-    axes.set_ylabel("loss after ten steps")
+    axes.set(ylim=(low, high), xlabel="rate", ylabel="loss after ten steps")
     figure.legend(loc="outside upper center", ncols=2)
     return figure
 
@@ -84,8 +80,7 @@ def across(paths: Mapping[str, ArrayLike], curvature: float) -> pic.Picture:
         axes.plot(places, curvature / 2 * places**2, color=pic.FAINT, linewidth=1.5)
         axes.plot(w, curvature / 2 * w**2, "o-", color=pic.QUERY, markersize=4)
         axes.plot(w[0], curvature / 2 * w[0] ** 2, "o", color=pic.INK, markersize=7)
-        axes.set_title(name)
-        axes.set_xlabel("$w_2$")
+        axes.set(title=name, xlabel="$w_2$")
     panels[0].set_ylabel("loss")
     return figure
 
@@ -108,8 +103,7 @@ def valley(paths: Mapping[str, ArrayLike], along: ArrayLike, across: ArrayLike, 
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)
         axes.plot(*points[0], "o", color=pic.INK, markersize=6)
         axes.plot(*points[-1], "o", color=pic.INK, markersize=11, markerfacecolor="none", markeredgewidth=1.5)
-        axes.set_title(name)
-        axes.set_ylabel("$w_2$")
+        axes.set(title=name, ylabel="$w_2$")
     panels[-1, 0].set_xlabel("$w_1$, along the valley")
     return figure
 
@@ -121,10 +115,9 @@ def starts(lengths: Mapping[str, ArrayLike]) -> pic.Picture:
     for (name, steps), colour, line in zip(lengths.items(), pic.SERIES, ("--", "-.", "-"), strict=False):
         numbers = np.arange(1, len(steps) + 1)
         axes.plot(numbers, steps, color=colour, linestyle=line, label=name)
-    axes.set_xlim(1, max(map(len, lengths.values())))
-    axes.set_ylim(0, None)
-    axes.set_xlabel("step")
-    axes.set_ylabel("length, in learning rates")
+    axes.set(
+        xlim=(1, max(map(len, lengths.values()))), ylim=(0, None), xlabel="step", ylabel="length, in learning rates"
+    )
     axes.legend(loc="upper right")
     return figure
 
@@ -137,8 +130,7 @@ def rare(moved: Mapping[str, ArrayLike]) -> pic.Picture:
         path = np.asarray(path)
         axes.plot(path[:, 0], color=pic.QUERY, label="pulled in every step")
         axes.plot(path[:, 1], color=pic.KEY, linestyle="--", label="in every fiftieth")
-        axes.set_title(name)
-        axes.set_xlabel("step")
+        axes.set(title=name, xlabel="step")
     panels[0].set_ylabel("moved")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
@@ -152,10 +144,6 @@ def memory(ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float) -> 
         axes.plot(ages, share, color=colour, linestyle=line, label=f"β = {beta:g}")
     axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
     axes.annotate(f"{level:.2f}", (ages[0], level), color=pic.INK, xytext=(4, 4), textcoords="offset points")
-    axes.set_xscale("log")
-    axes.set_xlim(ages[0], ages[-1])
-    axes.set_ylim(0, 1.02)
-    axes.set_xlabel("the last k steps")
-    axes.set_ylabel("their share")
+    axes.set(xscale="log", xlim=(ages[0], ages[-1]), ylim=(0, 1.02), xlabel="the last k steps", ylabel="their share")
     axes.legend(loc="lower right")
     return figure

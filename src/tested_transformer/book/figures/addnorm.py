@@ -77,14 +77,12 @@ def depth(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
         at = boxes * 3 // 4 if rises else boxes // 4  # there is room above the line
         shift = {"xytext": (0, 7), "textcoords": "offset points"}
         axes.annotate(name, (at, sizes[at]), **shift, color=COLOURS[j], ha="right" if rises else "left")
-    axes.set_yscale("log")
-    axes.set_ylabel("size of the rows")
+    axes.set(yscale="log", ylabel="size of the rows")
     axes.grid(axis="y", color=pic.FAINT, linewidth=0.5)
     every = np.log10(list(stacks.values()))
     axes.set_yticks(10.0 ** np.arange(5 * np.ceil(every.min() / 5), every.max(), 5))
+    axes.set(xlim=(0, boxes), xticks=range(0, boxes + 1, boxes // 4), xlabel="boxes passed")
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.set(xlim=(0, boxes), xticks=range(0, boxes + 1, boxes // 4))
-    axes.set_xlabel("boxes passed")
     return figure
 
 
@@ -101,8 +99,7 @@ def fan(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
             look = {"color": COLOURS[1], "width": 0.008, "head_width": 0.07}
             axes.arrow(0, 0, np.sin(turn), np.cos(turn), length_includes_head=True, **look)
         axes.arrow(0, 0, 0, 1.12, length_includes_head=True, zorder=5, color=pic.QUERY, width=0.035, head_width=0.14)
-        axes.set(xlim=(-1.15, 1.15), ylim=(-0.5, 1.2))
-        axes.set_aspect("equal")
+        axes.set(xlim=(-1.15, 1.15), ylim=(-0.5, 1.2), aspect="equal")
         axes.set_axis_off()
         axes.set_title(name.replace(", ", ":\n"), loc="center")
     return figure
@@ -151,9 +148,7 @@ def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
                     tile(axes, place, face, text, ink, edgecolor=pic.INK)
             axes.text(-0.4, top + longest / 2, f"sentence {s + 1}", rotation=90, ha="right", va="center")
             top += longest + 0.7
-        axes.set_xlim(-1.3, width + 0.2)
-        axes.set_ylim(top - 0.5, -0.2)
-        axes.set_aspect("equal")
+        axes.set(xlim=(-1.3, width + 0.2), ylim=(top - 0.5, -0.2), aspect="equal")
         axes.set_axis_off()
         axes.set_title(title, loc="center")
     return figure
@@ -174,10 +169,7 @@ def layers(gradients: Mapping[int, Mapping[str, ArrayLike]]) -> pic.Picture:
             axes.plot(x, np.transpose(sizes), color=colour, linewidth=0.5, alpha=0.25)
             middle = np.exp(np.mean(np.log(sizes), axis=0))
             axes.plot(x, middle, label=name, linewidth=3, color=colour, linestyle=STYLES[j])
-        axes.set_yscale("log")
-        axes.set_title(f"{n} layers")
-        axes.set_xlabel("layer")
-        axes.set_xticks([1, n // 2, n])
+        axes.set(yscale="log", title=f"{n} layers", xlabel="layer", xticks=[1, n // 2, n])
     panels[0].set_ylabel("size of the gradient")
     handles = panels[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=2)

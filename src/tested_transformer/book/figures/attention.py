@@ -26,8 +26,7 @@ def weights(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Pi
     rows, columns = np.shape(a)
     figure, ((axes,),) = pic.picture(1.4 + 0.9 * columns, 1.0 + 0.8 * rows)
     pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4, whole=1)
-    axes.set_xticks(range(columns), keys)
-    axes.set_yticks(range(rows), queries)
+    axes.set(xticks=range(columns), xticklabels=keys, yticks=range(rows), yticklabels=queries)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
     axes.set_xlabel("takes from (keys)", color=pic.KEY)
@@ -82,8 +81,7 @@ def film(frames: Mapping[str, ArrayLike], losses: Sequence[float], words: Sequen
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         axes.set_aspect("auto")
         axes.set_title(title, loc="center")
-        axes.set_xticks(range(n), words)
-        axes.set_yticks(range(n), [""] * n if i % columns else words)
+        axes.set(xticks=range(n), xticklabels=words, yticks=range(n), yticklabels=[""] * n if i % columns else words)
         axes.set_xlabel(f"loss {loss:.3f}")
         _framed(axes, row, n)
     return figure
@@ -130,8 +128,7 @@ def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
         pic.alike(axes, x, decimals=2)
         axes.set_aspect("auto")
         axes.set_title(formulas[name], color=colour, loc="center", pad=3)
-        axes.set_xticks([])
-        axes.set_yticks(range(len(words)), [] if name in ("K", "V") else words)
+        axes.set(xticks=[], yticks=range(len(words)), yticklabels=[] if name in ("K", "V") else words)
     for start, end in (
         "XQ",
         "XK",
@@ -165,8 +162,7 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
             base += shares[i, j]
         for c, total in zip(components, base, strict=True):
             axes.text(total + 0.02, c, f"{total:.2f}", va="center_baseline")
-        axes.set_title(f"output for “{words[i]}”")
-        axes.set_yticks(components)
+        axes.set(title=f"output for “{words[i]}”", yticks=components)
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
     grid[-1, 0].set_xlabel("value")
@@ -191,10 +187,7 @@ def temperature(temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str]
     axes.axvline(marked, color=pic.FAINT, linewidth=1)
     axes.annotate(r"$\sqrt{d_k}$", (marked, 1.02), ha="center", va="bottom")
     axes.axhline(1 / len(words), color=pic.FAINT, linewidth=1, linestyle=":")
-    axes.set_xscale("log")
-    axes.set_ylim(-0.09, 1.02)
-    axes.set_xlabel("temperature: the scores are divided by it")
-    axes.set_ylabel("weight")
+    axes.set(xscale="log", ylim=(-0.09, 1.02), xlabel="temperature: the scores are divided by it", ylabel="weight")
     return figure
 
 
@@ -210,12 +203,10 @@ def widths(d_k: ArrayLike, spread: ArrayLike, raw: ArrayLike, scaled: ArrayLike)
     above.set_title("standard deviation of $q\\cdot k$")
     below.plot(d_k, scaled, "o-", color=pic.INK, label=r"divided by $\sqrt{d_k}$")
     below.plot(d_k, raw, "s--", color=GREYS[1], label="as they are")
-    below.set_ylim(0, None)
-    below.set_title("size of the softmax gradient")
+    below.set(ylim=(0, None), title="size of the softmax gradient")
     for axes in (above, below):
         axes.set_xscale("log", base=4)
-        axes.set_xticks(d_k, [str(width) for width in d_k])
-        axes.set_xlabel("width of a key, $d_k$")
+        axes.set(xticks=d_k, xticklabels=[str(width) for width in d_k], xlabel="width of a key, $d_k$")
         axes.legend()
     return figure
 
@@ -286,8 +277,7 @@ def _plane(axes: Axes, points: ArrayLike, margin: float) -> None:
     """Room for the points and the origin, with the two axes and no numbers."""
     points = np.vstack([points, (0, 0)])
     low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-    axes.set(xticks=[], yticks=[])
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xticks=[], yticks=[])
     axes.axhline(0, color=pic.FAINT, linewidth=0.8, zorder=0)
     axes.axvline(0, color=pic.FAINT, linewidth=0.8, zorder=0)
     axes.spines[:].set_visible(False)

@@ -50,8 +50,7 @@ def learning(losses: Sequence[float], shares: Mapping[str, float], words: int) -
     names = list(shares)[::-1]
     bars = right.barh(names, [shares[name] for name in names], color=pic.QUERY)
     right.bar_label(bars, [f"{as_share(100 * shares[name], 0, 100, signs=True)}%" for name in names], padding=3)
-    right.set_xlim(0, 1.3 * max(shares.values()))
-    right.set(xlabel="guessed right", xticks=[])
+    right.set(xlim=(0, 1.3 * max(shares.values())), xlabel="guessed right", xticks=[])
     right.tick_params(left=False)
     right.spines[["left", "bottom"]].set_color(pic.FAINT)
     return figure

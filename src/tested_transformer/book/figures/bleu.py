@@ -73,9 +73,7 @@ def apart(scores: Mapping[str, Mapping[str, float]]) -> pic.Picture:
         ):
             look = {"marker": mark, "color": colour, "linestyle": "none"}
             axes.plot(score, y + lower, markersize=9, label=kind if y == 0 else None, **look)
-    axes.set_yticks(range(len(scores)), scores)
-    axes.set_ylim(len(scores) - 0.5, -0.5)
-    axes.set_xlabel("BLEU")
+    axes.set(yticks=range(len(scores)), yticklabels=scores, ylim=(len(scores) - 0.5, -0.5), xlabel="BLEU")
     figure.legend(loc="outside upper center", ncols=3, handletextpad=0.1)
     return figure
 
@@ -87,8 +85,7 @@ def interval(scores: ArrayLike, low: float, high: float, measured: float) -> pic
     axes.axvspan(low, high, color=pic.FAINT, alpha=0.3, linewidth=0, label="95 of 100")
     axes.hist(scores, bins=24, color=pic.QUERY, edgecolor="white", linewidth=0.6)
     axes.axvline(measured, color=pic.KEY, linestyle="--", label="all sentences once")
-    axes.set_xlabel("BLEU")
-    axes.set_ylabel("how often")
+    axes.set(xlabel="BLEU", ylabel="how often")
     axes.legend()
     return figure
 
@@ -105,9 +102,6 @@ def minutes(
             line, mark = LOOKS[i % len(LOOKS)]
             axes.plot(x, y, marker=mark, markersize=5, label=name, color=palette[i % len(palette)], linestyle=line)
         axes.legend()
-    above.set_ylabel("BLEU")
-    above.set_ylim(0, None)
-    below.set_ylabel("validation loss")
-    below.set_xlabel("minutes of training")
-    below.set_xlim(0, None)
+    above.set(ylabel="BLEU", ylim=(0, None))
+    below.set(ylabel="validation loss", xlabel="minutes of training", xlim=(0, None))
     return figure

@@ -140,8 +140,7 @@ def ancestors(
         frameon=False,
     )
     top = min(levels.values()) - 0.08
-    axes.set(xlim=(-0.5, n - 0.5), ylim=(len(rows) - 0.5, top))
-    axes.set_xticks(range(n), columns)
+    axes.set(xlim=(-0.5, n - 0.5), ylim=(len(rows) - 0.5, top), xticks=range(n), xticklabels=columns)
     axes.xaxis.tick_top()
     middles = [level + low / 2 for level in levels.values()]
     axes.set_yticks([*middles, *range(len(rows))], [*levels, *rows])
@@ -171,10 +170,7 @@ def work(steps: ArrayLike, curves: Mapping[str, ArrayLike], what: str, marked: M
         axes.vlines(step, cheap[at], dear[at], color=pic.INK, linewidth=1.5)
         said = f"{name}:\n{dear[at] / cheap[at]:.1f} times"
         axes.text(step, dear[at] + 0.04 * top, said, ha="right", va="bottom", linespacing=1.3)
-    axes.set_xlabel("tokens written")
-    axes.set_ylabel(what)
-    axes.set_xlim(0, None)
-    axes.set_ylim(0, 1.2 * top)
+    axes.set(xlabel="tokens written", ylabel=what, xlim=(0, None), ylim=(0, 1.2 * top))
     return figure
 
 
@@ -193,8 +189,7 @@ def bill(parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str) -
     axes.set_yticks(rows, ways)
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.12 * ends.max())
-    axes.set_xlabel(what)
+    axes.set(xlim=(0, 1.12 * ends.max()), xlabel=what)
     # On top: where the picture can be enlarged, the sign for it lies in the corner below.
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return figure

@@ -101,8 +101,6 @@ def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Pictur
         axes.plot(lengths, curve, color=colour, linestyle=line)
         end = (np.asarray(lengths)[-1], np.asarray(curve)[-1])
         axes.annotate(name, end, color=colour, xytext=(6, 0), textcoords="offset points", va="center")
-    axes.set_xlabel("tokens written")
-    axes.set_ylabel("the log-probability is divided by")
-    axes.set_xlim(0, 1.12 * np.max(lengths))
+    axes.set(xlabel="tokens written", ylabel="the log-probability is divided by", xlim=(0, 1.12 * np.max(lengths)))
     axes.set_ylim(0, None)
     return figure

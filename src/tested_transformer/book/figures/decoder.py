@@ -152,8 +152,7 @@ def reach(words: ArrayLike, memory: ArrayLike, target: Sequence[str], source: Se
         (panels[1, 0], memory, source, "memory"),
     ):
         pic.tiles(axes, x, pic.WEIGHTS, (0, top), decimals=2)
-        axes.set_aspect("auto")
-        axes.set_xticks(range(len(names)), names)
+        axes.set(aspect="auto", xticks=range(len(names)), xticklabels=names)
         axes.set_yticks(range(len(target)), target)
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")

@@ -62,9 +62,7 @@ def nudged(
     for point, (off, side) in zip((left, middle, right), sides, strict=True):
         axes.plot(*point, "o", color=pic.INK, markersize=7, zorder=3)
         axes.annotate(f"({point[0]:g}, {point[1]:g})", point, off, textcoords="offset points", ha=side)
-    axes.set_xlim(min(curve[0]), max(curve[0]) + 0.7)
-    axes.set_xlabel("$w$")
-    axes.set_ylabel("$L = w^2$")
+    axes.set(xlim=(min(curve[0]), max(curve[0]) + 0.7), xlabel="$w$", ylabel="$L = w^2$")
     axes.legend(title="slope", loc="upper left", alignment="left")
     return figure
 
@@ -117,7 +115,6 @@ def errors(nudges: ArrayLike, curves: Mapping[str, ArrayLike], best: Mapping[str
         axes.loglog(nudges, error, line, color=colour, label=name, linewidth=1.6)
         near = int(np.abs(np.log(np.asarray(nudges) / best[name])).argmin())
         axes.plot(np.asarray(nudges)[near], np.asarray(error)[near], "o", color=colour, markersize=8)
-    axes.set_xlabel("size of the nudge, $h$")
-    axes.set_ylabel("relative error of the slope")
+    axes.set(xlabel="size of the nudge, $h$", ylabel="relative error of the slope")
     axes.legend(loc=(0.03, 0.52))
     return figure

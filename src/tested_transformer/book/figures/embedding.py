@@ -45,10 +45,7 @@ def cosines(counts: Mapping[str, ArrayLike], edges: ArrayLike) -> pic.Picture:
     for i, (name, count) in enumerate(counts.items()):
         axes.stairs(count, edges, label=name, color=pic.SERIES[i], linewidth=2, linestyle=DASHES[i % 3])
     axes.axvline(0, color=pic.FAINT, linewidth=1)
-    axes.set_xlabel("cosine similarity of two different words")
-    axes.set_ylabel("pairs of words")
-    axes.set_yticks([])
-    axes.set_ylim(0, None)
+    axes.set(xlabel="cosine similarity of two different words", ylabel="pairs of words", yticks=[], ylim=(0, None))
     figure.legend(loc="outside upper center", ncols=len(counts))
     return figure
 
@@ -63,11 +60,9 @@ def balance(stored: Mapping[str, float], scaled: Mapping[str, float], position: 
     times = r"times $\sqrt{d_{model}}$"
     axes.plot(after, y, "D", color=pic.QUERY, markersize=8, label=times)
     axes.axvline(position, color=pic.INK, linewidth=1.5, linestyle="--", label="positions")
-    axes.set_xscale("log")
-    axes.set_yticks(y, list(stored))
-    axes.set_ylim(len(stored) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
+    axes.set(xscale="log", yticks=y, yticklabels=list(stored), ylim=(len(stored) - 0.5, -0.5))
     axes.set_xlabel("typical size of a number (root mean square)")
+    axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper center", ncols=3)
     return figure
 
@@ -80,8 +75,7 @@ def similarities(panels: Mapping[str, ArrayLike], words: Sequence[str], groups: 
     figure, rows = pic.picture(1.2 + 0.42 * n, height, len(panels))
     for (axes,), (title, similarity) in zip(rows, panels.items(), strict=True):
         pic.tiles(axes, similarity, pic.SIGNED, (-1.3, 1.3), decimals=1)
-        axes.set_title(title)
-        axes.set_yticks(range(n), words)
+        axes.set(title=title, yticks=range(n), yticklabels=words)
         axes.set_xticks(range(n), words, rotation=90)
         for border in np.cumsum(groups)[:-1] - 0.5:
             axes.axvline(border, color=pic.INK, linewidth=1.2)
@@ -96,9 +90,7 @@ def moving(steps: ArrayLike, within: ArrayLike, between: ArrayLike) -> pic.Pictu
     axes.plot(steps, within, color=pic.QUERY, label="same group")
     axes.plot(steps, between, color=pic.KEY, linestyle="--", label="different groups")
     axes.axhline(0, color=pic.FAINT, linewidth=1)
-    axes.set_xlabel("steps of training")
-    axes.set_ylabel("mean cosine similarity")
-    axes.set_ylim(-1, 1)
+    axes.set(xlabel="steps of training", ylabel="mean cosine similarity", ylim=(-1, 1))
     axes.legend(loc="upper left")
     return figure
 

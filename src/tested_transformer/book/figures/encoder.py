@@ -118,9 +118,6 @@ def alike(curves: Mapping[str, ArrayLike]) -> pic.Picture:
     for (name, curve), colour, style in zip(curves.items(), pic.SERIES, ("o-", "s--", "^:", "d-."), strict=False):
         axes.plot(range(len(curve)), curve, style, color=colour, label=name)
     axes.axhline(1, color=pic.FAINT, linewidth=1)
-    axes.set_ylim(-0.1, 1.05)
-    axes.set_xticks(range(len(curve)))
-    axes.set_xlabel("layers passed")
-    axes.set_ylabel("mean cosine of two rows")
+    axes.set(ylim=(-0.1, 1.05), xticks=range(len(curve)), xlabel="layers passed", ylabel="mean cosine of two rows")
     figure.legend(loc="outside upper center", ncols=1)
     return figure

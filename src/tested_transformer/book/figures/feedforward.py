@@ -67,8 +67,7 @@ def separated(facts: ArrayLike, hidden: ArrayLike, wanted: ArrayLike, names: Seq
             axes.scatter([x], [y], s=90, zorder=3, clip_on=False, facecolor=face, edgecolor=pic.INK, linewidth=2)
             text = ",\n".join(f"“{names[n]}”" for n in cases)
             axes.annotate(text, (x, y), (0, 9), textcoords="offset points", ha="center")
-        axes.set(xlim=(-0.45, 1.45), ylim=(-0.3, 1.45), xticks=[0, 1], yticks=[0, 1])
-        axes.set_xlabel(labels[0])
+        axes.set(xlim=(-0.45, 1.45), ylim=(-0.3, 1.45), xticks=[0, 1], yticks=[0, 1], xlabel=labels[0])
         axes.set_ylabel(labels[1], labelpad=0)
     panels[1].plot([-0.2, 0.9], [0.87, -0.23], color=pic.FAINT, linestyle="--")
     panels[0].set_title("what comes in", loc="center")
@@ -101,17 +100,13 @@ def firing(inner: ArrayLike, hidden: ArrayLike, words: Sequence[str], questions:
     figure, panels = pic.picture(pic.PHONE, 3.2, rows=2)
     for axes, x, name in zip(panels[:, 0], (inner, hidden), ("before", "after ReLU"), strict=True):
         pic.tiles(axes, x, pic.SIGNED, (-1.3 * limit, 1.3 * limit), decimals=1)
-        axes.set_aspect("auto")
-        axes.set_xticks([])
-        axes.set_yticks(range(len(words)), words)
+        axes.set(aspect="auto", xticks=[], yticks=range(len(words)), yticklabels=words, ylabel=name)
         axes.yaxis.set_label_position("right")
-        axes.set_ylabel(name)
     upper, lower = panels[:, 0]
     if questions:
         upper.xaxis.tick_top()
         upper.set_xticks(range(units), questions)
-    lower.set_xticks(range(units), range(1, units + 1))
-    lower.set_xlabel("hidden unit")
+    lower.set(xticks=range(units), xticklabels=range(1, units + 1), xlabel="hidden unit")
     return figure
 
 
@@ -152,7 +147,6 @@ def activations(x: ArrayLike, values: Mapping[str, ArrayLike], slopes: Mapping[s
         for j, (name, y) in enumerate(curves.items()):
             colour = (pic.KEY, pic.QUERY, pic.OUT, pic.INK)[j]
             axes.plot(x, y, ("-", "--")[j % 2], color=colour, label=name)
-        axes.set_title(title)
-        axes.set_xlabel("x")
+        axes.set(title=title, xlabel="x")
     panels[0].legend(loc="upper left")
     return figure

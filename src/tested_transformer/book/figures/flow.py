@@ -57,9 +57,7 @@ def box(
     limits, whole = ((0, 1.25), 1) if shares else ((-3.5, 3.5), None)
     pic.tiles(axes, x, cmap, limits, decimals=2, whole=whole)
     pic.alike(axes, x, decimals=2)
-    axes.set_aspect("auto")
-    axes.set_xticks([])
-    axes.set_yticks(range(rows), words or [""] * rows)
+    axes.set(aspect="auto", xticks=[], yticks=range(rows), yticklabels=words or [""] * rows)
     axes.set_title(title, loc="center", pad=4)
     return axes
 

@@ -229,8 +229,7 @@ def doubts(given: ArrayLike, came: ArrayLike, cases: ArrayLike, low: float) -> p
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda x, _: np.format_float_positional(x, 9, trim="-"))
         axis.set_minor_locator(NullLocator())
-    axes.set_xlabel("probability given, on average")
-    axes.set_ylabel("share that came")
+    axes.set(xlabel="probability given, on average", ylabel="share that came")
     return figure
 
 

@@ -101,10 +101,8 @@ def lost(share: ArrayLike, left: ArrayLike, right: ArrayLike) -> pic.Picture:
     axes.plot(share, right, color=pic.KEY, linestyle=":", label="of the right word")
     axes.plot(share, (left + right) / 2, color=pic.INK, label="of both")
     axes.axhline(0, color=pic.VALUE, linewidth=4, label="with two heads")
-    axes.set_xlim(np.min(share), np.max(share))
-    axes.set_ylim(-0.04, 1.04)
-    axes.set_xlabel("share of the left word; the right word has the rest")
-    axes.set_ylabel("part that is lost")
+    axes.set(xlim=(np.min(share), np.max(share)), ylim=(-0.04, 1.04))
+    axes.set(xlabel="share of the left word; the right word has the rest", ylabel="part that is lost")
     figure.legend(loc="outside upper center", ncols=2)
     return figure
 
@@ -117,11 +115,9 @@ def weights(panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Pictur
     figure, (row,) = pic.picture(width, 1.0 + 0.62 * n, columns=len(panels))
     for axes, (title, a) in zip(row, panels.items(), strict=True):
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4 if len(panels) < 3 else 2, whole=1)
-        axes.set_xticks(range(n), words)
-        axes.set_yticks(range(n), words if axes is row[0] else [])
+        axes.set(xticks=range(n), xticklabels=words, yticks=range(n), yticklabels=words if axes is row[0] else [])
         axes.xaxis.tick_top()
-        axes.set_aspect("auto")
-        axes.set_xlabel(title)
+        axes.set(aspect="auto", xlabel=title)
     return figure
 
 
@@ -151,8 +147,7 @@ def _pieces(axes: Axes, x: np.ndarray, title: str, words: Sequence[str]) -> None
         tile(axes, place, colour, text, "white", edgecolor="white", linewidth=2)
     axes.set(xlim=(-0.5, x.shape[1] - 0.5), ylim=(len(x) - 0.5, -0.5))
     axes.set_title(title, loc="center")
-    axes.set_xticks([])
-    axes.set_yticks(range(len(x)), words)
+    axes.set(xticks=[], yticks=range(len(x)), yticklabels=words)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 
@@ -199,6 +194,5 @@ def _box(
     pic.alike(axes, x, decimals=2)
     axes.set_aspect("auto")
     axes.set_title(title, color=colour, loc="center", pad=4)
-    axes.set_xticks([])
-    axes.set_yticks(range(len(words)), words)
+    axes.set(xticks=[], yticks=range(len(words)), yticklabels=words)
     return axes

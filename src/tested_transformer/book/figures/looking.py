@@ -195,10 +195,8 @@ def each_link(links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str, quiet
         right.barh(n, y.max(), 0.5, color=colour)
         right.text(y.max() + 0.15, n, f"{y.max():.2f}", va="center")
     left.set_yticks(range(len(links)), [name.split()[-1] for name in links])
-    left.set(xlim=(-0.01, 1.16), xticks=np.linspace(0, 1, 6), xlabel="weight")
-    left.set_title("the weight of each link")
-    right.set(xlim=(0, 1.25 * max(np.max(y) for _, y in links.values())), xlabel=unit)
-    right.set_title("cutting the thick one")
+    left.set(xlim=(-0.01, 1.16), xticks=np.linspace(0, 1, 6), xlabel="weight", title="the weight of each link")
+    right.set(xlim=(0, 1.25 * max(np.max(y) for _, y in links.values())), xlabel=unit, title="cutting the thick one")
     right.set_ylim(len(links) - 0.5, -0.5)
     for axes in (left, right):
         axes.tick_params(axis="y", length=0)
@@ -238,9 +236,7 @@ def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> pic.Pict
         look = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": name}
         axes.bar(places + (n - (len(shares) - 1) / 2) * width, share, width, **look)
     axes.set_xticks(places, [f"{a:g} to {b:g}" for a, b in pairwise(edges)], rotation=20)
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("weight")
-    axes.set_ylabel("share of cases with an effect")
+    axes.set(ylim=(0, 1), xlabel="weight", ylabel="share of cases with an effect")
     axes.legend()
     return figure
 
@@ -254,8 +250,7 @@ def removed(right: Mapping[str, ArrayLike], whole: float) -> pic.Picture:
         axes.bar(numbers, shares, color=pic.QUERY, width=0.7)
         axes.axhline(whole, color=pic.INK, linewidth=1, linestyle="--")
         axes.set_title(name, loc="center")
-        axes.set_xticks(numbers)
-        axes.set_ylim(0, 1.05)
+        axes.set(xticks=numbers, ylim=(0, 1.05))
     figure.supxlabel("the head that was taken out", fontsize=11)
     figure.supylabel("sentences that are still right", fontsize=11)
     return figure
@@ -263,8 +258,7 @@ def removed(right: Mapping[str, ArrayLike], whole: float) -> pic.Picture:
 
 def _named(axes: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
     """Words beside the rows and above the columns."""
-    axes.set_yticks(range(len(queries)), queries)
-    axes.set_xticks(range(len(keys)), keys)
+    axes.set(yticks=range(len(queries)), yticklabels=queries, xticks=range(len(keys)), xticklabels=keys)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

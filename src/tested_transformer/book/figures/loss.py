@@ -83,10 +83,7 @@ def surprise(
         axes.annotate(words, (x, ends[0]), color=pic.INK, **place, **offset)
     axes.text(0.03, 7.5, "surprise, −ln p", color=pic.QUERY)
     axes.text(0.19, 0.13, "1 − p")
-    axes.set_xlim(0, 1.02)
-    axes.set_ylim(0, None)
-    axes.set_xlabel("probability given to the right token")
-    axes.set_ylabel("surprise in nats")
+    axes.set(xlim=(0, 1.02), ylim=(0, None), xlabel="probability given to the right token", ylabel="surprise in nats")
     return figure
 
 
@@ -138,12 +135,8 @@ def gaps(steps: ArrayLike, cases: Mapping[str, ArrayLike]) -> pic.Picture:
         under = heights[-1] == min(line[-1] for line in cases.values())
         end = steps[-1], heights[-1]
         axes.annotate(name, end, color=colour, ha="right", xytext=(-2, -15 if under else 6), textcoords="offset points")
-    axes.set_xscale("log")
+    axes.set(xscale="log", xlim=(1, steps[-1]), ylim=(0, None), xlabel="steps", ylabel="gap between the logits")
     axes.xaxis.set_major_formatter("{x:.0f}")
-    axes.set_xlim(1, steps[-1])
-    axes.set_ylim(0, None)
-    axes.set_xlabel("steps")
-    axes.set_ylabel("gap between the logits")
     return figure
 
 
@@ -160,8 +153,6 @@ def smoothing(gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: tuple[
     axes.plot(*lowest, "o", color=pic.KEY)
     axes.annotate("lowest point", lowest, color=pic.KEY, xytext=(0, 12), textcoords="offset points", ha="center")
     axes.axhline(0, color=pic.FAINT, linewidth=1)
-    axes.set_xlim(0, max(gaps))
-    axes.set_xlabel("the right logit minus the others")
-    axes.set_ylabel("loss in nats")
+    axes.set(xlim=(0, max(gaps)), xlabel="the right logit minus the others", ylabel="loss in nats")
     axes.legend()
     return figure

@@ -180,8 +180,7 @@ def reach(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
             for i, j in np.argwhere(size == 0):
                 axes.text(j, i, "0", ha="center", va="center")
             numbers = [str(place + 1) for place in range(len(size))]
-            axes.set_xticks(range(len(size)), numbers)
-            axes.set_yticks(range(len(size)), numbers)
+            axes.set(xticks=range(len(size)), xticklabels=numbers, yticks=range(len(size)), yticklabels=numbers)
             axes.set_xticks(np.arange(len(size) + 1) - 0.5, minor=True)
             axes.set_yticks(np.arange(len(size) + 1) - 0.5, minor=True)
             axes.grid(which="minor", color=pic.FAINT, linewidth=0.5)

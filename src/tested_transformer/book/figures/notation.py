@@ -237,6 +237,5 @@ def step(curve: tuple[ArrayLike, ArrayLike], slope: float, points: Sequence[tupl
         axes.annotate(name, (to, loss), side, **at, ha="left" if n == 0 else "right", color=pic.QUERY)
     axes.plot(x, y, "o", color=pic.INK, markersize=8, zorder=3)
     axes.annotate("before", (x, y), (-8, -8), ha="right", **at)
-    axes.set_xlabel("one weight")
-    axes.set_ylabel("loss")
+    axes.set(xlabel="one weight", ylabel="loss")
     return figure

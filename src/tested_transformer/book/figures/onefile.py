@@ -18,10 +18,9 @@ def learns(losses: ArrayLike, answers: Mapping[int, Sequence[str]], words: Seque
     size = {"height_ratios": [2.2, 0.36 * len(words)]}
     figure, ((curve,), (told,)) = pic.picture(pic.PHONE, 4.2, rows=2, sharex=True, gridspec_kw=size)
     curve.plot(range(1, last + 1), losses[:last], color=pic.QUERY)
-    curve.set(xlim=(0, last), ylim=(0, None), ylabel="loss for each token")
-    curve.set_xticks(list(answers))
-    curve.tick_params(axis="x", labelbottom=True)
+    curve.set(xlim=(0, last), ylim=(0, None), ylabel="loss for each token", xticks=list(answers))
     curve.set_xlabel("after this many steps it writes")
+    curve.tick_params(axis="x", labelbottom=True)
     for step, written in answers.items():
         curve.plot(step, losses[step - 1], "o", color=pic.OUT)
         curve.plot([step, step], [0, losses[step - 1]], color=pic.FAINT, linewidth=1, linestyle=":")

@@ -19,9 +19,7 @@ def operations(n: ArrayLike, counts: Mapping[str, ArrayLike], d: int, lines: Map
         axes.plot(n, lines[name], color=pic.SERIES[i])
         axes.plot(n, values, MARKERS[i], color=pic.SERIES[i], label=name)
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xticks(n, [f"{x:,}" for x in n])
-    axes.set_xlabel(f"words n (dotted: n = d = {d})")
+    axes.set(yscale="log", xticks=n, xticklabels=[f"{x:,}" for x in n], xlabel=f"words n (dotted: n = d = {d})")
     axes.set_ylabel("multiplications per layer")
     axes.legend(loc="upper left")
     return figure
@@ -58,11 +56,8 @@ def shares(n: ArrayLike, parts: Mapping[str, ArrayLike], marks: Mapping[str, flo
         axes.annotate(name, (length, 1.02), ha="center", annotation_clip=False)
     axes.set_xscale("log", base=2)
     ticks = [2**i for i in range(4, 15, 2)]
-    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    axes.set_xlim(np.min(n), np.max(n))
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("words n")
-    axes.set_ylabel("share of the multiplications")
+    axes.set(xticks=ticks, xticklabels=[f"{tick:,}" for tick in ticks], xlim=(np.min(n), np.max(n)), ylim=(0, 1))
+    axes.set(xlabel="words n", ylabel="share of the multiplications")
     figure.legend(loc="outside lower center", ncols=1)
     return figure
 
@@ -74,8 +69,7 @@ def boxes(counts: Mapping[str, float]) -> pic.Picture:
     bars = axes.barh(list(counts), list(counts.values()), color=pic.QUERY, height=0.7)
     axes.bar_label(bars, fmt="{:.2f}", padding=4)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.18 * max(counts.values()))
-    axes.set_xlabel("million parameters")
+    axes.set(xlim=(0, 1.18 * max(counts.values())), xlabel="million parameters")
     return figure
 
 

@@ -81,10 +81,8 @@ def sums(parts: Mapping[str, ArrayLike], words: Sequence[str], limit: float) -> 
             table, cmap=pic.SIGNED, vmin=-limit, vmax=limit, aspect="auto",
             interpolation="nearest",
         )  # fmt: skip
-        axes.set_title(name)
-        axes.set_yticks(range(len(words)), words)
+        axes.set(title=name, yticks=range(len(words)), yticklabels=words, xticks=[])
         axes.tick_params(length=0)
-        axes.set_xticks([])
         axes.spines[:].set_visible(False)
     ticks = [-limit, 0, limit]
     figure.colorbar(image, ax=panels, ticks=ticks, location="bottom", aspect=40, pad=0.02)
@@ -97,8 +95,7 @@ def heat(table: ArrayLike, name: str = "column") -> pic.Picture:
     rows, columns = np.shape(table)
     figure, ((axes,),) = pic.picture(5.4, 1.0 + 4.3 * rows / columns)
     image = axes.imshow(table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest")
-    axes.set_xlabel(name)
-    axes.set_ylabel("position")
+    axes.set(xlabel=name, ylabel="position")
     figure.colorbar(image, ax=axes, ticks=[-1, 0, 1], shrink=0.8, pad=0.02)
     return figure
 
@@ -113,9 +110,7 @@ def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> pic.Pi
         axes.axhline(0, color=pic.FAINT, linewidth=1)
         axes.plot(sines[:, i], color=pic.QUERY, label="sine")
         axes.plot(cosines[:, i], color=pic.KEY, linestyle="--", label="cosine")
-        axes.set_ylim(-1.15, 1.15)
-        axes.set_yticks([-1, 0, 1])
-        axes.set_title(name)
+        axes.set(ylim=(-1.15, 1.15), yticks=[-1, 0, 1], title=name)
     panels[-1, 0].set_xlabel("position")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return figure
@@ -139,13 +134,8 @@ def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> pic.Picture:
                 arrow(axes, (0, 0), (x, y), colour, 11, 2, zorder=3)
             axes.plot(x, y, "o", color=colour, markersize=6 if ends else 4)
             axes.annotate(str(position), (1.18 * x, 1.18 * y), color=colour, ha="center", va="center")
-        axes.set_xlim(-1.35, 1.35)
-        axes.set_ylim(-1.35, 1.35)
-        axes.set_aspect("equal")
-        axes.set_xticks([-1, 0, 1])
-        axes.set_yticks([-1, 0, 1])
-        axes.set_xlabel("sine")
-        axes.set_title(name)
+        axes.set(xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+        axes.set(xlabel="sine", title=name)
     panels[0].set_ylabel("cosine")
     return figure
 
@@ -161,10 +151,7 @@ def wavelengths(lengths: ArrayLike, limit: float) -> pic.Picture:
     for i, form, offset, side in ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right")):
         axes.plot(i, lengths[i], "o", color=pic.QUERY)
         axes.annotate(f"{lengths[i]:{form}}", (i, lengths[i]), xytext=offset, textcoords="offset points", ha=side)
-    axes.set_ylim(lengths[0] / 2, 2 * lengths[-1])
-    axes.set_yscale("log")
-    axes.set_xlabel("pair")
-    axes.set_ylabel("positions for one full turn")
+    axes.set(ylim=(lengths[0] / 2, 2 * lengths[-1]), yscale="log", xlabel="pair", ylabel="positions for one full turn")
     return figure
 
 
@@ -173,9 +160,7 @@ def offsets(dots: ArrayLike, reach: int) -> pic.Picture:
     """Dot products of one position with those up to `reach` before and after it."""
     figure, ((axes,),) = pic.picture(5.4, 3.1)
     axes.plot(np.arange(-reach, reach + 1), dots, color=pic.QUERY)
-    axes.set_ylim(0, None)
-    axes.set_xlabel("offset between the two positions")
-    axes.set_ylabel("dot product")
+    axes.set(ylim=(0, None), xlabel="offset between the two positions", ylabel="dot product")
     return figure
 
 
@@ -185,8 +170,7 @@ def lengths(squared: Mapping[str, ArrayLike]) -> pic.Picture:
     figure, ((axes,),) = pic.picture(5.4, 3.1)
     for i, (name, values) in enumerate(squared.items()):
         axes.plot(values, color=pic.SERIES[i], label=name, linewidth=1 if i else 3, zorder=3 - i)
-    axes.set_xlabel("position")
-    axes.set_ylabel("squared length of the row")
+    axes.set(xlabel="position", ylabel="squared length of the row")
     axes.legend(loc="lower left")
     return figure
 
@@ -204,11 +188,9 @@ def shares(a: ArrayLike, framed: bool = False) -> pic.Picture:
     if framed:
         for row, column in enumerate(a.argmax(axis=1)):
             tile(axes, (column - 0.5, row - 0.5, 1, 1), "none", edgecolor=pic.INK)
-    axes.set_xlabel("takes from position")
-    axes.set_ylabel("position")
+    axes.set(xlabel="takes from position", ylabel="position")
     ticks = range(0, len(a), 4)
-    axes.set_xticks(ticks)
-    axes.set_yticks(ticks)
+    axes.set(xticks=ticks, yticks=ticks)
     figure.colorbar(image, ax=axes, ticks=[0, top / 2, top], shrink=0.8)
     return figure
 
@@ -255,9 +237,8 @@ def parts(
             pic.tiles(axes, [row], pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         else:
             pic.tiles(axes, [row], pic.SIGNED, (-limit, limit), decimals=1)
-        axes.set_aspect("auto")
+        axes.set(aspect="auto", yticks=[])
         axes.spines[:].set(visible=True, color=pic.FAINT)
-        axes.set_yticks([])
         axes.set_xticks(range(n), [] if line else words, rotation=90)
         axes.xaxis.tick_top()
         axes.tick_params(length=0, pad=24)

@@ -80,9 +80,7 @@ def _column(figure: pic.Picture, x: ArrayLike, middle: float, low: float, name: 
     width, height = 1.25 * size * high / wide, size * len(np.asarray(x))
     axes = figure.add_axes((middle - width / 2, low, width, height))
     pic.tiles(axes, np.reshape(x, (-1, 1)), pic.SIGNED, (-1.3, 1.3), decimals=2)
-    axes.set_aspect("auto")
-    axes.set_xticks([])
-    axes.set_yticks([0.5 * len(np.asarray(x)) - 0.5], [name])
+    axes.set(aspect="auto", xticks=[], yticks=[0.5 * len(np.asarray(x)) - 0.5], yticklabels=[name])
     axes.spines[:].set_visible(True)
     axes.spines[:].set_color(pic.FAINT)
 
@@ -126,8 +124,7 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
         side = "right" if colour == pic.QUERY else "center"
         axes.text(at, level, words, ha=side, va="center", color=colour)
     axes.plot([n - 0.5] * 2, [-0.12, -0.75], color=pic.QUERY, linewidth=1)
-    axes.set_xlim(-0.6, total - 0.4)
-    axes.set_ylim(-1.65, 1.25)
+    axes.set(xlim=(-0.6, total - 0.4), ylim=(-1.65, 1.25))
     axes.set_axis_off()
     return figure
 
@@ -144,10 +141,9 @@ def steps(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Picture:
     axes.set_xticks(lengths, [str(n) for n in np.asarray(lengths)])
     ticks = 2 ** np.arange(0, 8, 2)
     axes.set_yticks(ticks, [str(n) for n in ticks])
-    axes.minorticks_off()
-    axes.set_ylim(0.7, 1.6 * max(np.max(values) for values in curves.values()))
-    axes.set_xlabel("length of the sequence")
+    axes.set(ylim=(0.7, 1.6 * max(np.max(values) for values in curves.values())), xlabel="length of the sequence")
     axes.set_ylabel("steps one after the other")
+    axes.minorticks_off()
     axes.legend()
     return figure
 
@@ -167,9 +163,7 @@ def fading(sizes: Mapping[str, ArrayLike], limit: float) -> pic.Picture:
     axes.axhline(1, color=pic.FAINT, linewidth=1)
     axes.axhline(limit, color=pic.FAINT, linewidth=1, linestyle="--")
     axes.annotate("smallest share that float32 sees", (1, limit), xytext=(0, -5), textcoords="offset points", va="top")
-    axes.set_yscale("log")
-    axes.set_xlabel("length of the sequence, $T$")
-    axes.set_ylabel("largest stretch")
+    axes.set(yscale="log", xlabel="length of the sequence, $T$", ylabel="largest stretch")
     return figure
 
 
@@ -192,10 +186,8 @@ def exact(
             axes.plot(reach, other, color=pic.SERIES[i], label=f"the same, run {n + 2}", **look)
     if trained:
         axes.axvline(trained + 0.5, color=pic.FAINT, linestyle="--", linewidth=1.2)
-    axes.set_xticks(lengths if len(lengths) <= 12 else lengths[1::2])
-    axes.set_yticks(np.linspace(0, out_of, 5))
-    axes.set_ylim(-0.04 * out_of, 1.06 * out_of)
-    axes.set_xlabel("length of the sequence")
+    axes.set(xticks=lengths if len(lengths) <= 12 else lengths[1::2], yticks=np.linspace(0, out_of, 5))
+    axes.set(ylim=(-0.04 * out_of, 1.06 * out_of), xlabel="length of the sequence")
     axes.set_ylabel(f"reversed without a mistake, of {out_of}")
     axes.legend(loc="lower left")
     return figure
@@ -210,11 +202,8 @@ def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
     axes.bar(read, numbers, color=pic.OUT, width=0.8)
     for at, number in zip(read, numbers, strict=True):
         axes.text(at, number + 0.015 * out_of, str(number), ha="center", va="bottom", size=11)
-    axes.set_xticks(read, [str(n) for n in read])
-    axes.set_yticks([0, out_of // 2, out_of])
-    axes.set_ylim(0, 1.12 * out_of)
-    axes.set_xlabel("position of the id in the sequence that was read")
-    axes.set_ylabel(f"right, of {out_of}")
+    axes.set(xticks=read, xticklabels=[str(n) for n in read], yticks=[0, out_of // 2, out_of], ylim=(0, 1.12 * out_of))
+    axes.set(xlabel="position of the id in the sequence that was read", ylabel=f"right, of {out_of}")
     return figure
 
 
@@ -227,8 +216,7 @@ def grids(panels: Mapping[str, ArrayLike], rows: Sequence[str], columns: Sequenc
     for one, (name, x) in zip(axes, panels.items(), strict=True):
         pic.tiles(one, x, pic.WEIGHTS, (0, top), decimals=2)
         one.set_title(name, pad=12)
-        one.set_xticks(range(len(columns)), columns)
-        one.set_yticks(range(len(rows)), rows)
+        one.set(xticks=range(len(columns)), xticklabels=columns, yticks=range(len(rows)), yticklabels=rows)
         one.xaxis.tick_top()
         one.set_xlabel("id read", color=pic.KEY)
         one.set_ylabel("id written", color=pic.OUT)

@@ -137,8 +137,7 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
         left += end + 1
     shown = (Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look)
     figure.legend(handles=list(shown), loc="outside lower center", ncols=3)
-    axes.set(xlim=(-0.1, wide + 0.1), ylim=(tallest + 0.1, -0.9))
-    axes.set_aspect("equal")
+    axes.set(xlim=(-0.1, wide + 0.1), ylim=(tallest + 0.1, -0.9), aspect="equal")
     axes.set_axis_off()
     return figure
 
@@ -168,8 +167,7 @@ def sums(n: ArrayLike, totals: Mapping[str, ArrayLike], true: ArrayLike) -> pic.
     axes.plot(n, true, color=pic.FAINT, linewidth=5, label="true")
     for i, (name, values) in enumerate(totals.items()):
         axes.plot(n, values, color=pic.SERIES[i], linestyle=LINES[i], label=name)
-    axes.set_xlabel("numbers added")
-    axes.set_ylabel("sum")
+    axes.set(xlabel="numbers added", ylabel="sum")
     axes.legend()
     return figure
 
@@ -194,8 +192,7 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
         first.text(x, y, f"{i}", ha="center", va="center", color=pic.INK, bbox=circle)
         way = {"arrowstyle": "-|>", "color": pic.INK, "shrinkA": 13, "shrinkB": 13}
         first.annotate("", around[i + 1], (x, y), arrowprops=way)
-    first.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), title="who sends to whom")
-    first.set_aspect("equal")
+    first.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), title="who sends to whom", aspect="equal")
     first.set_axis_off()
     for axes in blocks[len(counts) :]:
         axes.set_visible(False)
@@ -205,9 +202,7 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
         for process, piece in np.argwhere(np.not_equal(x, before)):
             frame = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5, "zorder": 3}
             axes.add_patch(Rectangle((piece - 0.46, process - 0.46), 0.92, 0.92, **frame))
-        axes.set_title(name)
-        axes.set_xticks([])
-        axes.set_yticks(range(len(x)))
+        axes.set(title=name, xticks=[], yticks=range(len(x)))
         before = x
     return figure
 
@@ -227,11 +222,9 @@ def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
             middle = k * 1.12 + 0.5
             axes.text(middle, -0.15, kind, ha="center", va="bottom", color=pic.INK)
         axes.set(xlim=(-0.05, len(kinds) * 1.12), ylim=(n, -0.7))
-        axes.set_yticks(np.arange(n) + 0.5, [f"{i + 1}" for i in range(n)])
-        axes.set_xticks([])
+        axes.set(yticks=np.arange(n) + 0.5, yticklabels=[f"{i + 1}" for i in range(n)], xticks=[], title=scheme)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        axes.set_title(scheme)
     return figure
 
 

@@ -25,11 +25,7 @@ def hover(distances: Mapping[str, ArrayLike], places: Mapping[str, tuple[float, 
         # The first on top: its gaps show the others where they run together
         axes.plot(steps, distance, color=colour, linestyle=line, zorder=3 - n / 10)
         axes.text(*places[name], name, color=colour)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(1, None)
-    axes.set_xlabel("step")
-    axes.set_ylabel("distance from the lowest point")
+    axes.set(xscale="log", yscale="log", xlim=(1, None), xlabel="step", ylabel="distance from the lowest point")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter("")
@@ -44,9 +40,7 @@ def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture
     axes.plot(steps, expected, color=pic.FAINT, linewidth=5, label="by the formula")
     axes.plot(steps, measured, ".", color=pic.QUERY, label="measured")
     axes.axhline(limit, color=pic.KEY, linewidth=1.5, linestyle=":")
-    axes.set_ylim(0, 1.05)
-    axes.set_xlabel("step")
-    axes.set_ylabel("size of the step, in rates")
+    axes.set(ylim=(0, 1.05), xlabel="step", ylabel="size of the step, in rates")
     axes.legend()
     return figure
 
@@ -62,9 +56,7 @@ def rates(steps: ArrayLike, curves: Mapping[str, ArrayLike], warmup: int) -> pic
     axes.annotate(f"step {warmup:,}", (warmup, 0), color=pic.INK, va="bottom", **place)
     axes.set_ylim(0, None)
     ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= np.max(steps)]
-    axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
-    axes.set_xlim(0, np.max(steps))
-    axes.set_xlabel("step")
+    axes.set(xticks=ticks, xticklabels=[f"{tick:,.0f}" for tick in ticks], xlim=(0, np.max(steps)), xlabel="step")
     axes.set_ylabel("learning rate")
     axes.legend()
     return figure
@@ -81,9 +73,7 @@ def training(runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str) -
     axes.axhline(level, color=pic.INK, linewidth=1)
     place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
     axes.annotate(name, (len(np.asarray(loss)), level), ha="right", **place)
-    axes.set_xlim(1, None)
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss in nats")
+    axes.set(xlim=(1, None), xlabel="step", ylabel="loss in nats")
     axes.legend()
     return figure
 

@@ -104,10 +104,7 @@ def lengths(n_merges: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mappin
     for name, level in levels.items():
         axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
         axes.annotate(name, (np.max(n_merges), level), ha="right", **under)
-    axes.set_ylim(0, None)
-    axes.set_xlim(0, np.max(n_merges))
-    axes.set_xlabel("merges learned")
-    axes.set_ylabel("tokens to a word")
+    axes.set(ylim=(0, None), xlim=(0, np.max(n_merges)), xlabel="merges learned", ylabel="tokens to a word")
     figure.legend(loc="outside upper center", ncols=len(curves))
     return figure
 
@@ -130,8 +127,6 @@ def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> pic.Picture:
 
 def _bare(axes: Axes, width: float, height: float) -> None:
     """Room for the boxes, the first row on top, and nothing around them."""
-    axes.set_xlim(0, width)
-    axes.set_ylim(height, 0)
-    axes.set_xticks([])
+    axes.set(xlim=(0, width), ylim=(height, 0), xticks=[])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

@@ -59,9 +59,7 @@ def grids(panels: Mapping[str, ArrayLike]) -> pic.Picture:
         real = np.asarray(real, dtype=bool)
         for (i, j), filled in np.ndenumerate(real):
             tile(axes, (j + 0.08, i + 0.08, 0.84, 0.84), pic.QUERY if filled else "white", linewidth=0.6)
-        axes.set(xlim=(0, most), ylim=(len(real), 0), title=title)
-        axes.set_xlabel("position in the sentence")
-        axes.set_yticks([])
+        axes.set(xlim=(0, most), ylim=(len(real), 0), title=title, xlabel="position in the sentence", yticks=[])
         axes.spines["left"].set_visible(False)
     return figure
 
@@ -82,9 +80,7 @@ def losses(
         axes.axhline(level, color=pic.INK, linewidth=1)
         last = every * max(len(np.asarray(loss)) for loss in runs.values())
         axes.annotate(name, (last, level), ha="right", xytext=(0, -4), textcoords="offset points", va="top")
-    axes.set_xlim(1, None)
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss for each token (nats)")
+    axes.set(xlim=(1, None), xlabel="step", ylabel="loss for each token (nats)")
     if logarithmic:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
@@ -111,8 +107,7 @@ def apart(runs: Mapping[str, ArrayLike], gap: str, at: int, every: int = 1) -> p
     axes.annotate(gap, middle, arrowprops={"arrowstyle": "->"}, xytext=(48, 0), textcoords="offset points", va="center")
     both = f"both {lower[-1]:.2f}"
     axes.annotate(both, (steps[-1], upper[-1]), xytext=(0, 6), textcoords="offset points", ha="right")
-    axes.set(xlim=(1, None), ylim=(0, None))
-    axes.set(xlabel="step", ylabel="loss for each token (nats)")
+    axes.set(xlim=(1, None), ylim=(0, None), xlabel="step", ylabel="loss for each token (nats)")
     return figure
 
 

@@ -165,8 +165,7 @@ def looks(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]) 
     grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
     for axes, (title, (a, rows, columns)) in zip(grid.flat, panels.items(), strict=True):
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
-        axes.set_aspect("auto")
-        axes.set_xticks(range(len(columns)), columns)
+        axes.set(aspect="auto", xticks=range(len(columns)), xticklabels=columns)
         axes.set_yticks(range(len(rows)), rows)
         axes.xaxis.tick_top()
         axes.set_title(title)
@@ -214,8 +213,7 @@ def _stop(figure: pic.Picture, name: str, values: ArrayLike, x: float, level: in
     axes = figure.add_axes((x / wide, top - size[1], *size))
     largest = np.abs(values).max()
     axes.imshow(values, cmap=pic.SIGNED, vmin=-largest, vmax=largest, aspect="auto")
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set(xticks=[], yticks=[])
     axes.spines[:].set(visible=True, color=pic.FAINT)
     axes.set_title(f"{name}  {rows} × {columns}", pad=3)
     return axes
@@ -257,8 +255,7 @@ def guesses(percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]) 
     axes.set_yticks(range(len(read)), read)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    axes.set_ylabel("read last")
-    axes.set_xlabel("next token, percent")
+    axes.set(ylabel="read last", xlabel="next token, percent")
     return figure
 
 

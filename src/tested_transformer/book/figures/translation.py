@@ -22,12 +22,9 @@ def learning(
     ):
         above.plot(list(points), list(points.values()), look, color=colour, label=name)
     below.plot(list(right), list(right.values()), "s-", color=pic.VALUE)
-    above.set_ylabel("loss for each token")
-    above.set_ylim(0, None)
+    above.set(ylabel="loss for each token", ylim=(0, None))
     above.legend()
-    below.set_ylabel("sentences right, %")
-    below.set_xlabel("step")
-    below.set_ylim(-3, 100)
+    below.set(ylabel="sentences right, %", xlabel="step", ylim=(-3, 100))
     return figure
 
 
@@ -41,10 +38,9 @@ def shares(names: Sequence[str], counts: Sequence[int], models: Mapping[str, Arr
         axes.plot(values, rows, mark, color=colour, label=model, markersize=7)
     axes.hlines(rows, 0, 100, color=pic.FAINT, linewidth=0.6, zorder=0)
     axes.set_yticks(rows, [f"{n}  ({k})" for n, k in zip(names, counts, strict=True)])
+    axes.set(xlim=(-2, 103), ylim=(len(names) - 0.5, -0.5), xlabel="sentences right, %")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set(xlim=(-2, 103), ylim=(len(names) - 0.5, -0.5))
-    axes.set_xlabel("sentences right, %")
     figure.legend(loc="outside upper center", ncols=len(models))
     return figure
 
@@ -97,8 +93,7 @@ def cut(models: Mapping[str, Mapping[str, int]], most: int) -> pic.Picture:
             axes.text(most * 1.03, y, str(count), va="center")
             names[y] = name
         line += len(rows) + 1.3
-    axes.set_yticks([*names], [*names.values()])
-    axes.set(xlim=(0, 1.15 * most), ylim=(line - 0.8, -0.5), xticks=[])
+    axes.set(yticks=[*names], yticklabels=[*names.values()], xlim=(0, 1.15 * most), ylim=(line - 0.8, -0.5), xticks=[])
     axes.tick_params(axis="y", length=0)
     axes.spines[["left", "bottom"]].set_visible(False)
     return figure

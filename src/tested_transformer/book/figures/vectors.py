@@ -111,8 +111,7 @@ def company(names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]) -
     axes.plot(0.42 * np.cos(turns), 0.42 * np.sin(turns), color=pic.INK, linewidth=1.2)
     outside = 0.55 * (first / np.linalg.norm(first) + 3 * second) / 4
     axes.text(*outside, f"cosine {first @ second / size:.2f}", va="bottom")
-    axes.set_xlim(-0.3, max(x for x, _ in rows) + 0.8)
-    axes.set_ylim(-0.3, max(y for _, y in rows) + 0.3)
+    axes.set(xlim=(-0.3, max(x for x, _ in rows) + 0.8), ylim=(-0.3, max(y for _, y in rows) + 0.3))
     axes.spines[:].set_visible(False)
     for axis, column in zip((axes.xaxis, axes.yaxis), columns, strict=True):
         axis.set_label_text(f'times near "{column}"')
@@ -162,9 +161,8 @@ def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Pictur
             look["va"] = "top" if away[1] < -0.7 else "center"
         axes.text(*(start + far * away), name, **look)
     axes.update_datalim(np.vstack([starts, ends]))
-    axes.set_xlim(min(starts[:, 0].min(), ends[:, 0].min()) - 0.3, 2.3)
+    axes.set(xlim=(min(starts[:, 0].min(), ends[:, 0].min()) - 0.3, 2.3), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     axes.margins(y=0.12)
-    axes.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     axes.spines[:].set_visible(False)
     return figure
 
