@@ -70,7 +70,7 @@ def rates(
 
 
 @pic.styled
-def across(paths: Mapping[str, ArrayLike], curvature: float) -> pic.Picture:
+def across(paths: pic.Arrays, curvature: float) -> pic.Picture:
     """Steps of one number in a parabola of this curvature, a panel for each path."""
     figure, (panels,) = pic.picture(pic.PHONE, 2.6, columns=len(paths), sharex=True, sharey=True)
     widest = 1.1 * max(abs(np.asarray(path)).max() for path in paths.values())
@@ -86,7 +86,7 @@ def across(paths: Mapping[str, ArrayLike], curvature: float) -> pic.Picture:
 
 
 @pic.styled
-def valley(paths: Mapping[str, ArrayLike], along: ArrayLike, across: ArrayLike, heights: ArrayLike) -> pic.Picture:
+def valley(paths: pic.Arrays, along: ArrayLike, across: ArrayLike, heights: ArrayLike) -> pic.Picture:
     """Paths (points × 2) on contour lines of heights (across × along), a panel each, below each other.
 
     The heights are the same for all panels, or one more axis has a map for each.
@@ -109,7 +109,7 @@ def valley(paths: Mapping[str, ArrayLike], along: ArrayLike, across: ArrayLike, 
 
 
 @pic.styled
-def starts(lengths: Mapping[str, ArrayLike]) -> pic.Picture:
+def starts(lengths: pic.Arrays) -> pic.Picture:
     """How long each step of a rule is, in learning rates, from the first step on."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     for (name, steps), colour, line in zip(lengths.items(), pic.SERIES, ("--", "-.", "-"), strict=False):
@@ -123,7 +123,7 @@ def starts(lengths: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def rare(moved: Mapping[str, ArrayLike]) -> pic.Picture:
+def rare(moved: pic.Arrays) -> pic.Picture:
     """How far two numbers moved (steps × 2: frequent, rare), a panel for each rule."""
     figure, (panels,) = pic.picture(pic.PHONE, 3.2, columns=len(moved), sharey=True)
     for axes, (name, path) in zip(panels, moved.items(), strict=True):

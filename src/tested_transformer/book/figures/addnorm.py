@@ -56,7 +56,7 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
     return figure
 
 
-def _plate(frame: Axes, place: tuple[float, float, float, float], text: str, size: float = 11) -> None:
+def _plate(frame: Axes, place: pic.Place, text: str, size: float = 11) -> None:
     """A white box with a word, in front of the river."""
     tile(frame, place, "white", edgecolor=pic.INK, linewidth=1.2, zorder=5)
     middle = place[0] + place[2] / 2, place[1] + place[3] / 2
@@ -68,7 +68,7 @@ LARGE, WIDE = 13, 0.8
 
 
 @pic.styled
-def depth(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
+def depth(stacks: pic.Arrays) -> pic.Picture:
     """The size of the rows behind every box of a stack, a curve with its name for each kind of stack."""
     figure, ((axes,),) = pic.picture(4.6, 3.1)
     for j, (name, sizes) in enumerate(stacks.items()):
@@ -87,7 +87,7 @@ def depth(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def fan(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
+def fan(stacks: pic.Arrays) -> pic.Picture:
     """The first row as an arrow upwards, and the others at their angles to it, by turns left and right.
 
     For each stack the angles in degrees.
@@ -132,8 +132,7 @@ def circle(centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radi
 def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
     """Which numbers share a mean, in sentences of those lengths, filled up to longest.
 
-    Left by row (layer norm), right by column over all sentences (batch norm); padding
-    has a cross.
+    Left by row (layer norm), right by column over all sentences (batch norm); padding has a cross.
     """
     height = 0.8 + 0.31 * (longest + 1) * len(lengths)
     figure, (panels,) = pic.picture(pic.PHONE, height, columns=2)
@@ -155,11 +154,10 @@ def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
 
 
 @pic.styled
-def layers(gradients: Mapping[int, Mapping[str, ArrayLike]]) -> pic.Picture:
+def layers(gradients: Mapping[int, pic.Arrays]) -> pic.Picture:
     """Gradient sizes by layer, a panel for each depth and a curve for each order.
 
-    Each curve holds (seeds × layers): every seed is drawn thin, their geometric mean
-    thick.
+    Each curve holds (seeds × layers): every seed is drawn thin, their geometric mean thick.
     """
     figure, (panels,) = pic.picture(pic.PHONE, 3.7, columns=len(gradients), sharey=True)
     for axes, (n, orders) in zip(panels, gradients.items(), strict=True):

@@ -67,7 +67,7 @@ def heads(
 
 
 @pic.styled
-def film(frames: Mapping[str, ArrayLike], losses: Sequence[float], words: Sequence[str], row: int) -> pic.Picture:
+def film(frames: pic.Arrays, losses: Sequence[float], words: Sequence[str], row: int) -> pic.Picture:
     """Weights while they are learned: a frame under each title, its loss below, one row framed."""
     if len(losses) != len(frames):
         raise ValueError(f"{len(losses)} losses for {len(frames)} frames")
@@ -94,7 +94,7 @@ def _framed(axes: Axes, row: int, columns: int) -> None:
 
 
 @pic.styled
-def path(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def path(steps: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """The whole computation as matrices and arrows; `steps` names them: X, Q, K, V, scores, weights, out.
 
     The tint of a matrix is its role. Only weights are darker where they are larger.
@@ -212,7 +212,7 @@ def widths(d_k: ArrayLike, spread: ArrayLike, raw: ArrayLike, scaled: ArrayLike)
 
 
 def by_hand(
-    steps: Mapping[str, ArrayLike], matrices: Sequence[ArrayLike], positions: ArrayLike, words: Sequence[str]
+    steps: pic.Arrays, matrices: Sequence[ArrayLike], positions: ArrayLike, words: Sequence[str]
 ) -> Interactive:
     """The whole computation to change: `steps` as in `path`, and W_Q, W_K, W_V.
 
@@ -284,7 +284,7 @@ def _plane(axes: Axes, points: ArrayLike, margin: float) -> None:
 
 
 @pic.styled
-def plane(steps: Mapping[str, ArrayLike], words: Sequence[str], start: int) -> pic.Picture:
+def plane(steps: pic.Arrays, words: Sequence[str], start: int) -> pic.Picture:
     """Left, the shadows of the keys on the query of words[start]; right, the output among the values.
 
     `steps` names Q, K and V, each two columns wide, and weights and out.
@@ -313,7 +313,7 @@ def plane(steps: Mapping[str, ArrayLike], words: Sequence[str], start: int) -> p
     return figure
 
 
-def geometry(steps: Mapping[str, ArrayLike], words: Sequence[str], start: int, divisor: float) -> Interactive:
+def geometry(steps: pic.Arrays, words: Sequence[str], start: int, divisor: float) -> Interactive:
     """Attention in two planes, to change: a query to drag, the divisor, and what may be looked at.
 
     `steps` are those of `plane`. It starts with the query of words[start].

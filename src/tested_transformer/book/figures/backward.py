@@ -23,10 +23,9 @@ def blame(
 ) -> pic.Picture:
     """A sentence on top, the probabilities of three words below, and dashed what the loss says to both.
 
-    slopes are those of the scores of one token, `it`. An arc above the sentence is a look
-    that a step makes stronger, one below it a look that it makes weaker; a slope is written
-    where it is larger than `least`. What `it` gives itself is not drawn. An arrow beside a
-    probability is the way of its logit.
+    slopes are those of the scores of one token, `it`. An arc above the sentence is a look that a step makes stronger,
+    one below it a look that it makes weaker; a slope is written where it is larger than `least`. What `it` gives itself
+    is not drawn. An arrow beside a probability is the way of its logit.
     """
     slopes, frame_width = np.asarray(slopes), pic.PHONE
     if len(tokens) != len(slopes) or right not in p:
@@ -101,7 +100,7 @@ NAMES = {"Q": "query", "K": "keys", "V": "values", "s": "scores", "a": "weights"
 
 
 @pic.styled
-def there_and_back(forward: Mapping[str, ArrayLike], back: Mapping[str, ArrayLike], word: str) -> pic.Picture:
+def there_and_back(forward: pic.Arrays, back: pic.Arrays, word: str) -> pic.Picture:
     """One word asks, in numbers: what it calculates on the way down and, in dashed frames below it, the slopes.
 
     Both name Q, K, V, s, a and out. Only keys and values have more than one row.
@@ -134,7 +133,7 @@ def there_and_back(forward: Mapping[str, ArrayLike], back: Mapping[str, ArrayLik
 COLOURS = {"Q": pic.QUERY, "K": pic.KEY, "V": pic.VALUE}
 
 
-def _numbers(frame: Axes, x: ArrayLike, place: tuple[float, float], face: object, edge: str, line: str) -> None:
+def _numbers(frame: Axes, x: ArrayLike, place: pic.Pair, face: object, edge: str, line: str) -> None:
     """Rows of numbers in a frame; place is the middle of its upper edge."""
     x, (middle, top) = np.asarray(x), place
     wide, tall = 0.48, 0.3

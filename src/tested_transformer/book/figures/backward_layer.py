@@ -93,7 +93,7 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
     frame.text(TAPS[0] - 0.02, low + 0.13, "attention", **text)
 
 
-def _band(frame: Axes, way: Sequence[tuple[float, float]], size: float, **look: object) -> None:
+def _band(frame: Axes, way: Sequence[pic.Pair], size: float, **look: object) -> None:
     """A way of the gradient, as wide as it is large; none where there is nothing."""
     look = {"color": pic.OUT, "alpha": 0.55, "zorder": 2} | look
     if size >= 0.5:
@@ -101,7 +101,7 @@ def _band(frame: Axes, way: Sequence[tuple[float, float]], size: float, **look: 
         frame.plot(*zip(*way, strict=True), linewidth=WIDE * size, **style, **look)
 
 
-def _head(frame: Axes, tip: tuple[float, float], towards: tuple[float, float], size: float) -> None:
+def _head(frame: Axes, tip: pic.Pair, towards: pic.Pair, size: float) -> None:
     """A filled head on a way of the gradient that points where it goes."""
     if size >= 0.5:
         half, (x, y) = 0.05 + 0.002 * min(size, 20) + WIDE * size / 144, tip

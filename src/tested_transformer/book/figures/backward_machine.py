@@ -116,7 +116,7 @@ def _logits(frame: Axes, last: float, middle: float, logits: Mapping[str, float]
 
 
 @pic.styled
-def uses(parts: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def uses(parts: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """How much each use adds to each row of the table: a bar for a use and a word."""
     figure, ((axes,),) = pic.picture(5.6, 3.4)
     places, thick = np.arange(len(words)), 0.8 / len(parts)

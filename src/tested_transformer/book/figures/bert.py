@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
@@ -118,7 +117,7 @@ def rules(shares: Mapping[str, Sequence[float]], seen: Sequence[str], key: str) 
 
 
 @pic.styled
-def roles(panels: Mapping[str, ArrayLike], kinds: Sequence[str], columns: int = 15) -> pic.Picture:
+def roles(panels: pic.Arrays, kinds: Sequence[str], columns: int = 15) -> pic.Picture:
     """For each panel a dot for each word: how much nearer it lies to the mean of the second kind.
 
     Dots of the first kind are stacked up from the middle, those of the second down, in so

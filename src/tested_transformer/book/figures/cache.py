@@ -12,7 +12,7 @@ from tested_transformer.book.figures.flow import arrow, blank, tile
 
 
 @pic.styled
-def changes(tokens: Sequence[str], panels: Mapping[str, ArrayLike]) -> pic.Picture:
+def changes(tokens: Sequence[str], panels: pic.Arrays) -> pic.Picture:
     """A row for each step, a tile for each token so far: dark where it is new, else whether it changed in this step.
 
     Each panel, by its title, has booleans (T, T): row for the step, column for the token.
@@ -150,7 +150,7 @@ def ancestors(
 
 
 @pic.styled
-def work(steps: ArrayLike, curves: Mapping[str, ArrayLike], what: str, marked: Mapping[str, int]) -> pic.Picture:
+def work(steps: ArrayLike, curves: pic.Arrays, what: str, marked: Mapping[str, int]) -> pic.Picture:
     """What was calculated until each step, a dearer way and a cheaper one, by their names; `what` is counted.
 
     marked has names of steps: there a line joins the two, with how many times the one is the other.

@@ -59,11 +59,9 @@ def searches(
 ) -> Interactive:
     """Greedy, beam and exhaustive search on some tables, with width and alpha to change.
 
-    A sentence has most tokens at most, or ends with <eos>. `first` is the width and the
-    alpha to start with. `found` is what searches find in the first table: the sentence,
-    its log-probability and its score. Tables go to the page with six decimals.
-    `languages` has the language of a table's tokens ("de"), for readers who hear the
-    page.
+    A sentence has most tokens at most, or ends with <eos>. `first` is the width and the alpha to start with. `found` is
+    what searches find in the first table: the sentence, its log-probability and its score. Tables go to the page with
+    six decimals. `languages` has the language of a table's tokens ("de"), for readers who hear the page.
     """
     rows = [(name, text, written(p, 4), written(s, 4)) for name, (text, p, s) in found.items()]
     columns = ("search", "best sentence", "log-probability", "score")
@@ -94,7 +92,7 @@ def _six(log_p: float) -> float:
 
 
 @pic.styled
-def penalties(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Picture:
+def penalties(lengths: ArrayLike, curves: pic.Arrays) -> pic.Picture:
     """Length penalties against the length, one curve for each alpha."""
     figure, ((axes,),) = pic.picture(6.0, 3.4)
     for (name, curve), colour, line in zip(curves.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False):

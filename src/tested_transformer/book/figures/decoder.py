@@ -14,7 +14,7 @@ from tested_transformer.shares import as_share
 
 
 @pic.styled
-def writes(read: Sequence[str], written: Sequence[str], looks: Mapping[str, ArrayLike], word: str) -> pic.Picture:
+def writes(read: Sequence[str], written: Sequence[str], looks: pic.Arrays, word: str) -> pic.Picture:
     """Where the last written token looks in one head of each attention, and the word that follows.
 
     `looks` has the weights on what was read, drawn from above, and then those on what was
@@ -64,7 +64,7 @@ def _middles(tokens: Sequence[str]) -> np.ndarray:
 
 @pic.styled
 def layer(
-    steps: Mapping[str, ArrayLike], target: Sequence[str], source: Sequence[str], row: int | None = None, word: str = ""
+    steps: pic.Arrays, target: Sequence[str], source: Sequence[str], row: int | None = None, word: str = ""
 ) -> pic.Picture:
     """One decoder layer from top to bottom, with its numbers.
 

@@ -14,9 +14,7 @@ BACK = {"linestyle": "--", "shrinkA": 0, "shrinkB": 0}
 
 
 @pic.styled
-def turned(
-    curve: tuple[ArrayLike, ArrayLike], points: Mapping[str, tuple[float, float]], slope: float, name: str
-) -> pic.Picture:
+def turned(curve: tuple[ArrayLike, ArrayLike], points: Mapping[str, pic.Pair], slope: float, name: str) -> pic.Picture:
     """The surprise against one number, with points on the curve; the last one with its slope."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     axes.plot(*curve, color=pic.INK)
@@ -37,9 +35,7 @@ def turned(
 
 
 @pic.styled
-def nudged(
-    curve: tuple[ArrayLike, ArrayLike], points: Sequence[tuple[float, float]], slopes: Sequence[float]
-) -> pic.Picture:
+def nudged(curve: tuple[ArrayLike, ArrayLike], points: Sequence[pic.Pair], slopes: Sequence[float]) -> pic.Picture:
     """A curve with a point, and one on either side of it.
 
     Lines from side to side, along the curve, and from the middle to the right, each with its slope.
@@ -105,7 +101,7 @@ def _way(frame: Axes, tail: np.ndarray, head: np.ndarray, slope: str) -> None:
 
 
 @pic.styled
-def errors(nudges: ArrayLike, curves: Mapping[str, ArrayLike], best: Mapping[str, float]) -> pic.Picture:
+def errors(nudges: ArrayLike, curves: pic.Arrays, best: Mapping[str, float]) -> pic.Picture:
     """The error of a measured slope against the size of the nudge, one curve for each kind of number.
 
     A mark where the best nudge is.

@@ -39,7 +39,7 @@ def lookup(table: ArrayLike, rows: ArrayLike, ids: Sequence[int], words: Sequenc
 
 
 @pic.styled
-def cosines(counts: Mapping[str, ArrayLike], edges: ArrayLike) -> pic.Picture:
+def cosines(counts: pic.Arrays, edges: ArrayLike) -> pic.Picture:
     """How often which cosine similarity occurs: for each name the counts between the edges."""
     figure, ((axes,),) = pic.picture(5, 2.8)
     for i, (name, count) in enumerate(counts.items()):
@@ -68,7 +68,7 @@ def balance(stored: Mapping[str, float], scaled: Mapping[str, float], position: 
 
 
 @pic.styled
-def similarities(panels: Mapping[str, ArrayLike], words: Sequence[str], groups: Sequence[int]) -> pic.Picture:
+def similarities(panels: pic.Arrays, words: Sequence[str], groups: Sequence[int]) -> pic.Picture:
     """Matrices of cosine similarities below each other; lines part the groups, given by their sizes."""
     n = len(words)
     height = len(panels) * (0.8 + 0.42 * n)

@@ -1,6 +1,6 @@
 """Pictures of the encoder: where the noun is read, one layer, two hops, and rows that grow alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.textpath import TextPath
@@ -27,7 +27,7 @@ def traced(tokens: Sequence[str], found: Sequence[Sequence[str]], usual: str) ->
     gap = (pic.PHONE - 0.1 - widths.sum()) / len(texts)
     centres = 0.05 + np.cumsum(widths + gap) - (widths + gap) / 2
     names = ["vectors in", *(f"after layer {n}" for n in range(1, levels))]
-    before: list[tuple[float, float]] = []
+    before: list[pic.Pair] = []
     for n, (name, pronouns) in enumerate(zip(names, found, strict=True)):
         y, marked = step * (levels - n) - 0.55, []
         frame.text(0.07, y + 0.35, name, va="center", style="italic")
@@ -54,7 +54,7 @@ def _width(text: str) -> float:
 
 
 @pic.styled
-def layer(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def layer(steps: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """One encoder layer from top to bottom, with its numbers.
 
     `steps` names them: x, head 1, head 2 (weights), attended, normed, hidden, fed, out.
@@ -112,7 +112,7 @@ def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> pic.Picture:
 
 
 @pic.styled
-def alike(curves: Mapping[str, ArrayLike]) -> pic.Picture:
+def alike(curves: pic.Arrays) -> pic.Picture:
     """How alike the rows are after each layer (from 0, the input): a curve for each kind of layer."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.5)
     for (name, curve), colour, style in zip(curves.items(), pic.SERIES, ("o-", "s--", "^:", "d-."), strict=False):

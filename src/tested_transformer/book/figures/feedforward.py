@@ -138,7 +138,7 @@ def told(
 
 
 @pic.styled
-def activations(x: ArrayLike, values: Mapping[str, ArrayLike], slopes: Mapping[str, ArrayLike]) -> pic.Picture:
+def activations(x: ArrayLike, values: pic.Arrays, slopes: pic.Arrays) -> pic.Picture:
     """Some activation functions by name, left their values, right their slopes."""
     figure, (panels,) = pic.picture(pic.PHONE, 2.9, columns=2)
     for axes, curves, title in zip(panels, (values, slopes), ("value", "slope"), strict=True):

@@ -27,10 +27,9 @@ def learning(
 ) -> Interactive:
     """A slider over the stops of a training, with what the model writes and looks at.
 
-    `losses` has the training loss of each step, from the first; `valid` the validation
-    loss at each stop. `first` is the layer and the head that are enlarged at first,
-    counted from 0. The slider stands at the step `opens` at first, or at the first stop.
-    Losses and weights have two decimals on the page.
+    `losses` has the training loss of each step, from the first; `valid` the validation loss at each stop. `first` is
+    the layer and the head that are enlarged at first, counted from 0. The slider stands at the step `opens` at first,
+    or at the first stop. Losses and weights have two decimals on the page.
     """
     losses = np.asarray(losses)
     _check(reel, losses, valid, first)
@@ -57,7 +56,7 @@ def learning(
 
 
 @pic.styled
-def maps(stops: Mapping[str, ArrayLike]) -> pic.Picture:
+def maps(stops: pic.Arrays) -> pic.Picture:
     """For each stop the weights (layers, heads, T, S) as small maps without words."""
     layers, heads, *_ = np.shape(next(iter(stops.values())))
     rows = [(title, layer) for title in stops for layer in range(layers)]

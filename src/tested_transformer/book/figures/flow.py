@@ -24,14 +24,7 @@ def blank(width: float, height: float) -> tuple[pic.Picture, Axes]:
     return figure, frame
 
 
-def tile(
-    axes: Axes,
-    place: tuple[float, float, float, float],
-    face: object,
-    text: str = "",
-    ink: str = pic.INK,
-    **look: object,
-) -> None:
+def tile(axes: Axes, place: pic.Place, face: object, text: str = "", ink: str = pic.INK, **look: object) -> None:
     """A rectangle with words in its middle; place is a corner, the width, the height."""
     x, y, width, height = place
     look = {"facecolor": face, "edgecolor": pic.FAINT} | look
@@ -41,12 +34,7 @@ def tile(
 
 
 def box(
-    figure: pic.Picture,
-    x: ArrayLike,
-    place: tuple[float, float],
-    title: str,
-    words: Sequence[str],
-    cmap: Colormap = pic.SIGNED,
+    figure: pic.Picture, x: ArrayLike, place: pic.Pair, title: str, words: Sequence[str], cmap: Colormap = pic.SIGNED
 ) -> Axes:
     """A matrix as tiles under its title; place is the middle of its upper edge. In WEIGHTS it has shares."""
     rows, columns = np.shape(x)
@@ -62,13 +50,13 @@ def box(
     return axes
 
 
-def below(axes: Axes, across: float = 0.5) -> tuple[float, float]:
+def below(axes: Axes, across: float = 0.5) -> pic.Pair:
     """The point under a box, in inches."""
     (width, height), at = axes.figure.get_size_inches(), axes.get_position()
     return (at.x0 + across * at.width) * width, at.y0 * height - 0.04
 
 
-def above(axes: Axes, across: float = 0.5) -> tuple[float, float]:
+def above(axes: Axes, across: float = 0.5) -> pic.Pair:
     """The point over the title of a box, in inches."""
     (width, height), at = axes.figure.get_size_inches(), axes.get_position()
     return (at.x0 + across * at.width) * width, at.y1 * height + 0.25
@@ -76,8 +64,8 @@ def above(axes: Axes, across: float = 0.5) -> tuple[float, float]:
 
 def arrow(
     where: Axes | pic.Picture,
-    tail: tuple[float, float],
-    head: tuple[float, float],
+    tail: pic.Pair,
+    head: pic.Pair,
     colour: str = pic.INK,
     size: float = 12,
     width: float = 1.4,

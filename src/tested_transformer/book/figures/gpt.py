@@ -83,7 +83,7 @@ LETTER = 0.022
 
 
 @pic.styled
-def lines(rows: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def lines(rows: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """For each name a line of length 1 in pieces as long as their probabilities, the likeliest first.
 
     The words stand above the first pieces of the top line. Thin lines lead from the ends of
@@ -155,7 +155,7 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
 
 @pic.styled
 def trade(
-    points: Mapping[str, Sequence[tuple[float, float]]], families: Mapping[str, Sequence[str]], goal: str = ""
+    points: Mapping[str, Sequence[pic.Pair]], families: Mapping[str, Sequence[str]], goal: str = ""
 ) -> pic.Picture:
     """For each way to draw: different words across, the share of sound triples up; its name stands beside.
 
@@ -291,7 +291,7 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
     return figure
 
 
-def _mask(frame: Axes, mask: ArrayLike, middle: tuple[float, float], side: float) -> None:
+def _mask(frame: Axes, mask: ArrayLike, middle: pic.Pair, side: float) -> None:
     """A mask as squares with this side, its first row on top, around the middle of a space as high as SIDE."""
     mask = np.asarray(mask, dtype=bool)
     rows, columns = mask.shape

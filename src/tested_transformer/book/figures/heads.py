@@ -1,6 +1,6 @@
 """Pictures of multi-head attention: what heads look at, what one cannot do, the cut, and the whole path."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ COLOURS = pic.SERIES[4:]
 
 
 @pic.styled
-def fetched(tokens: Sequence[str], row: int, heads: Mapping[str, ArrayLike]) -> pic.Picture:
+def fetched(tokens: Sequence[str], row: int, heads: pic.Arrays) -> pic.Picture:
     """What one token takes from the others in two heads: arcs as wide as the weights, above and below the sentence.
 
     Only the largest weight of a head is written, with the name of the head.
@@ -108,7 +108,7 @@ def lost(share: ArrayLike, left: ArrayLike, right: ArrayLike) -> pic.Picture:
 
 
 @pic.styled
-def weights(panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def weights(panels: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """The weights of several heads side by side, a title below each."""
     n = len(words)
     width = min(pic.PHONE, 0.5 + len(panels) * (0.2 + 0.7 * n))
@@ -122,7 +122,7 @@ def weights(panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Pictur
 
 
 @pic.styled
-def cut(whole: ArrayLike, panels: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def cut(whole: ArrayLike, panels: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """A matrix (T, H*Dk), and below it the pieces (H, T, Dk) of each way to cut it.
 
     The tens digit of a number is its word, which also gives the colour.
@@ -154,7 +154,7 @@ def _pieces(axes: Axes, x: np.ndarray, title: str, words: Sequence[str]) -> None
 
 @pic.styled
 def path(
-    x: ArrayLike, heads: Sequence[Mapping[str, ArrayLike]], joined: ArrayLike, out: ArrayLike, words: Sequence[str]
+    x: ArrayLike, heads: Sequence[pic.Arrays], joined: ArrayLike, out: ArrayLike, words: Sequence[str]
 ) -> pic.Picture:
     """From X through two heads, each with Q, K, V, weights and out, to the output.
 

@@ -22,10 +22,9 @@ Words = tuple[Sequence[str], Sequence[Sequence[str | tuple[str, str]]]]
 class Interactive:
     """A figure to change on the page, as `<NAME-figure>`; its script is book/_static/figures/NAME.js.
 
-    `data` is what it starts from. The tables, and before them those of words, hold what
-    it shows at first: they are seen where no script runs. The picture, if there is one,
-    is for whoever shows no pages; `pictured` puts it over the tables, too. `shares` has
-    the titles of the tables, or the names of the columns, whose numbers are shares of 1.
+    `data` is what it starts from. The tables, and before them those of words, hold what it shows at first: they are
+    seen where no script runs. The picture, if there is one, is for whoever shows no pages; `pictured` puts it over the
+    tables, too. `shares` has the titles of the tables, or the names of the columns, whose numbers are shares of 1.
     """
 
     def __init__(

@@ -100,11 +100,9 @@ def choices(
 ) -> Interactive:
     """All heads for some sentences, to choose from: weights (layers, heads, Tq, Tk).
 
-    `says` tells what each kind looks at. `first` is the kind, the layer and the head
-    that are shown at first, counted from 0. The page has three decimals, and 0.999 for
-    what is less than one and would be rounded to it. `languages`
-    has for each kind the language that reads and that which is read ("de", "en"), for
-    readers who hear the page.
+    `says` tells what each kind looks at. `first` is the kind, the layer and the head that are shown at first, counted
+    from 0. The page has three decimals, and 0.999 for what is less than one and would be rounded to it. `languages` has
+    for each kind the language that reads and that which is read ("de", "en"), for readers who hear the page.
     """
     kind, layer, head = first
     shown = next(iter(sentences.values()))
@@ -165,7 +163,7 @@ def traces(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], depths: Sequen
 
 
 @pic.styled
-def points(groups: Mapping[str, ArrayLike], labels: Sequence[str] = ("", "")) -> pic.Picture:
+def points(groups: pic.Arrays, labels: Sequence[str] = ("", "")) -> pic.Picture:
     """Groups of points (n, 2), each with its colour, its mark and its name."""
     figure, ((axes,),) = pic.picture(5.6, 4.2)
     for (name, places), colour, mark in zip(groups.items(), pic.SERIES, MARKS, strict=False):
@@ -228,7 +226,7 @@ def cuts(followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[
 
 
 @pic.styled
-def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> pic.Picture:
+def effects(edges: Sequence[float], shares: pic.Arrays) -> pic.Picture:
     """For each range of weights the share of cases that had an effect, for each kind."""
     figure, ((axes,),) = pic.picture(6.2, 3.4)
     places, width = np.arange(len(edges) - 1), 0.8 / len(shares)
@@ -242,7 +240,7 @@ def effects(edges: Sequence[float], shares: Mapping[str, ArrayLike]) -> pic.Pict
 
 
 @pic.styled
-def removed(right: Mapping[str, ArrayLike], whole: float) -> pic.Picture:
+def removed(right: pic.Arrays, whole: float) -> pic.Picture:
     """The share of right sentences without each head; a line marks the whole model."""
     figure, grid = pic.picture(6.4, 4.2, 2, (len(right) + 1) // 2, sharey=True, sharex=True)
     for axes, (name, shares) in zip(grid.flat, right.items(), strict=True):

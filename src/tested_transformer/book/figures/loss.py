@@ -91,7 +91,7 @@ def goals(
     logits: ArrayLike,
     right: int,
     tokens: Sequence[str],
-    shares: Mapping[str, ArrayLike],
+    shares: pic.Arrays,
     plain: pic.Picture,
     start: int = 100,
     steps: Sequence[int] = STEPS,
@@ -122,11 +122,10 @@ def goals(
 
 
 @pic.styled
-def gaps(steps: ArrayLike, cases: Mapping[str, ArrayLike]) -> pic.Picture:
+def gaps(steps: ArrayLike, cases: pic.Arrays) -> pic.Picture:
     """How far the right logit gets above the others, after so many steps, with a line for each kind of target.
 
-    The first line is the one that never ends. Steps are drawn at equal distances where one
-    is ten times another.
+    The first line is the one that never ends. Steps are drawn at equal distances where one is ten times another.
     """
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
     looks = zip((pic.KEY, pic.INK, pic.QUERY), ("-", "--", "-"), strict=True)
@@ -141,7 +140,7 @@ def gaps(steps: ArrayLike, cases: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def smoothing(gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: tuple[float, float]) -> pic.Picture:
+def smoothing(gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: pic.Pair) -> pic.Picture:
     """The loss against the gap between logits, one curve for each share of smoothing.
 
     A mark at the lowest point of the smoothed one.

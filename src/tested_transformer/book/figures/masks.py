@@ -67,7 +67,7 @@ def kinds(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], 
 
 
 @pic.styled
-def votes(bars: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def votes(bars: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """Weights of one word as bars with a piece for each key. The last piece is grey, and a gap is hatched."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 0.5 + 0.55 * len(bars))
     for line, weights in enumerate(bars.values()):
@@ -89,12 +89,7 @@ def votes(bars: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
 
 
 def painter(
-    scores: ArrayLike,
-    words: Sequence[str],
-    real: ArrayLike,
-    masks: Mapping[str, ArrayLike],
-    weights: Mapping[str, ArrayLike],
-    marked: int,
+    scores: ArrayLike, words: Sequence[str], real: ArrayLike, masks: pic.Arrays, weights: pic.Arrays, marked: int
 ) -> Interactive:
     """One attention whose mask a reader paints, look by look.
 
@@ -167,7 +162,7 @@ def _flags(axes: Axes, mask: np.ndarray, stored: np.ndarray) -> None:
 
 
 @pic.styled
-def reach(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
+def reach(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
     """How far word j reaches output i: a row of panels for each mask, a panel for each way to measure.
 
     Each panel is scaled to its largest number; exact zeros are written.

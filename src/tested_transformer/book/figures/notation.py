@@ -50,7 +50,7 @@ def rows(tokens: Sequence[str], vectors: ArrayLike, row: int, first: int = 5) ->
 
 
 @pic.styled
-def batch(sentences: Mapping[str, ArrayLike], row: int | None = None) -> pic.Picture:
+def batch(sentences: pic.Arrays, row: int | None = None) -> pic.Picture:
     """Several sentences behind each other, each a matrix (T, D) under its name: together (B, T, D).
 
     A row can be framed in all of them.
@@ -79,7 +79,7 @@ def batch(sentences: Mapping[str, ArrayLike], row: int | None = None) -> pic.Pic
     return figure
 
 
-def _sheet(frame: Axes, vectors: ArrayLike, extent: tuple[float, float, float, float], level: int = 1) -> None:
+def _sheet(frame: Axes, vectors: ArrayLike, extent: Sequence[float], level: int = 1) -> None:
     """A matrix as tiles too small for numbers, with an edge."""
     x0, x1, y0, y1 = extent
     look = {"vmin": -FULL, "vmax": FULL, "interpolation": "nearest", "aspect": "auto"}
@@ -88,7 +88,7 @@ def _sheet(frame: Axes, vectors: ArrayLike, extent: tuple[float, float, float, f
     frame.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **look))
 
 
-def _axis(frame: Axes, start: tuple[float, float], end: tuple[float, float], name: str) -> None:
+def _axis(frame: Axes, start: pic.Pair, end: pic.Pair, name: str) -> None:
     """An arrow along an axis with its name beside it."""
     arrow(frame, start, end, size=10)
     (x0, y0), (x1, y1) = start, end
@@ -135,7 +135,7 @@ def sides(x: ArrayLike, w: ArrayLike, a: ArrayLike, words: Sequence[str]) -> pic
 
 
 def _share(
-    frame: Axes, ends: tuple[float, float], top: float, line: float, rows: tuple[int, int], share: float, name: str
+    frame: Axes, ends: pic.Pair, top: float, line: float, rows: tuple[int, int], share: float, name: str
 ) -> None:
     """An arrow between the rows of two matrices, as wide as a share, with a name or the share on it."""
     start, end = (top - line * (row + 0.5) for row in rows)
@@ -216,7 +216,7 @@ def broadcast(x: ArrayLike, sums: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> 
 
 
 @pic.styled
-def step(curve: tuple[ArrayLike, ArrayLike], slope: float, points: Sequence[tuple[float, float]]) -> pic.Picture:
+def step(curve: tuple[ArrayLike, ArrayLike], slope: float, points: Sequence[pic.Pair]) -> pic.Picture:
     """The loss against one weight, its slope at the first point, and a step to each other one.
 
     Points are (weight, loss), in the order in which they come.

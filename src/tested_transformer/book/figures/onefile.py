@@ -37,7 +37,7 @@ def learns(losses: ArrayLike, answers: Mapping[int, Sequence[str]], words: Seque
 
 
 @pic.styled
-def faults(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
+def faults(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
     """Losses in a panel for each rule: the right run as a wide band, those with a fault as lines above it."""
     figure, (row,) = pic.picture(pic.PHONE, 3.3, columns=len(panels), sharey=True)
     for axes, (title, runs) in zip(row, panels.items(), strict=True):

@@ -11,7 +11,7 @@ MARKERS = "os^Dv"
 
 
 @pic.styled
-def operations(n: ArrayLike, counts: Mapping[str, ArrayLike], d: int, lines: Mapping[str, ArrayLike]) -> pic.Picture:
+def operations(n: ArrayLike, counts: pic.Arrays, d: int, lines: pic.Arrays) -> pic.Picture:
     """Counted multiplications as points over n, formulas as lines, n = d dotted."""
     figure, ((axes,),) = pic.picture(5.8, 4.2)
     axes.axvline(d, color=pic.FAINT, linestyle=":")
@@ -26,7 +26,7 @@ def operations(n: ArrayLike, counts: Mapping[str, ArrayLike], d: int, lines: Map
 
 
 @pic.styled
-def paths(n: Sequence[int], lengths: Mapping[str, ArrayLike]) -> pic.Picture:
+def paths(n: Sequence[int], lengths: pic.Arrays) -> pic.Picture:
     """How many steps lie between the first word and the last, a line for each layer."""
     figure, ((axes,),) = pic.picture(5.8, 3.8)
     for i, (name, values) in enumerate(lengths.items()):
@@ -43,7 +43,7 @@ def paths(n: Sequence[int], lengths: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def shares(n: ArrayLike, parts: Mapping[str, ArrayLike], marks: Mapping[str, float]) -> pic.Picture:
+def shares(n: ArrayLike, parts: pic.Arrays, marks: Mapping[str, float]) -> pic.Picture:
     """Shares of one whole, stacked, against a length; `marks` are lengths with a name."""
     figure, ((axes,),) = pic.picture(5.8, 3.8)
     bottom = np.zeros(len(np.asarray(n)))

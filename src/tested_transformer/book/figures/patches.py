@@ -1,6 +1,6 @@
 """Pictures of small pictures: their patches, what was learned of them, and who looks where."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ def learning(losses: Sequence[float]) -> pic.Picture:
 
 
 @pic.styled
-def looks(lines: Mapping[str, ArrayLike], ways: Sequence[str], decimals: int = 1) -> pic.Picture:
+def looks(lines: pic.Arrays, ways: Sequence[str], decimals: int = 1) -> pic.Picture:
     """Weights as grids of patches (4, 3, 3), a line of them for each name and a column for each way of the arrow.
 
     The ways are up, right, down, left; the aim of each is framed. What would be written as zero is left out.

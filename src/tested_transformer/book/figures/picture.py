@@ -4,7 +4,7 @@ import functools
 import hashlib
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec
 
 import numpy as np
@@ -15,6 +15,12 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from tested_transformer.shares import as_share
+
+Arrays = Mapping[str, ArrayLike]
+"""Arrays by their names."""
+
+Pair, Place = tuple[float, float], tuple[float, float, float, float]
+"""Across and up, or two ends; a corner, the width and the height."""
 
 QUERY, KEY, VALUE, OUT = "#0072B2", "#C04F00", "#00825F", "#A0488A"
 """The colours of queries, keys, values and outputs, wherever they are drawn."""

@@ -36,7 +36,7 @@ def orders(read: Sequence[tuple[str, str]], without: str, marked: tuple[str, str
     return figure
 
 
-def _sentence(frame: Axes, place: tuple[float, float], text: str, marked: str) -> None:
+def _sentence(frame: Axes, place: pic.Pair, text: str, marked: str) -> None:
     """A sentence in one line; words that begin with the marked letters are bold, in a colour."""
     x, y = place
     for word in text.split():
@@ -72,7 +72,7 @@ def clocks(table: ArrayLike, words: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def sums(parts: Mapping[str, ArrayLike], words: Sequence[str], limit: float) -> pic.Picture:
+def sums(parts: pic.Arrays, words: Sequence[str], limit: float) -> pic.Picture:
     """Tables with a row for each word below each other, in the same colours from -limit to limit."""
     n = len(parts)
     figure, panels = pic.picture(4.2, 0.5 + n * (0.3 + 0.19 * len(words)), rows=n)
@@ -117,7 +117,7 @@ def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> pic.Pi
 
 
 @pic.styled
-def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> pic.Picture:
+def turning(pairs: pic.Arrays, start: int, k: int) -> pic.Picture:
     """Some pairs as hands of a clock, with arrows to position start and to start + k.
 
     Each pair is an array (positions × 2): the sine goes across, the cosine up.
@@ -165,7 +165,7 @@ def offsets(dots: ArrayLike, reach: int) -> pic.Picture:
 
 
 @pic.styled
-def lengths(squared: Mapping[str, ArrayLike]) -> pic.Picture:
+def lengths(squared: pic.Arrays) -> pic.Picture:
     """The squared length of every row, one curve for each table; the first on top."""
     figure, ((axes,),) = pic.picture(5.4, 3.1)
     for i, (name, values) in enumerate(squared.items()):
@@ -218,9 +218,7 @@ def swapped(panels: Mapping[str, tuple[Sequence[str], ArrayLike, int]]) -> pic.P
 
 
 @pic.styled
-def parts(
-    strips: Mapping[str, ArrayLike], weights: tuple[str, ArrayLike], words: Sequence[str], marked: int
-) -> pic.Picture:
+def parts(strips: pic.Arrays, weights: tuple[str, ArrayLike], words: Sequence[str], marked: int) -> pic.Picture:
     """Parts of one token's scores, a strip of tiles for each; then their sum and the weights, with their names.
 
     The tiles of the marked word are framed.
@@ -256,8 +254,7 @@ def parts(
 def hands(table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayLike) -> Interactive:
     """Every pair of a table as a hand, at position start and k later, to change.
 
-    `lengths` are the wavelengths of the pairs, `dots` the products of row start with
-    the rows from there on.
+    `lengths` are the wavelengths of the pairs, `dots` the products of row start with the rows from there on.
     """
     table, dots = np.asarray(table), np.asarray(dots)
     names = [f"pair {i}" for i in range(table.shape[1] // 2)]
@@ -278,11 +275,11 @@ def hands(table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayL
 
 
 def moving(
-    strips: Mapping[str, ArrayLike],
+    strips: pic.Arrays,
     weights: ArrayLike,
     words: Sequence[str],
     pair: tuple[int, int],
-    others: Mapping[str, ArrayLike],
+    others: pic.Arrays,
     choices: Sequence[str],
 ) -> Interactive:
     """Parts of one token's scores, with one word to move or replace, and parts to take away.

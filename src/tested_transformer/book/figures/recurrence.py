@@ -1,6 +1,6 @@
 """Pictures of networks that read step by step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -85,7 +85,7 @@ def _column(figure: pic.Picture, x: ArrayLike, middle: float, low: float, name: 
     axes.spines[:].set_color(pic.FAINT)
 
 
-def _named(frame: Axes, tail: tuple[float, float], head: tuple[float, float], colour: str, name: str) -> None:
+def _named(frame: Axes, tail: pic.Pair, head: pic.Pair, colour: str, name: str) -> None:
     """An arrow and its name: above it if it is level, else to its right."""
     arrow(frame, tail, head, colour, **ARROW)
     level = tail[1] == head[1]
@@ -130,7 +130,7 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def steps(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Picture:
+def steps(lengths: ArrayLike, curves: pic.Arrays) -> pic.Picture:
     """Steps that wait for each other, against the length: a line for each way to read."""
     figure, ((axes,),) = pic.picture(5.8, 3.5)
     for i, (name, values) in enumerate(curves.items()):
@@ -149,7 +149,7 @@ def steps(lengths: ArrayLike, curves: Mapping[str, ArrayLike]) -> pic.Picture:
 
 
 @pic.styled
-def fading(sizes: Mapping[str, ArrayLike], limit: float) -> pic.Picture:
+def fading(sizes: pic.Arrays, limit: float) -> pic.Picture:
     """How much of a change in the first token arrives, against the distance.
 
     One curve for each name. A line marks where float32 no longer sees it beside 1.
@@ -168,9 +168,7 @@ def fading(sizes: Mapping[str, ArrayLike], limit: float) -> pic.Picture:
 
 
 @pic.styled
-def exact(
-    lengths: Sequence[int], counts: Mapping[str, ArrayLike], out_of: int, trained: int | None = None
-) -> pic.Picture:
+def exact(lengths: Sequence[int], counts: pic.Arrays, out_of: int, trained: int | None = None) -> pic.Picture:
     """How many sequences come out without a mistake, against their length.
 
     Of several runs of one name the first is drawn thick, the others thin and unlike. A curve may end early. A dashed
@@ -208,7 +206,7 @@ def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
 
 
 @pic.styled
-def grids(panels: Mapping[str, ArrayLike], rows: Sequence[str], columns: Sequence[str]) -> pic.Picture:
+def grids(panels: pic.Arrays, rows: Sequence[str], columns: Sequence[str]) -> pic.Picture:
     """Matrices of tiles side by side: a row for each id written, a column for each read."""
     size = (pic.PHONE, 4.6) if len(panels) == 1 else (7.2, 3.7)
     figure, (axes,) = pic.picture(*size, columns=len(panels))

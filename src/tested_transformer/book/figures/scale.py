@@ -22,7 +22,7 @@ LINES, MARKS = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))), "os^Dv"
 @pic.styled
 def curves(
     x: ArrayLike,
-    lines: Mapping[str, ArrayLike],
+    lines: pic.Arrays,
     labels: tuple[str, str],
     points: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     levels: Mapping[str, float] | None = None,
@@ -110,7 +110,7 @@ def cost(models: Mapping[str, Config], start: tuple[str, int, int], plain: pic.P
 
 
 @pic.styled
-def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
+def areas(panels: Mapping[str, pic.Pair]) -> pic.Picture:
     """What an encoder layer multiplies for one token, as areas; d_ff is 4 d.
 
     Each panel has a number of tokens n and a width d, all on one scale: twelve squares of
@@ -143,7 +143,7 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
 
 
 @pic.styled
-def shares(rows: Mapping[str, ArrayLike], across: str, decimals: int = 2) -> pic.Picture:
+def shares(rows: pic.Arrays, across: str, decimals: int = 2) -> pic.Picture:
     """Numbers of a gradient as tiles, a row for each process and for what is made of them.
 
     The columns are numbered from 1; across says what they are.
@@ -161,7 +161,7 @@ def shares(rows: Mapping[str, ArrayLike], across: str, decimals: int = 2) -> pic
 
 
 @pic.styled
-def sums(n: ArrayLike, totals: Mapping[str, ArrayLike], true: ArrayLike) -> pic.Picture:
+def sums(n: ArrayLike, totals: pic.Arrays, true: ArrayLike) -> pic.Picture:
     """What a running sum reaches in each number format, and the true sum."""
     figure, ((axes,),) = pic.picture(6.0, 3.6)
     axes.plot(n, true, color=pic.FAINT, linewidth=5, label="true")
@@ -208,7 +208,7 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
+def held(schemes: Mapping[str, pic.Arrays]) -> pic.Picture:
     """Which pieces each process holds: a block for each scheme, a strip for each kind.
 
     The arrays are True where a process (row) holds a piece (column).

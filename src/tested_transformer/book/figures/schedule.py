@@ -16,7 +16,7 @@ TOTALS = 60, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000
 
 
 @pic.styled
-def hover(distances: Mapping[str, ArrayLike], places: Mapping[str, tuple[float, float]]) -> pic.Picture:
+def hover(distances: pic.Arrays, places: Mapping[str, pic.Pair]) -> pic.Picture:
     """How far from the lowest point, step by step, one curve for each rate, with its name at a place."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
     looks = zip(distances.items(), pic.SERIES, ("--", ":", "-", "-."), strict=False)
@@ -46,7 +46,7 @@ def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture
 
 
 @pic.styled
-def rates(steps: ArrayLike, curves: Mapping[str, ArrayLike], warmup: int) -> pic.Picture:
+def rates(steps: ArrayLike, curves: pic.Arrays, warmup: int) -> pic.Picture:
     """The learning rate at each step, one curve for each model, and the warm-up."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     for (name, curve), colour, line in zip(curves.items(), pic.SERIES, ("-", "--"), strict=False):
@@ -78,14 +78,11 @@ def training(runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str) -
     return figure
 
 
-def tries(
-    starts: Mapping[str, tuple[int, int, int, float]], measured: tuple[float, float], plain: pic.Picture
-) -> Interactive:
+def tries(starts: Mapping[str, tuple[int, int, int, float]], measured: pic.Pair, plain: pic.Picture) -> Interactive:
     """The paper's schedule with its warm-up, its width and the length of the training to change.
 
-    `starts` are schedules by name: warm-up, width, steps and factor; the first stays as a
-    guide. `measured` are how far ten steps could go in models that still saw, and in models
-    that were blind. `plain` is the picture for paper.
+    `starts` are schedules by name: warm-up, width, steps and factor; the first stays as a guide. `measured` are how far
+    ten steps could go in models that still saw, and in models that were blind. `plain` is the picture for paper.
     """
     choices = {"warmup": WARMUPS, "width": WIDTHS, "total": TOTALS}
     found, rows = [], []

@@ -73,7 +73,7 @@ LETTERS = (
 
 @pic.styled
 def sheet(
-    run: Mapping[str, ArrayLike], vocabulary: Sequence[str], followed: tuple[int, int], head: tuple[int, int], size: int
+    run: pic.Arrays, vocabulary: Sequence[str], followed: tuple[int, int], head: tuple[int, int], size: int
 ) -> pic.Picture:
     """The whole model on a sheet of A4, from top to bottom, with the numbers of a run.
 
@@ -109,7 +109,7 @@ def _write(frame: Axes, x: float, y: float, words: str, size: float = SMALL, **l
 
 
 def _cells(
-    frame: Axes, x: float, y: float, values: ArrayLike, cmap: Colormap, limits: tuple[float, float], wide: float = CELL
+    frame: Axes, x: float, y: float, values: ArrayLike, cmap: Colormap, limits: pic.Pair, wide: float = CELL
 ) -> None:
     """A row of coloured tiles with their numbers, which are shares in the colours of weights.
 
@@ -156,9 +156,7 @@ def _head(frame: Axes, size: int, table: tuple[int, int]) -> None:
     _box(frame, place, KINDS["table"], words)
 
 
-def _rows(
-    frame: Axes, run: Mapping[str, ArrayLike], side: str, words: Sequence[str], followed: int, left: float
-) -> float:
+def _rows(frame: Axes, run: pic.Arrays, side: str, words: Sequence[str], followed: int, left: float) -> float:
     """The tokens, their ids and the first numbers of their rows; the height where that ends."""
     ids, vectors = run[f"{side}.ids"], np.asarray(run[f"{side}.sum"])
     x, top = left - 0.24, 10.2
@@ -180,7 +178,7 @@ def _rows(
 
 
 def _layers(
-    frame: Axes, run: Mapping[str, ArrayLike], side: str, followed: int, name: str, left: float, top: float
+    frame: Axes, run: pic.Arrays, side: str, followed: int, name: str, left: float, top: float
 ) -> tuple[float, list[float]]:
     """All layers of one half; the height where they end, and that of each cross-attention."""
     first = side == "encoder"
@@ -234,7 +232,7 @@ def _memory(frame: Axes, low: float, crossings: Sequence[float], shape: tuple[in
 
 
 def _looks(
-    frame: Axes, run: Mapping[str, ArrayLike], words: Sequence[str], followed: int, head: tuple[int, int], low: float
+    frame: Axes, run: pic.Arrays, words: Sequence[str], followed: int, head: tuple[int, int], low: float
 ) -> None:
     """The weights of one head of the encoder: a row for each token that asks."""
     layer, which = head
@@ -259,7 +257,7 @@ def _looks(
 
 def _ends(
     frame: Axes,
-    run: Mapping[str, ArrayLike],
+    run: pic.Arrays,
     words: Mapping[str, Sequence[str]],
     followed: int,
     vocabulary: Sequence[str],
@@ -306,7 +304,7 @@ def percent(share: float) -> str:
 
 def _formulas(
     frame: Axes,
-    run: Mapping[str, ArrayLike],
+    run: pic.Arrays,
     words: Mapping[str, Sequence[str]],
     followed: Mapping[str, int],
     head: tuple[int, int],

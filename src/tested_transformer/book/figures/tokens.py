@@ -92,7 +92,7 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def lengths(n_merges: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mapping[str, float]) -> pic.Picture:
+def lengths(n_merges: ArrayLike, curves: pic.Arrays, levels: Mapping[str, float]) -> pic.Picture:
     """Tokens to a word against the number of merges, one curve for each text.
 
     There are dotted lines at the named levels.

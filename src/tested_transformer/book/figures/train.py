@@ -51,7 +51,7 @@ def _asked(axes: Axes, read: Sequence[str], asked: Sequence[str], visible: Array
 
 
 @pic.styled
-def grids(panels: Mapping[str, ArrayLike]) -> pic.Picture:
+def grids(panels: pic.Arrays) -> pic.Picture:
     """Batches side by side, a row for each sentence: filled tiles are real tokens."""
     figure, (row,) = pic.picture(7.0, 3.4, columns=len(panels))
     most = max(np.asarray(real).shape[1] for real in panels.values())
@@ -66,7 +66,7 @@ def grids(panels: Mapping[str, ArrayLike]) -> pic.Picture:
 
 @pic.styled
 def losses(
-    runs: Mapping[str, ArrayLike], levels: Mapping[str, float] | None = None, every: int = 1, logarithmic: bool = False
+    runs: pic.Arrays, levels: Mapping[str, float] | None = None, every: int = 1, logarithmic: bool = False
 ) -> pic.Picture:
     """A curve for each run, a value for so many steps, and named levels as thin lines.
 
@@ -91,7 +91,7 @@ def losses(
 
 
 @pic.styled
-def apart(runs: Mapping[str, ArrayLike], gap: str, at: int, every: int = 1) -> pic.Picture:
+def apart(runs: pic.Arrays, gap: str, at: int, every: int = 1) -> pic.Picture:
     """Two curves, the upper one first, each with its name; the area between them is coloured and named at a step."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
     (above, upper), (below, lower) = ((name, np.asarray(loss)) for name, loss in runs.items())
@@ -129,7 +129,7 @@ def written(title: str, rows: Mapping[str, Sequence[tuple[str, bool]]]) -> pic.P
 
 
 @pic.styled
-def chances(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
+def chances(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
     """The probability of the right token after each step: below each other a panel for each token.
 
     In each there is a line for each sentence.

@@ -73,7 +73,7 @@ PARTS = {
 
 
 @pic.styled
-def machine(words: Sequence[Sequence[str]], run: Mapping[str, ArrayLike], vocabulary: Sequence[str]) -> pic.Picture:
+def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequence[str]) -> pic.Picture:
     """The whole model from top to bottom with the sizes of a run, and the largest logits that it ends with.
 
     words are those that it reads, in lines, and those that it has written. The run has
@@ -125,9 +125,7 @@ def text(frame: Axes, x: float, y: float, words: str, **look: object) -> None:
     frame.text(x, y, words, **{"ha": "center", "va": "center_baseline"} | look)
 
 
-def _frame(
-    frame: Axes, x: float, width: float, top: float, parts: Sequence[str], layers: int, left: bool
-) -> tuple[float, float]:
+def _frame(frame: Axes, x: float, width: float, top: float, parts: Sequence[str], layers: int, left: bool) -> pic.Pair:
     """A layer, its boxes below each other in a frame; the height of its cross-attention, and of its end."""
     side = x - 0.17 if left else x + width + 0.17
     edge, cross, low = (x if left else x + width), 0.0, top
@@ -152,7 +150,7 @@ def _frame(
     return cross, low - 0.3
 
 
-def _corner(place: tuple[float, ...]) -> tuple[tuple[float, float], float, float]:
+def _corner(place: tuple[float, ...]) -> tuple[pic.Pair, float, float]:
     x, y, width, height = place
     return (x, y), width, height
 
@@ -173,7 +171,7 @@ def looks(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]) 
 
 
 @pic.styled
-def journey(run: Mapping[str, ArrayLike], words: Sequence[Sequence[str]]) -> pic.Picture:
+def journey(run: pic.Arrays, words: Sequence[Sequence[str]]) -> pic.Picture:
     """The tensors of a run of one layer on their way, from top to bottom.
 
     The run has the names of `byhand.transformer.tensors`.
@@ -267,7 +265,7 @@ class Runs(NamedTuple):
     model is the package's: readers can then write another one, which the page calculates.
     """
 
-    runs: Mapping[str, Mapping[str, ArrayLike]]
+    runs: Mapping[str, pic.Arrays]
     source: Sequence[str]
     target: Sequence[str]
     vocabulary: Sequence[str]
@@ -278,9 +276,8 @@ class Runs(NamedTuple):
 def walk(*models: Runs, languages: tuple[str, str] | None = None) -> Interactive:
     """The whole model as a map, with every tensor of its runs to look at; or several models, one of them deeper.
 
-    Of a wide table the first columns are shown, of many tokens those that are most
-    probable somewhere. `languages` are those of source and target ("en", "de"), for
-    readers who hear the page.
+    Of a wide table the first columns are shown, of many tokens those that are most probable somewhere. `languages` are
+    those of source and target ("en", "de"), for readers who hear the page.
     """
     first = models[0]
     run = next(iter(first.runs.values()))
@@ -335,12 +332,12 @@ def _place(step: Step) -> tuple[str, str]:
     return page, sign + anchor
 
 
-def _shape(table: Table, run: Mapping[str, ArrayLike]) -> str:
+def _shape(table: Table, run: pic.Arrays) -> str:
     letters, numbers = table.axes, np.shape(run[table.name])
     return f"{table.title} ({', '.join(letters)}) = ({', '.join(map(str, numbers))})"
 
 
-def _step(step: Step, runs: Sequence[Mapping[str, ArrayLike]], tokens: list) -> dict:
+def _step(step: Step, runs: Sequence[pic.Arrays], tokens: list) -> dict:
     """A step as its script takes it, with the numbers of every run, written."""
     found = step._asdict() | {"chapter": CHAPTERS[_place(step)[0]], "tables": []}
     for table in step.tables:

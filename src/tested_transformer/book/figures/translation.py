@@ -29,7 +29,7 @@ def learning(
 
 
 @pic.styled
-def shares(names: Sequence[str], counts: Sequence[int], models: Mapping[str, ArrayLike]) -> pic.Picture:
+def shares(names: Sequence[str], counts: Sequence[int], models: pic.Arrays) -> pic.Picture:
     """A row for each name with its count, and a mark for each model, in percent."""
     figure, ((axes,),) = pic.picture(6.8, 1.2 + 0.3 * len(names))
     rows = np.arange(len(names))

@@ -29,7 +29,7 @@ AROUND = [
 
 
 @pic.styled
-def cosines(panels: Mapping[str, ArrayLike], texts: Sequence[str]) -> pic.Picture:
+def cosines(panels: pic.Arrays, texts: Sequence[str]) -> pic.Picture:
     """Cosines of all texts with all texts, one panel below the other."""
     n = len(texts)
     figure, rows = pic.picture(5.4, len(panels) * (0.6 + 0.45 * n), len(panels))
@@ -43,9 +43,7 @@ def cosines(panels: Mapping[str, ArrayLike], texts: Sequence[str]) -> pic.Pictur
 
 
 @pic.styled
-def kinds(
-    panels: Mapping[str, ArrayLike], groups: Mapping[str, Sequence[int]], named: Mapping[int, str]
-) -> pic.Picture:
+def kinds(panels: pic.Arrays, groups: Mapping[str, Sequence[int]], named: Mapping[int, str]) -> pic.Picture:
     """Points (n, 2), one panel below the other; groups and names go by row."""
     figure, rows = pic.picture(pic.PHONE, 3.9 * len(panels) + 0.6, len(panels))
     inks = {i: ink for ink, row in zip(pic.SERIES, groups.values(), strict=False) for i in row}
@@ -120,7 +118,7 @@ def company(names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]) -
 
 
 @pic.styled
-def read(sentences: Sequence[str], stages: Mapping[str, ArrayLike], answers: Sequence[str], title: str) -> pic.Picture:
+def read(sentences: Sequence[str], stages: pic.Arrays, answers: Sequence[str], title: str) -> pic.Picture:
     """One word in several sentences, a row for each: its vector at each stage (n, D) as tiles, and its translation."""
     figure, frame = blank(pic.PHONE, 0.55 + 0.5 * len(sentences))
     size, lefts, top = 0.16, (1.5, 3.1), 0.5 * len(sentences)
