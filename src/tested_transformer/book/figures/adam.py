@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import beside
 
 PARTS = {
     "encoder": {"color": pic.QUERY, "marker": "o"},
@@ -59,7 +60,7 @@ def rates(
         axes.plot(best, losses[best], "o", color=colour, markersize=14, markerfacecolor="none", markeredgewidth=1.5)
         if limit := (limits or {}).get(name):
             axes.axvline(limit, color=colour, linewidth=1.5, linestyle=":", zorder=1)
-            axes.annotate(f"limit {limit:.1f}", (limit, low), color=colour, xytext=(4, 4), textcoords="offset points")
+            beside(axes, f"limit {limit:.1f}", (limit, low), (4, 4), color=colour)
     axes.set_xscale("log")
     every = sorted({rate for losses in tried.values() for rate in losses})
     axes.set_xticks(every, [f"{rate:g}" for rate in every])
@@ -143,7 +144,7 @@ def memory(ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float) -> 
     for (beta, share), colour, line in zip(shares.items(), pic.SERIES, ("-", "--", "-."), strict=False):
         axes.plot(ages, share, color=colour, linestyle=line, label=f"β = {beta:g}")
     axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
-    axes.annotate(f"{level:.2f}", (ages[0], level), color=pic.INK, xytext=(4, 4), textcoords="offset points")
+    beside(axes, f"{level:.2f}", (ages[0], level), (4, 4), color=pic.INK)
     axes.set(xscale="log", xlim=(ages[0], ages[-1]), ylim=(0, 1.02), xlabel="the last k steps", ylabel="their share")
     axes.legend(loc="lower right")
     return figure

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE, write
 
 STYLES = ("-", "--", ":", "-.")
 COLOURS = (*pic.SERIES[4:], pic.OUT, pic.FAINT)
@@ -26,7 +27,7 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
     high = 1.22
     figure, frame = blank(4.2, high * len(boxes) + 0.75)
     x, y = 2.55, high * len(boxes) + 0.45
-    frame.text(x, y + 0.15, word, color=pic.QUERY, size=LARGE, weight="bold", ha="center", va="center_baseline")
+    write(frame, x, y + 0.15, word, color=pic.QUERY, size=LARGE, weight="bold")
     for name, before, added, total, after in boxes:
         plus, norm = y - 0.54, y - 1.0
         for top, bottom, length in (
@@ -42,7 +43,7 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
         frame.plot([1.62, x], [plus, plus], solid_capstyle="butt", **wide)
         disc = Circle((x, plus), 0.12, facecolor="white", edgecolor=pic.INK, zorder=5)
         frame.add_patch(disc)
-        frame.text(x, plus, "+", zorder=6, ha="center", va="center_baseline")
+        write(frame, x, plus, "+", zorder=6)
         _plate(frame, (x - 0.32, norm - 0.11, 0.64, 0.22), "norm")
         for at, text, colour in (
             (y - 0.27, f"{before:.1f}", pic.QUERY),
@@ -59,8 +60,7 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
 def _plate(frame: Axes, place: pic.Place, text: str, size: float = 11) -> None:
     """A white box with a word, in front of the river."""
     tile(frame, place, "white", edgecolor=pic.INK, linewidth=1.2, zorder=5)
-    middle = place[0] + place[2] / 2, place[1] + place[3] / 2
-    frame.text(*middle, text, ha="center", va="center_baseline", zorder=6, size=size)
+    write(frame, place[0] + place[2] / 2, place[1] + place[3] / 2, text, zorder=6, size=size)
 
 
 LARGE, WIDE = 13, 0.8
@@ -118,7 +118,7 @@ def circle(centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radi
         axes.plot(*start, "o", color=COLOURS[j], fillstyle="none", markersize=9)
         axes.plot(*end, "o", color=COLOURS[j], markersize=9)
         outer = max(start, end, key=np.linalg.norm)
-        axes.annotate(word, 1.17 * np.asarray(outer), color=COLOURS[j], ha="center", va="center")
+        axes.annotate(word, 1.17 * np.asarray(outer), color=COLOURS[j], **CENTRE)
     for fill, name in (("none", "centred"), ("full", "normalised")):
         axes.plot([], [], "o", color=pic.INK, fillstyle=fill, markersize=9, label=name)
     axes.set_aspect("equal")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, link
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import CENTRE, beside, write
 from tested_transformer.shares import as_share
 
 GREYS = ("#30363f", "#8b929d", "#d3d7dd")
@@ -158,7 +159,7 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
             for c, share in zip(components, shares[i, j], strict=True):
                 if share > 0.06 * len(word):  # there is room for it
                     place, ink = (base[c - 1] + share / 2, c), ("w", "k", "k")[j]
-                    axes.text(*place, word, ha="center", va="center_baseline", color=ink)
+                    write(axes, *place, word, color=ink)
             base += shares[i, j]
         for c, total in zip(components, base, strict=True):
             axes.text(total + 0.02, c, f"{total:.2f}", va="center_baseline")
@@ -183,7 +184,7 @@ def temperature(temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str]
         point = temperatures[near], curves[near, j]
         falls, lowest = curves[-1, j] < curves[0, j], j == curves[near].argmin()
         place = (10, -14) if lowest else (10, 6) if falls else (-8, 6)
-        axes.annotate(word, point, xytext=place, textcoords="offset points", ha="left" if place[0] > 0 else "right")
+        beside(axes, word, point, place, ha="left" if place[0] > 0 else "right")
     axes.axvline(marked, color=pic.FAINT, linewidth=1)
     axes.annotate(r"$\sqrt{d_k}$", (marked, 1.02), ha="center", va="bottom")
     axes.axhline(1 / len(words), color=pic.FAINT, linewidth=1, linestyle=":")
@@ -269,7 +270,7 @@ def _arrow(axes: Axes, tip: ArrayLike, colour: str, width: float = 2) -> None:
 
 def _name(axes: Axes, text: str, place: ArrayLike, way: ArrayLike, look: Mapping) -> None:
     """A text beside its place, a little way off in one direction."""
-    at = {"xytext": 15 * np.asarray(way) / np.hypot(*way), "ha": "center", "va": "center"}
+    at = {"xytext": 15 * np.asarray(way) / np.hypot(*way), **CENTRE}
     axes.annotate(text, place, textcoords="offset points", **at, **look)
 
 

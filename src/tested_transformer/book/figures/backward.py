@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE, write
 from tested_transformer.shares import as_share
 
 BACK = (0, (2.2, 1.1))
@@ -37,9 +38,9 @@ def blame(
         side = -1 if slope > 0 else 1  # weaker below, stronger above
         colour = pic.KEY if slope > 0 else pic.QUERY
         bold = {"weight": "bold" if n in (it, np.abs(slopes).argmax()) else "normal"}
-        frame.text(x, LINE, tokens[n].strip(), ha="center", va="center", **bold)
+        frame.text(x, LINE, tokens[n].strip(), **bold, **CENTRE)
         if abs(slope) > least and n != it:
-            frame.text(x, LINE - side * 0.23, f"{slope:+.2f}".replace("-", "−"), ha="center", va="center", color=colour)
+            frame.text(x, LINE - side * 0.23, f"{slope:+.2f}".replace("-", "−"), color=colour, **CENTRE)
         if n != it:
             _arc(frame, places[it], x, side, colour, 5.5 * abs(slope))
     look = {"va": "center", "ha": "left"}
@@ -88,9 +89,9 @@ def _share(frame: Axes, x: float, word: str, p: float, right: bool) -> None:
     frame.plot([x + 0.22] * 2, ends, color=colour, linewidth=2.6, linestyle=BACK)
     start = ends[1] + 0.02 * np.sign(slope)
     arrow(frame, (x + 0.22, start), (x + 0.22, ends[1]), colour, linestyle="-", size=14, width=2.6)
-    frame.text(x - 0.14, 0.2, word, ha="center", va="center", weight="bold" if right else "normal")
+    frame.text(x - 0.14, 0.2, word, weight="bold" if right else "normal", **CENTRE)
     frame.text(x + 0.33, foot + 0.55, f"{slope:+.2f}".replace("-", "−"), va="center", color=colour)
-    frame.text(x - 0.14, foot + tall + 0.14, as_share(p, 2), ha="center", va="center")
+    frame.text(x - 0.14, foot + tall + 0.14, as_share(p, 2), **CENTRE)
 
 
 PLACES = {"Q": (0, 0), "K": (0, 1), "V": (0, 2), "s": (1, 0.5), "a": (2, 0.5), "out": (3, 1.25)}
@@ -114,8 +115,7 @@ def there_and_back(forward: pic.Arrays, back: pic.Arrays, word: str) -> pic.Pict
     for name, (line, across) in PLACES.items():
         colour = COLOURS.get(name, pic.INK)
         x, top = 0.95 + 1.6 * across, tops[line]
-        title = f"{NAMES[name]}{f' of “{word}”' if name == 'Q' else ''}"
-        frame.text(x, top + 0.13, title, ha="center", va="center", color=colour)
+        frame.text(x, top + 0.13, f"{NAMES[name]}{f' of “{word}”' if name == 'Q' else ''}", color=colour, **CENTRE)
         _numbers(frame, forward[name], (x, top), pic.tint(colour)(0), colour, "-")
         rows = np.shape(forward[name])[0]
         under = top - 0.3 * rows - 0.07
@@ -142,5 +142,4 @@ def _numbers(frame: Axes, x: ArrayLike, place: pic.Pair, face: object, edge: str
     for (i, j), number in np.ndenumerate(x):
         whole = np.isclose(number, np.round(number), rtol=0, atol=1e-10)
         text = f"{number:z.{0 if whole else 2}f}".replace("-", "−")
-        at = middle + wide * (j - (x.shape[1] - 1) / 2), top - tall * (i + 0.5)
-        frame.text(*at, text, ha="center", va="center_baseline", color=pic.INK)
+        write(frame, middle + wide * (j - (x.shape[1] - 1) / 2), top - tall * (i + 0.5), text, color=pic.INK)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE, write
 from tested_transformer.book.figures.transformer import KINDS
 from tested_transformer.book.signal_propagation import Stage
 
@@ -36,13 +37,13 @@ def climb(words: Sequence[str], stages: Sequence[Stage], end: Sequence[float]) -
         if stage.between is not None:  # a layer begins with its attention
             place = sum(TAPS) / 2, top - HIGH * n - 0.24
             name = f"layer {1 + sum(s.between is not None for s in stages[:n])}"
-            frame.text(*place, name, ha="center", va="center", size=11)
+            frame.text(*place, name, size=11, **CENTRE)
     bottom = top - HIGH * len(stages)
     for k, size in enumerate(end):
         _beside(frame, k, bottom - 0.08, size)
         _band(frame, [(ROADS[k], bottom - 0.2), (ROADS[k], bottom)], size)
         _head(frame, (ROADS[k], bottom - 0.06), (0, 1), size)
-    frame.text(sum(ROADS) / 2, bottom - 0.08, "the memory, for the decoder", ha="center", va="center", size=11)
+    frame.text(sum(ROADS) / 2, bottom - 0.08, "the memory, for the decoder", size=11, **CENTRE)
     for x in ROADS:
         arrow(frame, (x, bottom + 0.02), (x, bottom - 0.42))
     return figure
@@ -72,9 +73,9 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         arrow(frame, (x + 0.2 * (1 if tap > x else -1), plus), (x, plus), zorder=4)
         disc = Circle((x, plus), 0.11, facecolor="white", edgecolor=pic.INK, zorder=6)
         frame.add_patch(disc)
-        frame.text(x, plus, "+", zorder=7, ha="center", va="center_baseline")
+        write(frame, x, plus, "+", zorder=7)
         tile(frame, (x - 0.3, norm - 0.1, 0.6, 0.21), "white", edgecolor=KINDS["norms"], linewidth=1.4, zorder=6)
-        frame.text(x, norm, "norm", ha="center", va="center_baseline", zorder=7, size=11)
+        write(frame, x, norm, "norm", zorder=7, size=11)
         _beside(frame, k, fork + 0.2, up)
         _beside(frame, k, middle, added)
         room = 0.07 + WIDE * back / 144

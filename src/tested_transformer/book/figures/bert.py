@@ -6,6 +6,7 @@ import numpy as np
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE
 from tested_transformer.shares import as_share
 
 ROW, NAMES = 0.34, 0.85
@@ -69,7 +70,7 @@ def fine_tuning(*read: tuple[Sequence[str], int, str]) -> pic.Picture:
     For each stage the tokens, the place of the vector that its head takes, and the answer. The body goes over to the
     second stage, the head does not.
     """
-    high, wide, middle = 3.62, 2.28, {"ha": "center", "va": "center"}
+    high, wide, middle = 3.62, 2.28, CENTRE
     figure, frame = blank(pic.PHONE, high)
     for n, (stage, (tokens, place, answer)) in enumerate(zip(STAGES, read, strict=True)):
         (title, body, head), left = stage, 0.08 + n * (wide + 0.38)

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import CENTRE
 
 LOOKS = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"))
 
@@ -46,7 +47,7 @@ def _bars(ax: Axes, words: Sequence[str], found: Mapping[int, Sequence[bool]]) -
     ends = _ends(words)
     starts = ends - [len(word) + 1.4 for word in words]
     for word, left, right in zip(words, starts, ends, strict=True):
-        ax.text((left + right) / 2, 0.9, word, ha="center", va="center")
+        ax.text((left + right) / 2, 0.9, word, **CENTRE)
     y = 0.0
     for n, hits in found.items():
         y -= 0.8

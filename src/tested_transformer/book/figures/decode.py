@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.interactive import Interactive, written
+from tested_transformer.book.figures.kit import CENTRE, beside
 from tested_transformer.shares import as_share
 
 Words = tuple[str, ...]
@@ -30,7 +31,7 @@ def tree(paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]], 
         below = [height[p] for p in paths if p[:-1] == path]
         height[path] = (max(below) + min(below)) / 2
     height[()] = float(np.mean([height[p] for p in paths if len(p) == 1]))
-    axes.text(0, height[()], start, ha="center", va="center")
+    axes.text(0, height[()], start, **CENTRE)
     looks = dict(zip(marked, ((pic.KEY, "-"), (pic.QUERY, "--")), strict=False))
     for path, p in paths.items():
         name = next((name for name, some in marked.items() if path in some), None)
@@ -38,8 +39,7 @@ def tree(paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]], 
         x, y = (len(path) - 0.68, len(path) - 0.34), (height[path[:-1]], height[path])
         axes.plot(x, y, color=colour, linestyle=line)
         ink = colour if name else pic.INK
-        label = f"{path[-1]}\n{as_share(p, 3, signs=True)}"
-        axes.text(len(path), height[path], label, ha="center", va="center", color=ink)
+        axes.text(len(path), height[path], f"{path[-1]}\n{as_share(p, 3, signs=True)}", color=ink, **CENTRE)
     for name, (colour, line) in looks.items():
         axes.plot([], [], color=colour, linestyle=line, label=name)
     figure.legend(loc="outside upper center", ncols=len(marked))
@@ -97,8 +97,7 @@ def penalties(lengths: ArrayLike, curves: pic.Arrays) -> pic.Picture:
     figure, ((axes,),) = pic.picture(6.0, 3.4)
     for (name, curve), colour, line in zip(curves.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False):
         axes.plot(lengths, curve, color=colour, linestyle=line)
-        end = (np.asarray(lengths)[-1], np.asarray(curve)[-1])
-        axes.annotate(name, end, color=colour, xytext=(6, 0), textcoords="offset points", va="center")
+        beside(axes, name, (np.asarray(lengths)[-1], np.asarray(curve)[-1]), (6, 0), color=colour, va="center")
     axes.set(xlabel="tokens written", ylabel="the log-probability is divided by", xlim=(0, 1.12 * np.max(lengths)))
     axes.set_ylim(0, None)
     return figure

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import above, arrow, below, blank, box, residual
+from tested_transformer.book.figures.kit import write
 from tested_transformer.book.figures.thread import COLOURS
 from tested_transformer.shares import as_share
 
@@ -130,13 +131,12 @@ def exchanged(english: Mapping[str, Sequence[str]], word: int, german: str, pron
         for n, (x, text) in enumerate(zip(centres, texts, strict=True)):
             edge = colour if n == word else pic.FAINT
             face = colour if n == word else "white"
-            bbox = {"boxstyle": "round,pad=0.22", "facecolor": face, "edgecolor": edge}
             ink = {"color": "white", "weight": "bold"} if n == word else {"color": pic.INK}
-            frame.text(x, y, text, ha="center", va="center_baseline", bbox=bbox, **ink)
+            write(frame, x, y, text, bbox={"boxstyle": "round,pad=0.22", "facecolor": face, "edgecolor": edge}, **ink)
     (x, y), (start, low) = places
     arrow(frame, (start, low + 0.18), (x, y - 0.18), colour)
     arrow(frame, (x, y + 0.18), (x, 2.25), colour)
-    frame.text(x + 0.1, 2.42, f"{usual} → {other}", color=colour, weight="bold", ha="center", va="center_baseline")
+    write(frame, x + 0.1, 2.42, f"{usual} → {other}", color=colour, weight="bold")
     frame.text(x - 0.5, 2.42, german, ha="right", va="center_baseline")
     frame.text(0.07, 2.78, "draft, and the next word", va="center", style="italic")
     return figure

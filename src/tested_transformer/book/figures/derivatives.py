@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
+from tested_transformer.book.figures.kit import CENTRE, beside
 
 BACK = {"linestyle": "--", "shrinkA": 0, "shrinkB": 0}
 """How arrows look along which slopes travel."""
@@ -57,7 +58,7 @@ def nudged(curve: tuple[ArrayLike, ArrayLike], points: Sequence[pic.Pair], slope
     sides = ((-4, 9), "right"), ((9, -14), "left"), ((8, -3), "left")
     for point, (off, side) in zip((left, middle, right), sides, strict=True):
         axes.plot(*point, "o", color=pic.INK, markersize=7, zorder=3)
-        axes.annotate(f"({point[0]:g}, {point[1]:g})", point, off, textcoords="offset points", ha=side)
+        beside(axes, f"({point[0]:g}, {point[1]:g})", point, off, ha=side)
     axes.set(xlim=(min(curve[0]), max(curve[0]) + 0.7), xlabel="$w$", ylabel="$L = w^2$")
     axes.legend(title="slope", loc="upper left", alignment="left")
     return figure
@@ -79,7 +80,7 @@ def ways(
     figure, frame = blank(pic.PHONE, high)
     box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": pic.INK}
     for name, (x, y, text) in nodes.items():
-        frame.text(x, high - y, text, ha="center", va="center", bbox=box, zorder=3)
+        frame.text(x, high - y, text, bbox=box, zorder=3, **CENTRE)
         if name in totals:
             frame.text(x - 0.98, high - y, totals[name], ha="right", va="center", color=pic.OUT)
     for start, end, slope in links:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import above, arrow, below, blank, box, residual
+from tested_transformer.book.figures.kit import CENTRE, write
 from tested_transformer.book.figures.thread import COLOURS
 
 GENDERS = {"er": "m", "ihn": "m", "sie": "f", "es": "n"}
@@ -35,9 +36,8 @@ def traced(tokens: Sequence[str], found: Sequence[Sequence[str]], usual: str) ->
             changed = pronoun != usual
             colour = COLOURS[GENDERS[pronoun]] if changed else pic.INK
             box = {"boxstyle": "round,pad=0.22", "facecolor": colour if changed else "white"}
-            look = {"bbox": box | {"edgecolor": colour if changed else pic.FAINT}}
             ink = {"color": "white", "weight": "bold"} if changed else {"color": pic.INK}
-            frame.text(x, y, text, ha="center", va="center_baseline", **look, **ink)
+            write(frame, x, y, text, bbox=box | {"edgecolor": colour if changed else pic.FAINT}, **ink)
             if changed:
                 marked.append((x, y))
                 note = {"color": colour, "weight": "bold", "ha": "right", "va": "center"}
@@ -103,8 +103,7 @@ def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> pic.Picture:
     for y, name, labels in zip(heights, names, knows, strict=True):
         frame.text(0.05, y, name, color=pic.INK, va="center", style="italic")
         for x, label in zip(places, labels, strict=True):
-            bbox = edge | {"edgecolor": pic.OUT if label == knows[-1][-1] else pic.INK}
-            frame.text(x, y, label, ha="center", va="center", bbox=bbox)
+            frame.text(x, y, label, bbox=edge | {"edgecolor": pic.OUT if label == knows[-1][-1] else pic.INK}, **CENTRE)
     for y in heights[:-1]:
         for i, j in np.argwhere(looks > 0.5):
             arrow(frame, (places[j], y - 0.22), (places[i], y - step + 0.24), pic.VALUE)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
+from tested_transformer.book.figures.kit import beside
 from tested_transformer.shares import as_share
 
 LINE = 32
@@ -65,8 +66,7 @@ def separated(facts: ArrayLike, hidden: ArrayLike, wanted: ArrayLike, names: Seq
         for (x, y), cases in at.items():
             face = pic.INK if wanted[cases[0]] else "white"
             axes.scatter([x], [y], s=90, zorder=3, clip_on=False, facecolor=face, edgecolor=pic.INK, linewidth=2)
-            text = ",\n".join(f"“{names[n]}”" for n in cases)
-            axes.annotate(text, (x, y), (0, 9), textcoords="offset points", ha="center")
+            beside(axes, ",\n".join(f"“{names[n]}”" for n in cases), (x, y), (0, 9), ha="center")
         axes.set(xlim=(-0.45, 1.45), ylim=(-0.3, 1.45), xticks=[0, 1], yticks=[0, 1], xlabel=labels[0])
         axes.set_ylabel(labels[1], labelpad=0)
     panels[1].plot([-0.2, 0.9], [0.87, -0.23], color=pic.FAINT, linestyle="--")

@@ -9,6 +9,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import CENTRE, write
 
 CELL, LINE = 0.54, 0.27
 """Width and height of a tile in a box, in inches."""
@@ -30,7 +31,7 @@ def tile(axes: Axes, place: pic.Place, face: object, text: str = "", ink: str = 
     look = {"facecolor": face, "edgecolor": pic.FAINT} | look
     axes.add_patch(Rectangle((x, y), width, height, **look))
     if text:
-        axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", color=ink)
+        axes.text(x + width / 2, y + height / 2, text, color=ink, **CENTRE)
 
 
 def box(
@@ -95,4 +96,4 @@ def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -
     arrow(frame, (x, low), (x, y + 0.11))
     arrow(frame, (x, y - 0.11), (x, high))
     frame.add_patch(Circle((x, y), 0.11, fill=False, color=pic.INK, linewidth=1.4))
-    frame.text(x, y - 0.005, "+", ha="center", va="center_baseline")
+    write(frame, x, y - 0.005, "+")

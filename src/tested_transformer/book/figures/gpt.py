@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import CENTRE
 from tested_transformer.shares import as_share
 
 
@@ -254,7 +255,7 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
     """
     masks, high = ((bert,), (gpt,), (encoder,), (decoder, cross)), (0.5, 0.95, 1.13)
     side = SIDE / max(n for own in masks for mask in own for n in np.shape(mask))
-    top, middle = 4.58, {"ha": "center", "va": "center"}
+    top, middle = 4.58, CENTRE
     figure, frame = blank(pic.PHONE, top + 0.2)
     ends = []
     for n, (name, given, boxes, answer) in enumerate(STACKS):

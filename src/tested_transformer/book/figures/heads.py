@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, link, tile
+from tested_transformer.book.figures.kit import write
 from tested_transformer.shares import as_share
 
 COLOURS = pic.SERIES[4:]
@@ -37,8 +38,7 @@ def fetched(tokens: Sequence[str], row: int, heads: pic.Arrays) -> pic.Picture:
             if half:
                 frame.plot(*arc, solid_capstyle="butt", color=colour, linewidth=5 * weight)
         text = f"{name}: {as_share(weights[most], 3)}"
-        place = (middles[row] + middles[most]) / 2, side * 0.8
-        frame.text(*place, text, color=colour, ha="center", va="center_baseline")
+        write(frame, (middles[row] + middles[most]) / 2, side * 0.8, text, color=colour)
         ink = {"color": colour, "weight": "bold"}
         frame.text(middles[most], 0, tokens[most].strip(), **ink | MIDDLE)
     taken = {int(np.argmax(weights)) for weights in heads.values()}

@@ -9,6 +9,7 @@ from tested_transformer.book import logit_descent
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import beside
 from tested_transformer.byhand.softmax import softmax
 
 ROW, NAMES = 0.27, 0.66
@@ -132,8 +133,7 @@ def gaps(steps: ArrayLike, cases: pic.Arrays) -> pic.Picture:
     for (name, heights), (colour, dashes) in zip(cases.items(), looks, strict=False):
         axes.plot(steps, heights, color=colour, linestyle=dashes)
         under = heights[-1] == min(line[-1] for line in cases.values())
-        end = steps[-1], heights[-1]
-        axes.annotate(name, end, color=colour, ha="right", xytext=(-2, -15 if under else 6), textcoords="offset points")
+        beside(axes, name, (steps[-1], heights[-1]), (-2, -15 if under else 6), color=colour, ha="right")
     axes.set(xscale="log", xlim=(1, steps[-1]), ylim=(0, None), xlabel="steps", ylabel="gap between the logits")
     axes.xaxis.set_major_formatter("{x:.0f}")
     return figure
@@ -150,7 +150,7 @@ def smoothing(gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: pic.Pa
         name = f"smoothing {share:g}"
         axes.plot(gaps, losses, color=colour, linestyle=line, label=name)
     axes.plot(*lowest, "o", color=pic.KEY)
-    axes.annotate("lowest point", lowest, color=pic.KEY, xytext=(0, 12), textcoords="offset points", ha="center")
+    beside(axes, "lowest point", lowest, (0, 12), color=pic.KEY, ha="center")
     axes.axhline(0, color=pic.FAINT, linewidth=1)
     axes.set(xlim=(0, max(gaps)), xlabel="the right logit minus the others", ylabel="loss in nats")
     axes.legend()

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import CENTRE
 from tested_transformer.shares import as_share
 
 ANSWER = pic.SERIES[4]
@@ -71,7 +72,7 @@ def votes(bars: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """Weights of one word as bars with a piece for each key. The last piece is grey, and a gap is hatched."""
     figure, ((axes,),) = pic.picture(pic.PHONE, 0.5 + 0.55 * len(bars))
     for line, weights in enumerate(bars.values()):
-        left, at = 0.0, {"ha": "center", "va": "center"}
+        left, at = 0.0, CENTRE
         for key, (word, weight) in enumerate(zip(words, weights, strict=True)):
             if weight:
                 face = pic.FAINT if key == len(words) - 1 else pic.WEIGHTS(0.3)
@@ -146,7 +147,7 @@ def combined(causal: ArrayLike, padding: ArrayLike, sentences: Sequence[Sequence
         axes.set_title(title, loc="center", pad=10)
     for axes, sign in zip(rows[:, 1:].T, ("&", "="), strict=True):
         for one in axes:
-            one.text(-0.14, 0.5, sign, transform=one.transAxes, ha="center", va="center", fontsize=16, color=pic.INK)
+            one.text(-0.14, 0.5, sign, transform=one.transAxes, fontsize=16, color=pic.INK, **CENTRE)
     return figure
 
 
@@ -173,7 +174,7 @@ def reach(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
             size = np.asarray(size)
             axes.imshow(size, cmap=pic.WEIGHTS, vmin=0, vmax=size.max())
             for i, j in np.argwhere(size == 0):
-                axes.text(j, i, "0", ha="center", va="center")
+                axes.text(j, i, "0", **CENTRE)
             numbers = [str(place + 1) for place in range(len(size))]
             axes.set(xticks=range(len(size)), xticklabels=numbers, yticks=range(len(size)), yticklabels=numbers)
             axes.set_xticks(np.arange(len(size) + 1) - 0.5, minor=True)

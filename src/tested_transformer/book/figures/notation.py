@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE
 
 FULL = 3
 """Numbers of this size and above have the full colour."""
@@ -97,7 +98,7 @@ def _axis(frame: Axes, start: pic.Pair, end: pic.Pair, name: str) -> None:
         above = y0 > 1
         frame.text(middle[0], y0 + (0.07 if above else -0.24), name, ha="center")
     elif x0 == x1:
-        frame.text(x0 - 0.15, middle[1], name, rotation=90, ha="center", va="center")
+        frame.text(x0 - 0.15, middle[1], name, rotation=90, **CENTRE)
     else:
         frame.text(middle[0] + 0.12, middle[1] - 0.12, name, va="center")
 
@@ -165,7 +166,7 @@ def taken(tokens: Sequence[str], vectors: ArrayLike, weights: ArrayLike, giver: 
     _, frame = blank(4.2, top + 0.34)
     _sheet(frame, vectors, (left, right, bottom, top))
     for text, x in ((r"$X\,W$", (left + right) / 2), ("weight", right + 0.4)):
-        frame.text(x, top + 0.17, text, ha="center", va="center")
+        frame.text(x, top + 0.17, text, **CENTRE)
     for place, (token, weight) in enumerate(zip(tokens, weights, strict=True)):
         look = {"va": "center"}
         if place == giver:
@@ -209,7 +210,7 @@ def broadcast(x: ArrayLike, sums: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> 
                 place = left + cell * j, top - line * (i + 1), cell, line
                 tile(frame, place, face, f"{number:g}", zorder=1 if copied else 2, **look)
             if k:
-                frame.text(left - space / 2, top - line * high / 2, "+="[k - 1], ha="center", va="center")
+                frame.text(left - space / 2, top - line * high / 2, "+="[k - 1], **CENTRE)
             if k == 1:
                 frame.text(left + cell * wide / 2, top + 0.1, name, ha="center", color=pic.QUERY)
     return frame.figure

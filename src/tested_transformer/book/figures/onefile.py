@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import write
 
 LINES = ("--", ":", "-.")
 
@@ -27,7 +28,7 @@ def learns(losses: ArrayLike, answers: Mapping[int, Sequence[str]], words: Seque
         for row, (word, text) in enumerate(zip(words, written, strict=True), start=1):
             right = text == word[::-1]
             look = {"weight": "bold", "color": pic.VALUE} if right else {}
-            told.text(step, row, text, ha="center", va="center_baseline", **look)
+            write(told, step, row, text, **look)
     # the words that are read stand left of the axis, level with what is written
     told.set(ylim=(len(words) + 0.5, 0.5), yticks=range(1, len(words) + 1))
     told.set_yticklabels(words)

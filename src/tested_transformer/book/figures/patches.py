@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE
 
 AHEAD = ((0, -1), (1, 0), (0, 1), (-1, 0))
 """Where a way leads: so many patches across and down."""
@@ -30,7 +31,7 @@ def sentence(image: ArrayLike, size: int, answer: str, way: int) -> pic.Picture:
     _image(axes, image, size)
     _point(axes, image.shape, size, way)
     across = image.shape[1] // size
-    look = {"ha": "center", "va": "center"}
+    look = CENTRE
     look |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.6}}
     for n in range(len(rows)):
         corner = (1.1 + (size + 1) * place for place in (n % across, n // across))

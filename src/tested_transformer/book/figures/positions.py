@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import CENTRE, beside
 from tested_transformer.shares import as_share
 
 MARK = pic.SERIES[4]
@@ -133,7 +134,7 @@ def turning(pairs: pic.Arrays, start: int, k: int) -> pic.Picture:
             if ends:
                 arrow(axes, (0, 0), (x, y), colour, 11, 2, zorder=3)
             axes.plot(x, y, "o", color=colour, markersize=6 if ends else 4)
-            axes.annotate(str(position), (1.18 * x, 1.18 * y), color=colour, ha="center", va="center")
+            axes.annotate(str(position), (1.18 * x, 1.18 * y), color=colour, **CENTRE)
         axes.set(xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
         axes.set(xlabel="sine", title=name)
     panels[0].set_ylabel("cosine")
@@ -147,10 +148,10 @@ def wavelengths(lengths: ArrayLike, limit: float) -> pic.Picture:
     figure, ((axes,),) = pic.picture(5.4, 3.4)
     axes.plot(lengths, color=pic.QUERY)
     axes.axhline(limit, color=pic.KEY, linestyle="--")
-    axes.annotate(f"{limit:g} positions", (0, limit), color=pic.KEY, xytext=(0, 5), textcoords="offset points")
+    beside(axes, f"{limit:g} positions", (0, limit), (0, 5), color=pic.KEY)
     for i, form, offset, side in ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right")):
         axes.plot(i, lengths[i], "o", color=pic.QUERY)
-        axes.annotate(f"{lengths[i]:{form}}", (i, lengths[i]), xytext=offset, textcoords="offset points", ha=side)
+        beside(axes, f"{lengths[i]:{form}}", (i, lengths[i]), offset, ha=side)
     axes.set(ylim=(lengths[0] / 2, 2 * lengths[-1]), yscale="log", xlabel="pair", ylabel="positions for one full turn")
     return figure
 
@@ -247,7 +248,7 @@ def parts(strips: pic.Arrays, weights: tuple[str, ArrayLike], words: Sequence[st
         bold = {"weight": "bold"} if line >= len(strips) - 1 else {}
         figure.text(left / width, (y + 0.45) / height, name, va="bottom", **bold)
         sign = "" if last else "=" if line == len(strips) - 1 else "+" if line else ""
-        figure.text(0.19 / width, (y + 0.2) / height, sign, ha="center", va="center", size=14)
+        figure.text(0.19 / width, (y + 0.2) / height, sign, size=14, **CENTRE)
     return figure
 
 

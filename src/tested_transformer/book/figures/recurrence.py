@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE, beside
 
 ARROW = {"size": 11, "width": 1.8, "shrinkA": 2, "shrinkB": 2}
 
@@ -91,7 +92,7 @@ def _named(frame: Axes, tail: pic.Pair, head: pic.Pair, colour: str, name: str) 
     level = tail[1] == head[1]
     at = {"ha": "center", "va": "bottom"} if level else {"ha": "left", "va": "center"}
     middle = (tail[0] + head[0]) / 2, (tail[1] + head[1]) / 2
-    frame.annotate(name, middle, color=colour, xytext=(0, 4) if level else (5, 0), textcoords="offset points", **at)
+    beside(frame, name, middle, (0, 4) if level else (5, 0), color=colour, **at)
 
 
 @pic.styled
@@ -108,11 +109,11 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
         axes.plot(i, 0, "o", color=colour, markersize=13)
         high, low = sorted((0.28 * far, 0.8 * far), reverse=True)
         arrow(axes, (i, high), (i, low), colour, **ARROW)
-        axes.text(i, 1.08 * far, token, ha="center", va="center", color=colour)
+        axes.text(i, 1.08 * far, token, color=colour, **CENTRE)
         if not reads:
             before = "BOS" if i == n else written[i - n - 1]
             arrow(axes, (i, 0.8), (i, 0.28), pic.OUT, **ARROW)
-            axes.text(i, 1.08, before, ha="center", va="center", color=pic.OUT)
+            axes.text(i, 1.08, before, color=pic.OUT, **CENTRE)
         if i + 1 < total:
             colour = pic.QUERY if i + 1 == n else pic.INK
             arrow(axes, (i + 0.22, 0), (i + 0.78, 0), colour, **ARROW)
@@ -162,7 +163,7 @@ def fading(sizes: pic.Arrays, limit: float) -> pic.Picture:
         axes.annotate(name, (count, values[-1]), color=pic.SERIES[i], **place)
     axes.axhline(1, color=pic.FAINT, linewidth=1)
     axes.axhline(limit, color=pic.FAINT, linewidth=1, linestyle="--")
-    axes.annotate("smallest share that float32 sees", (1, limit), xytext=(0, -5), textcoords="offset points", va="top")
+    beside(axes, "smallest share that float32 sees", (1, limit), (0, -5), va="top")
     axes.set(yscale="log", xlabel="length of the sequence, $T$", ylabel="largest stretch")
     return figure
 

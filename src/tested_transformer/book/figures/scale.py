@@ -11,6 +11,7 @@ from tested_transformer.book.cost import price
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import CENTRE
 from tested_transformer.config import Config
 
 LETTER = 0.092
@@ -189,7 +190,7 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
     around = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     for i, (x, y) in enumerate(around[:k]):
         circle = {"boxstyle": "circle", "facecolor": "none", "edgecolor": pic.FAINT}
-        first.text(x, y, f"{i}", ha="center", va="center", color=pic.INK, bbox=circle)
+        first.text(x, y, f"{i}", color=pic.INK, bbox=circle, **CENTRE)
         way = {"arrowstyle": "-|>", "color": pic.INK, "shrinkA": 13, "shrinkB": 13}
         first.annotate("", around[i + 1], (x, y), arrowprops=way)
     first.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), title="who sends to whom", aspect="equal")

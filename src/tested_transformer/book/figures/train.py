@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
+from tested_transformer.book.figures.kit import beside
 
 LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
@@ -79,7 +80,7 @@ def losses(
     for name, level in (levels or {}).items():
         axes.axhline(level, color=pic.INK, linewidth=1)
         last = every * max(len(np.asarray(loss)) for loss in runs.values())
-        axes.annotate(name, (last, level), ha="right", xytext=(0, -4), textcoords="offset points", va="top")
+        beside(axes, name, (last, level), (0, -4), ha="right", va="top")
     axes.set(xlim=(1, None), xlabel="step", ylabel="loss for each token (nats)")
     if logarithmic:
         axes.set_yscale("log")
@@ -104,9 +105,8 @@ def apart(runs: pic.Arrays, gap: str, at: int, every: int = 1) -> pic.Picture:
     names |= {"xytext": (12, -30), "ha": "right", "va": "top"}
     axes.annotate(below, (steps[n], lower[n]), color=pic.KEY, **names)
     middle = steps[n], (upper[n] + lower[n]) / 2
-    axes.annotate(gap, middle, arrowprops={"arrowstyle": "->"}, xytext=(48, 0), textcoords="offset points", va="center")
-    both = f"both {lower[-1]:.2f}"
-    axes.annotate(both, (steps[-1], upper[-1]), xytext=(0, 6), textcoords="offset points", ha="right")
+    beside(axes, gap, middle, (48, 0), arrowprops={"arrowstyle": "->"}, va="center")
+    beside(axes, f"both {lower[-1]:.2f}", (steps[-1], upper[-1]), (0, 6), ha="right")
     axes.set(xlim=(1, None), ylim=(0, None), xlabel="step", ylabel="loss for each token (nats)")
     return figure
 

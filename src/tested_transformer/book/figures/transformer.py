@@ -13,6 +13,7 @@ from tested_transformer.book.data_flow import AXES, CHAPTERS, Step, Table, n_lay
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
 from tested_transformer.book.figures.interactive import Interactive, written
+from tested_transformer.book.figures.kit import write
 from tested_transformer.shares import as_share
 
 STEP, TILE = 1.05, (0.2, 0.16)
@@ -89,40 +90,35 @@ def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequenc
     by = {name: " × ".join(map(str, size)) for name, size in sizes.items()}
     for centre, lines in zip(middles, words, strict=True):
         for n, line in enumerate(lines):
-            text(frame, centre, 6.18 - 0.2 * n, line, weight="bold")
+            write(frame, centre, 6.18 - 0.2 * n, line, weight="bold")
         arrow(frame, (centre, 5.86), (centre, 5.68))
     wide = LEFT[0] - 0.15, 5.32, sum(RIGHT) - LEFT[0] + 0.3, 0.35
     look = {"edgecolor": "white"}
     tile(frame, wide, KINDS["table"], f"rows of the table E, {by['table']}", "white", **look)
     ends = []
     for (x, width), centre, name in zip((LEFT, RIGHT), middles, ("source", "target"), strict=True):
-        text(frame, centre, 5.17, "+ positions")
+        write(frame, centre, 5.17, "+ positions")
         arrow(frame, (centre, 5.06), (centre, 4.78))
-        text(frame, centre + 0.08, 4.93, by[name], ha="left")
+        write(frame, centre + 0.08, 4.93, by[name], ha="left")
         parts = PARTS["encoder" if name == "source" else "decoder"]
         ends.append(_frame(frame, x, width, 4.61, parts, layers, name == "source"))
     (_, memory), (cross, out) = ends
     centre, between = middles[0], LEFT[0] + LEFT[1] + 0.5
     arrow(frame, (centre, memory), (centre, memory - 0.3))
-    text(frame, centre, memory - 0.42, f"memory {by['source']}")
+    write(frame, centre, memory - 0.42, f"memory {by['source']}")
     way = ((centre + 0.82, memory - 0.42), (between, memory - 0.42), (between, cross))
     frame.plot(*zip(*way, strict=True), color=pic.KEY, linewidth=1.8)
     arrow(frame, (between, cross), (RIGHT[0], cross), pic.KEY)
     centre = middles[1]
     arrow(frame, (centre, out), (centre, out - 0.3))
-    text(frame, centre + 0.08, out - 0.15, by["target"], ha="left")
+    write(frame, centre + 0.08, out - 0.15, by["target"], ha="left")
     top = RIGHT[0] - 0.15, out - 0.65, RIGHT[1] + 0.3, 0.35
     tile(frame, top, KINDS["table"], "compared with all of E", "white", **look)
     arrow(frame, (centre, out - 0.65), (centre, out - 0.95))
-    text(frame, centre + 0.08, out - 0.8, f"{by['logits']} logits", ha="left")
+    write(frame, centre + 0.08, out - 0.8, f"{by['logits']} logits", ha="left")
     for n, (token, logit) in enumerate(likeliest.items()):
-        text(frame, centre, out - 1.06 - 0.2 * n, f"{token}  {logit:.1f}", weight="normal" if n else "bold")
+        write(frame, centre, out - 1.06 - 0.2 * n, f"{token}  {logit:.1f}", weight="normal" if n else "bold")
     return figure
-
-
-def text(frame: Axes, x: float, y: float, words: str, **look: object) -> None:
-    """Words on a line, centred if nothing else is said."""
-    frame.text(x, y, words, **{"ha": "center", "va": "center_baseline"} | look)
 
 
 def _frame(frame: Axes, x: float, width: float, top: float, parts: Sequence[str], layers: int, left: bool) -> pic.Pair:
@@ -146,7 +142,7 @@ def _frame(frame: Axes, x: float, width: float, top: float, parts: Sequence[str]
     arrow(frame, (x + width / 2, top + 0.17), (x + width / 2, top), size=9)
     place = min(x, side) - 0.09, low - 0.3, width + 0.35, top - low + 0.47
     frame.add_patch(Rectangle(*_corner(place), fill=False, edgecolor=pic.FAINT))
-    text(frame, x + width / 2, low - 0.16, f"{layers} such layers", style="italic")
+    write(frame, x + width / 2, low - 0.16, f"{layers} such layers", style="italic")
     return cross, low - 0.3
 
 

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import beside
 
 
 @pic.styled
@@ -41,7 +42,7 @@ def _level(axes: Axes, name: str, level: float, n_steps: int) -> None:
     """A dotted line; its name below it, where the curves are not."""
     axes.axhline(level, color=pic.INK, linewidth=1, linestyle=":")
     at, side = (n_steps, "right") if level > 1 else (1, "left")
-    axes.annotate(name, (at, level), ha=side, va="top", xytext=(-3 if at > 1 else 3, -3), textcoords="offset points")
+    beside(axes, name, (at, level), (-3 if at > 1 else 3, -3), ha=side, va="top")
 
 
 @pic.styled

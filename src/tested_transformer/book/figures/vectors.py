@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE, beside
 
 MARKS = "os^Dv*"
 """Shapes of points, so that a group is told by more than its colour."""
@@ -80,7 +81,7 @@ def _name(axes: Axes, points: np.ndarray, named: Mapping[int, str], inks: Mappin
         if reach > 10:
             line = {"arrowstyle": "-", "color": look["color"], "linewidth": 1}
             look["arrowprops"] = line | {"shrinkA": 1, "shrinkB": 2}
-        axes.annotate(word, points[i], (reach * dx, reach * dy), **look, textcoords="offset points", path_effects=HALO)
+        beside(axes, word, points[i], (reach * dx, reach * dy), **look, path_effects=HALO)
 
 
 @pic.styled
@@ -102,7 +103,7 @@ def company(names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]) -
             axes.annotate("", (x, y), (0, 0), arrowprops=look)
         else:
             axes.plot(x, y, "o", color=colour, markersize=7, zorder=4)
-        axes.annotate(name, (x, y), (9, 0 if x or y else -11), textcoords="offset points", color=colour, va="center")
+        beside(axes, name, (x, y), (9, 0 if x or y else -11), color=colour, va="center")
     first, second = (np.array(row) for row in list(shared)[:2])
     size = np.linalg.norm(first) * np.linalg.norm(second)
     turns = np.linspace(*(np.arctan2(y, x) for x, y in (first, second)), 30)
@@ -124,18 +125,18 @@ def read(sentences: Sequence[str], stages: pic.Arrays, answers: Sequence[str], t
     size, lefts, top = 0.16, (1.5, 3.1), 0.5 * len(sentences)
     for left, (name, rows) in zip(lefts, stages.items(), strict=True):
         right = left + size * np.shape(rows)[1]
-        frame.text((left + right) / 2, top + 0.3, name, ha="center", va="center")
+        frame.text((left + right) / 2, top + 0.3, name, **CENTRE)
         for i, row in enumerate(np.asarray(rows)):
             low = top - 0.5 * i - 0.3
             for n, value in enumerate(row):
                 tile(frame, (left + n * size, low, size, 0.3), pic.SIGNED((value + 2) / 4))
             arrow(frame, (right + 0.1, low + 0.15), (right + 0.5, low + 0.15))
     out = pic.PHONE - 0.35
-    frame.text(out, top + 0.3, title, ha="center", va="center")
+    frame.text(out, top + 0.3, title, **CENTRE)
     for i, (sentence, answer) in enumerate(zip(sentences, answers, strict=True)):
         middle = top - 0.5 * i - 0.15
         frame.text(lefts[0] - 0.1, middle, sentence, ha="right", va="center")
-        frame.text(out, middle, answer, ha="center", va="center", weight="bold")
+        frame.text(out, middle, answer, weight="bold", **CENTRE)
     return figure
 
 
