@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.kit import beside
+from tested_transformer.book.figures.kit import beside, chart, curves, listed
 
 PARTS = {
     "encoder": {"color": pic.QUERY, "marker": "o"},
@@ -18,19 +18,17 @@ PARTS = {
 @pic.styled
 def sizes(typical: Mapping[str, Sequence[tuple[str, float]]]) -> pic.Picture:
     """For each kind of arrays a line with a mark for each, its part of the model and its size, on one scale."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
-    used, named = set(), {}
+    figure, axes = chart(3.6)
+    named = {}
     for line, marks in enumerate(typical.values()):
         for part, size in marks:
             (mark,) = axes.plot(size, line, linestyle="", alpha=0.75, **PARTS[part])
-            named |= {} if part in used else {part: mark}
-            used.add(part)
+            named.setdefault(part, mark)
     axes.set(xscale="log", yticks=range(len(typical)), yticklabels=typical, ylim=(len(typical) - 0.5, -0.5))
     axes.set_xlabel("typical size of a gradient")
     axes.grid(axis="x", color=pic.FAINT, linewidth=0.5)
     axes.set_axisbelow(True)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    listed(axes)
     axes.xaxis.set_major_formatter("{x:g}")
     parts = [part for part in PARTS if part in named]
     figure.legend([named[part] for part in parts], parts, loc="outside upper center", ncols=3, handletextpad=0.1)
@@ -50,7 +48,7 @@ def rates(
     The best rate of each has a ring. A part may have a limit, a dotted line in its colour,
     and a word for what its rows are of.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.5 + 0.2 * bool(among))
+    figure, axes = chart(3.5 + 0.2 * bool(among))
     looks = zip(tried.items(), pic.SERIES, "osD^", ("-", "--", "-.", ":"), strict=False)
     for (name, losses), colour, marker, line in looks:
         word = (among or {}).get(name)
@@ -112,13 +110,10 @@ def valley(paths: pic.Arrays, along: ArrayLike, across: ArrayLike, heights: Arra
 @pic.styled
 def starts(lengths: pic.Arrays) -> pic.Picture:
     """How long each step of a rule is, in learning rates, from the first step on."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    for (name, steps), colour, line in zip(lengths.items(), pic.SERIES, ("--", "-.", "-"), strict=False):
-        numbers = np.arange(1, len(steps) + 1)
-        axes.plot(numbers, steps, color=colour, linestyle=line, label=name)
-    axes.set(
-        xlim=(1, max(map(len, lengths.values()))), ylim=(0, None), xlabel="step", ylabel="length, in learning rates"
-    )
+    figure, axes = chart(3.2)
+    curves(axes, None, lengths, dashes=("--", "-.", "-"))
+    axes.set(xlim=(1, max(map(len, lengths.values()))), ylim=(0, None), xlabel="step")
+    axes.set_ylabel("length, in learning rates")
     axes.legend(loc="upper right")
     return figure
 
@@ -140,9 +135,8 @@ def rare(moved: pic.Arrays) -> pic.Picture:
 @pic.styled
 def memory(ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float) -> pic.Picture:
     """The weight of the last steps in a mean, one curve for each β, and a level."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    for (beta, share), colour, line in zip(shares.items(), pic.SERIES, ("-", "--", "-."), strict=False):
-        axes.plot(ages, share, color=colour, linestyle=line, label=f"β = {beta:g}")
+    figure, axes = chart(3.2)
+    curves(axes, ages, {f"β = {beta:g}": share for beta, share in shares.items()}, dashes=("-", "--", "-."))
     axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
     beside(axes, f"{level:.2f}", (ages[0], level), (4, 4), color=pic.INK)
     axes.set(xscale="log", xlim=(ages[0], ages[-1]), ylim=(0, 1.02), xlabel="the last k steps", ylabel="their share")

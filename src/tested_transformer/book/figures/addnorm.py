@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
-from tested_transformer.book.figures.kit import CENTRE, write
+from tested_transformer.book.figures.kit import CENTRE, chart, write
 
 STYLES = ("-", "--", ":", "-.")
 COLOURS = (*pic.SERIES[4:], pic.OUT, pic.FAINT)
@@ -70,7 +70,7 @@ LARGE, WIDE = 13, 0.8
 @pic.styled
 def depth(stacks: pic.Arrays) -> pic.Picture:
     """The size of the rows behind every box of a stack, a curve with its name for each kind of stack."""
-    figure, ((axes,),) = pic.picture(4.6, 3.1)
+    figure, axes = chart(3.1, 4.6)
     for j, (name, sizes) in enumerate(stacks.items()):
         axes.plot(range(len(sizes)), sizes, color=COLOURS[j], linestyle=STYLES[j], linewidth=2.5)
         boxes, rises = len(sizes) - 1, sizes[-1] > sizes[0]
@@ -108,7 +108,7 @@ def fan(stacks: pic.Arrays) -> pic.Picture:
 @pic.styled
 def circle(centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radius: float) -> pic.Picture:
     """Rows of width three in the plane of mean 0: (words × 2) as centred and normalised."""
-    figure, ((axes,),) = pic.picture(4.2, 4.0)
+    figure, axes = chart(4.0, 4.2)
     angle = np.linspace(0, 2 * np.pi, 200)
     x, y = radius * np.cos(angle), radius * np.sin(angle)
     axes.plot(x, y, color=pic.FAINT, linewidth=1)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, link
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import CENTRE, beside, write
+from tested_transformer.book.figures.kit import CENTRE, beside, chart, named, write
 from tested_transformer.shares import as_share
 
 GREYS = ("#30363f", "#8b929d", "#d3d7dd")
@@ -25,10 +25,9 @@ SHARES = ("Attention weights",)
 def weights(a: ArrayLike, queries: Sequence[str], keys: Sequence[str]) -> pic.Picture:
     """Attention weights (Tq, Tk) as tiles: a row for each query, a column for each key."""
     rows, columns = np.shape(a)
-    figure, ((axes,),) = pic.picture(1.4 + 0.9 * columns, 1.0 + 0.8 * rows)
+    figure, axes = chart(1.0 + 0.8 * rows, 1.4 + 0.9 * columns)
     pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=4, whole=1)
-    axes.set(xticks=range(columns), xticklabels=keys, yticks=range(rows), yticklabels=queries)
-    axes.xaxis.tick_top()
+    named(axes, queries, keys)
     axes.xaxis.set_label_position("top")
     axes.set_xlabel("takes from (keys)", color=pic.KEY)
     axes.set_ylabel("this word (queries)", color=pic.QUERY)
@@ -59,9 +58,7 @@ def heads(
             if 0.995 < weight < 1:  # how near to one it is
                 text.set(text=as_share(weight, 3), size=9)
         axes.spines[:].set(visible=True, color=pic.FAINT)
-        axes.set_yticks(range(len(queries)), queries)
-        axes.set_xticks(range(len(keys)), keys, rotation=90 if len(keys) > 3 else 0)
-        axes.xaxis.tick_top()
+        named(axes, queries, keys, rotation=90 if len(keys) > 3 else 0)
         _framed(axes, row, len(keys))
         top -= 0.15
     return figure
@@ -176,7 +173,7 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
 @pic.styled
 def temperature(temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str], marked: float) -> pic.Picture:
     """Softmax weights, one curve for each word (curves: temperatures × words), and a mark at one temperature."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
+    figure, axes = chart(3.4)
     curves, line = np.asarray(curves), ("-", "--", ":")
     near = np.argmin(np.abs(np.log(np.asarray(temperatures) / marked)))
     for j, word in enumerate(words):

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import chart
 
 SIDE, LEFT, TALL = 0.4, 0.98, 0.34
 """Inches: the width of a tile, the left edge of the first, the height of a stage."""
@@ -118,7 +119,7 @@ def _logits(frame: Axes, last: float, middle: float, logits: Mapping[str, float]
 @pic.styled
 def uses(parts: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """How much each use adds to each row of the table: a bar for a use and a word."""
-    figure, ((axes,),) = pic.picture(5.6, 3.4)
+    figure, axes = chart(3.4, 5.6)
     places, thick = np.arange(len(words)), 0.8 / len(parts)
     colours = (pic.QUERY, pic.KEY, pic.VALUE)
     for i, (use, sizes) in enumerate(parts.items()):

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.kit import CENTRE
+from tested_transformer.book.figures.kit import CENTRE, chart
 
 LOOKS = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"))
 
@@ -66,7 +66,7 @@ def _bars(ax: Axes, words: Sequence[str], found: Mapping[int, Sequence[bool]]) -
 @pic.styled
 def apart(scores: Mapping[str, Mapping[str, float]]) -> pic.Picture:
     """For each name, from top to bottom, a line with a mark for each of its scores, at most three."""
-    figure, ((axes,),) = pic.picture(5.4, 0.6 * len(scores) + 1.3)
+    figure, axes = chart(0.6 * len(scores) + 1.3, 5.4)
     for y, each in enumerate(scores.values()):
         axes.plot([min(each.values()), max(each.values())], [y, y], color=pic.FAINT)
         for (kind, score), (_, mark), colour, lower in zip(
@@ -82,7 +82,7 @@ def apart(scores: Mapping[str, Mapping[str, float]]) -> pic.Picture:
 @pic.styled
 def interval(scores: ArrayLike, low: float, high: float, measured: float) -> pic.Picture:
     """How often each score came out of drawing again, and the middle 95 in 100."""
-    figure, ((axes,),) = pic.picture(6.0, 3.2)
+    figure, axes = chart(3.2, 6.0)
     axes.axvspan(low, high, color=pic.FAINT, alpha=0.3, linewidth=0, label="95 of 100")
     axes.hist(scores, bins=24, color=pic.QUERY, edgecolor="white", linewidth=0.6)
     axes.axvline(measured, color=pic.KEY, linestyle="--", label="all sentences once")

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import bare, chart, named
 
 
 @pic.styled
@@ -32,11 +33,8 @@ def changes(tokens: Sequence[str], panels: pic.Arrays) -> pic.Picture:
                 face, sign = (pic.WEIGHTS(0.35), "≠") if other else ("white", "=")
                 tile(axes, place, face, sign)
         axes.set(xlim=(-0.6, n - 0.4), ylim=(n - 0.4, -0.6), aspect="equal")
-        axes.set_xticks(range(n), names, rotation=90)
-        axes.set_yticks(range(n), names)
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
+        named(axes, names, names, rotation=90)
+        bare(axes)
         axes.set_xlabel(title)
     return figure
 
@@ -107,7 +105,7 @@ def ancestors(
         if len(columns) != n or np.ndim(numbers) != 2 or len(numbers) != n:
             rule = f"must be for {n} slots, as what is seen of them"
             raise ValueError(f"{len(columns)} words, {name}s {np.shape(numbers)} {rule}")
-    figure, ((axes,),) = pic.picture(5.8, 1.95 + 0.5 * len(rows))
+    figure, axes = chart(1.95 + 0.5 * len(rows), 5.8)
     figure.set_layout_engine("none")  # so that pictures before and after line up
     axes.set_position((0.17, 0.15, 0.82, 0.75))
     low, high = 0.6, -0.42  # slots lie above the hypotheses, whose first stands at 0
@@ -144,8 +142,7 @@ def ancestors(
     axes.xaxis.tick_top()
     middles = [level + low / 2 for level in levels.values()]
     axes.set_yticks([*middles, *range(len(rows))], [*levels, *rows])
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    bare(axes)
     return figure
 
 
@@ -155,7 +152,7 @@ def work(steps: ArrayLike, curves: pic.Arrays, what: str, marked: Mapping[str, i
 
     marked has names of steps: there a line joins the two, with how many times the one is the other.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    figure, axes = chart(3.2)
     steps, counts = np.asarray(steps), [np.asarray(c) for c in curves.values()]
     dear, cheap = counts
     axes.fill_between(steps, cheap, dear, color=pic.KEY, alpha=0.12, linewidth=0)
@@ -179,7 +176,7 @@ def bill(parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str) -
     """What each way is spent on: a bar for each, a piece for each part, and the sum at its end; `what` is counted."""
     if len(parts) > len(pic.SERIES):
         raise ValueError(f"{len(parts)} parts, colours for {len(pic.SERIES)}")
-    figure, ((axes,),) = pic.picture(pic.PHONE, 1.5 + 0.45 * len(ways))
+    figure, axes = chart(1.5 + 0.45 * len(ways))
     rows, ends = np.arange(len(ways)), np.zeros(len(ways))
     for (part, counts), colour in zip(parts.items(), pic.SERIES, strict=False):
         axes.barh(rows, counts, 0.62, left=ends, color=colour, edgecolor="white", label=part)

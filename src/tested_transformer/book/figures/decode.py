@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.interactive import Interactive, written
-from tested_transformer.book.figures.kit import CENTRE, beside
+from tested_transformer.book.figures.kit import CENTRE, DASHES, beside, chart
 from tested_transformer.shares import as_share
 
 Words = tuple[str, ...]
@@ -25,7 +25,7 @@ def tree(paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]], 
     """
     leaves = [p for p in paths if not any(q[:-1] == p for q in paths)]
     depth = max(map(len, paths))
-    figure, ((axes,),) = pic.picture(6.2, 1.0 + 0.46 * len(leaves))
+    figure, axes = chart(1.0 + 0.46 * len(leaves), 6.2)
     height = {leaf: float(-i) for i, leaf in enumerate(leaves)}
     for path in sorted((p for p in paths if p not in height), key=len, reverse=True):
         below = [height[p] for p in paths if p[:-1] == path]
@@ -94,8 +94,8 @@ def _six(log_p: float) -> float:
 @pic.styled
 def penalties(lengths: ArrayLike, curves: pic.Arrays) -> pic.Picture:
     """Length penalties against the length, one curve for each alpha."""
-    figure, ((axes,),) = pic.picture(6.0, 3.4)
-    for (name, curve), colour, line in zip(curves.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False):
+    figure, axes = chart(3.4, 6.0)
+    for (name, curve), colour, line in zip(curves.items(), pic.SERIES, DASHES, strict=False):
         axes.plot(lengths, curve, color=colour, linestyle=line)
         beside(axes, name, (np.asarray(lengths)[-1], np.asarray(curve)[-1]), (6, 0), color=colour, va="center")
     axes.set(xlabel="tokens written", ylabel="the log-probability is divided by", xlim=(0, 1.12 * np.max(lengths)))

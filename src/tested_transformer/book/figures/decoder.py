@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import above, arrow, below, blank, box, residual
-from tested_transformer.book.figures.kit import write
+from tested_transformer.book.figures.kit import arc, middles, spread, write
 from tested_transformer.book.figures.thread import COLOURS
 from tested_transformer.shares import as_share
 
@@ -24,38 +23,33 @@ def writes(read: Sequence[str], written: Sequence[str], looks: pic.Arrays, word:
     (across, over), (back, behind) = looks.items()
     figure, frame = blank(pic.PHONE, 2.1)
     frame.set(xlim=(-7, 41), ylim=(-1.0, 1.2))
-    above, below = _middles(read), _middles(written)
+    above, below = middles(read, 0.1), middles(written, 0.1)
     here, turn = below[-1], np.linspace(0, 1, 40)
     bend = (1 - np.cos(np.pi * turn)) / 2
     for x, weight in zip(above, over, strict=True):
         way = x + (here - x) * bend, 0.84 - 0.68 * turn
         frame.plot(*way, solid_capstyle="butt", color=FROM_THERE, linewidth=6 * weight)
     for x, weight in zip(below[:-1], behind[:-1], strict=True):
-        way = x + (here - x) * bend, -0.17 - 0.4 * np.sin(np.pi * turn)
-        frame.plot(*way, solid_capstyle="butt", color=FROM_HERE, linewidth=6 * weight)
-    for height, middles, tokens, weights, colour in (
-        (1.0, above, read, over, FROM_THERE),
-        (0.0, below, written, behind, FROM_HERE),
-    ):
+        arc(frame, x, here, -0.17, -0.4, solid_capstyle="butt", color=FROM_HERE, linewidth=6 * weight)
+    lines = (1.0, above, read, over, FROM_THERE), (0.0, below, written, behind, FROM_HERE)
+    for height, places, tokens, weights, colour in lines:
         most = int(np.argmax(weights))
-        for n, (x, token) in enumerate(zip(middles, tokens, strict=True)):
+        for n, (x, token) in enumerate(zip(places, tokens, strict=True)):
             ink = {"color": colour, "weight": "bold"} if n == most else {}
             if tokens is written and n == len(written) - 1:
                 ink = {"weight": "bold"}
-            frame.text(x, height, token.strip(), **MIDDLE, **ink)
-    frame.text(-7, 0.5, f"{across}: {as_share(np.max(over), 3)}", color=FROM_THERE, ha="left", va="center_baseline")
-    frame.text(-7, -0.86, f"{back}: {as_share(np.max(behind), 3)}", color=FROM_HERE, ha="left", va="center_baseline")
-    for height, text in ((1.0, "original"), (0.0, "draft")):
-        frame.text(-7, height, text, style="italic", ha="left", va="center_baseline")
+            write(frame, x, height, token.strip(), size=12, **ink)
+    write(frame, -7, 0.5, f"{across}: {as_share(np.max(over), 3)}", color=FROM_THERE, ha="left")
+    write(frame, -7, -0.86, f"{back}: {as_share(np.max(behind), 3)}", color=FROM_HERE, ha="left")
+    write(frame, -7, 1.0, "original", style="italic", ha="left")
+    write(frame, -7, 0.0, "draft", style="italic", ha="left")
     arrow(frame, (here + 2.4, 0), (here + 4.6, 0))
-    frame.text(here + 6.2, 0, word, weight="bold", **MIDDLE)
+    write(frame, here + 6.2, 0, word, weight="bold", size=12)
     return figure
 
 
 FROM_THERE, FROM_HERE = pic.SERIES[4:]
 """What comes from the other sentence, and what from the own one: no colours of queries, keys, values, outputs."""
-
-MIDDLE = {"ha": "center", "va": "center_baseline", "size": 12}
 
 
 def _middles(tokens: Sequence[str]) -> np.ndarray:
@@ -123,9 +117,7 @@ def exchanged(english: Mapping[str, Sequence[str]], word: int, german: str, pron
     colour, heights, places = COLOURS[gender], (1.45, 0.35), []
     for (thing, tokens), y in zip(english.items(), heights, strict=True):
         texts = [token.strip() for token in tokens]
-        widths = np.array([TextPath((0, 0), t, size=11).get_extents().width / 72 for t in texts])
-        gap = (pic.PHONE - 0.1 - widths.sum()) / len(texts)
-        centres = 0.05 + np.cumsum(widths + gap) - (widths + gap) / 2
+        centres = 0.05 + spread(texts, pic.PHONE - 0.1)
         places.append((centres[word], y))
         frame.text(0.07, y + 0.36, f"memory, with the {thing}", va="center", style="italic")
         for n, (x, text) in enumerate(zip(centres, texts, strict=True)):

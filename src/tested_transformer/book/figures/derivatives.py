@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
-from tested_transformer.book.figures.kit import CENTRE, beside
+from tested_transformer.book.figures.kit import CENTRE, beside, chart
 
 BACK = {"linestyle": "--", "shrinkA": 0, "shrinkB": 0}
 """How arrows look along which slopes travel."""
@@ -17,7 +17,7 @@ BACK = {"linestyle": "--", "shrinkA": 0, "shrinkB": 0}
 @pic.styled
 def turned(curve: tuple[ArrayLike, ArrayLike], points: Mapping[str, pic.Pair], slope: float, name: str) -> pic.Picture:
     """The surprise against one number, with points on the curve; the last one with its slope."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    figure, axes = chart(3.2)
     axes.plot(*curve, color=pic.INK)
     at = {"textcoords": "offset points"}
     for (text, point), (off, side) in zip(points.items(), (((0, 14), "center"), ((-12, 8), "right")), strict=True):
@@ -41,7 +41,7 @@ def nudged(curve: tuple[ArrayLike, ArrayLike], points: Sequence[pic.Pair], slope
 
     Lines from side to side, along the curve, and from the middle to the right, each with its slope.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
+    figure, axes = chart(3.4)
     axes.plot(*curve, color=pic.INK)
     left, middle, right = (np.array(point, dtype=float) for point in points)
     both, touching, one = slopes
@@ -107,7 +107,7 @@ def errors(nudges: ArrayLike, curves: pic.Arrays, best: Mapping[str, float]) -> 
 
     A mark where the best nudge is.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
+    figure, axes = chart(3.6)
     for (name, error), colour, line in zip(curves.items(), (pic.QUERY, pic.KEY), ("-", "--"), strict=False):
         axes.loglog(nudges, error, line, color=colour, label=name, linewidth=1.6)
         near = int(np.abs(np.log(np.asarray(nudges) / best[name])).argmin())

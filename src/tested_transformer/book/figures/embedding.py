@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
+from tested_transformer.book.figures.kit import chart
 from tested_transformer.book.figures.thread import COLOURS, GENDERS
 
 DASHES = ("-", "--", ":")
@@ -41,7 +42,7 @@ def lookup(table: ArrayLike, rows: ArrayLike, ids: Sequence[int], words: Sequenc
 @pic.styled
 def cosines(counts: pic.Arrays, edges: ArrayLike) -> pic.Picture:
     """How often which cosine similarity occurs: for each name the counts between the edges."""
-    figure, ((axes,),) = pic.picture(5, 2.8)
+    figure, axes = chart(2.8, 5)
     for i, (name, count) in enumerate(counts.items()):
         axes.stairs(count, edges, label=name, color=pic.SERIES[i], linewidth=2, linestyle=DASHES[i % 3])
     axes.axvline(0, color=pic.FAINT, linewidth=1)
@@ -53,7 +54,7 @@ def cosines(counts: pic.Arrays, edges: ArrayLike) -> pic.Picture:
 @pic.styled
 def balance(stored: Mapping[str, float], scaled: Mapping[str, float], position: float) -> pic.Picture:
     """For each way to start a table the size of its numbers, stored and scaled, beside that of positions."""
-    figure, ((axes,),) = pic.picture(5.4, 0.8 + 0.55 * len(stored))
+    figure, axes = chart(0.8 + 0.55 * len(stored), 5.4)
     y, before, after = np.arange(len(stored)), [*stored.values()], [*scaled.values()]
     axes.hlines(y, before, after, color=pic.FAINT, linewidth=1.5)
     axes.plot(before, y, "o", color=pic.KEY, markersize=8, label="as stored")
@@ -86,7 +87,7 @@ def similarities(panels: pic.Arrays, words: Sequence[str], groups: Sequence[int]
 @pic.styled
 def moving(steps: ArrayLike, within: ArrayLike, between: ArrayLike) -> pic.Picture:
     """While training goes on: the mean cosine similarity within groups of words and between them."""
-    figure, ((axes,),) = pic.picture(5, 3)
+    figure, axes = chart(3, 5)
     axes.plot(steps, within, color=pic.QUERY, label="same group")
     axes.plot(steps, between, color=pic.KEY, linestyle="--", label="different groups")
     axes.axhline(0, color=pic.FAINT, linewidth=1)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import above, arrow, below, blank, box, residual
-from tested_transformer.book.figures.kit import CENTRE, write
+from tested_transformer.book.figures.kit import CENTRE, chart, spread, write
 from tested_transformer.book.figures.thread import COLOURS
 
 GENDERS = {"er": "m", "ihn": "m", "sie": "f", "es": "n"}
@@ -24,9 +24,7 @@ def traced(tokens: Sequence[str], found: Sequence[Sequence[str]], usual: str) ->
     levels, step = len(found), 1.05
     figure, frame = blank(pic.PHONE, step * levels - 0.05)
     texts = [token.strip() for token in tokens]
-    widths = np.array([_width(text) for text in texts])
-    gap = (pic.PHONE - 0.1 - widths.sum()) / len(texts)
-    centres = 0.05 + np.cumsum(widths + gap) - (widths + gap) / 2
+    centres = 0.05 + spread(texts, pic.PHONE - 0.1)
     names = ["vectors in", *(f"after layer {n}" for n in range(1, levels))]
     before: list[pic.Pair] = []
     for n, (name, pronouns) in enumerate(zip(names, found, strict=True)):
@@ -46,11 +44,6 @@ def traced(tokens: Sequence[str], found: Sequence[Sequence[str]], usual: str) ->
             arrow(frame, (x0, y0 - 0.18), (x1, y1 + 0.18))
         before = marked
     return figure
-
-
-def _width(text: str) -> float:
-    """How wide a word is, in inches."""
-    return TextPath((0, 0), text, size=11).get_extents().width / 72
 
 
 @pic.styled
@@ -113,10 +106,10 @@ def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> pic.Picture:
 @pic.styled
 def alike(curves: pic.Arrays) -> pic.Picture:
     """How alike the rows are after each layer (from 0, the input): a curve for each kind of layer."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.5)
-    for (name, curve), colour, style in zip(curves.items(), pic.SERIES, ("o-", "s--", "^:", "d-."), strict=False):
-        axes.plot(range(len(curve)), curve, style, color=colour, label=name)
+    figure, axes = chart(3.5)
+    passed = range(len(next(iter(curves.values()))))
+    kit.curves(axes, passed, curves, marks="os^d")
     axes.axhline(1, color=pic.FAINT, linewidth=1)
-    axes.set(ylim=(-0.1, 1.05), xticks=range(len(curve)), xlabel="layers passed", ylabel="mean cosine of two rows")
+    axes.set(ylim=(-0.1, 1.05), xticks=passed, xlabel="layers passed", ylabel="mean cosine of two rows")
     figure.legend(loc="outside upper center", ncols=1)
     return figure

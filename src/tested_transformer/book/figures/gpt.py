@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import CENTRE
+from tested_transformer.book.figures.kit import CENTRE, chart
 from tested_transformer.shares import as_share
 
 
@@ -91,7 +91,7 @@ def lines(rows: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     the groups to where these end in the next line; below the last line stand their names.
     """
     starts, names = GROUPS
-    figure, ((axes,),) = pic.picture(pic.PHONE, 1.0 * len(rows) + 1.3)
+    figure, axes = chart(1.0 * len(rows) + 1.3)
     colours = pic.WEIGHTS(0.62), pic.WEIGHTS(0.3), pic.KEY
     before = None
     for y, p in enumerate(map(np.asarray, rows.values())):
@@ -136,7 +136,7 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
         raise ValueError(f"the point ({point}) must be on the line, which ends at {p.sum():g}")
     ends = p.cumsum()
     chosen = int((ends <= point).sum())
-    figure, ((axes,),) = pic.picture(pic.PHONE, 1.6)
+    figure, axes = chart(1.6)
     for i, (name, end, share) in enumerate(zip(names, ends, p, strict=True)):
         face = pic.WEIGHTS(0.62 if i == chosen else 0.15)
         tile(axes, (end - share, 0, share, 1), face, edgecolor=pic.INK)
@@ -164,7 +164,7 @@ def trade(
     and a line, which may run through ways of none. Names of the first family and of none stand at the right, the
     others at the left. The goal, what all are measured by, has open stars in ink.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.9)
+    figure, axes = chart(3.9)
     middles, low, own = {}, 1.0, {}
     for (family, names), colour, mark in zip(families.items(), pic.SERIES, "os^", strict=False):
         own |= {name: (colour, mark) for name in names if name.startswith(family)}
@@ -217,7 +217,7 @@ def doubts(given: ArrayLike, came: ArrayLike, cases: ArrayLike, low: float) -> p
         rule = "one of each for every group, and what came more than 0 times"
         raise ValueError(f"given {given}, came {came}, cases {cases}: {rule}")
     given, came = np.asarray(given) / cases, np.asarray(came) / cases
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
+    figure, axes = chart(3.6)
     ends = 0.5 * min(given.min(), came.min()), 1.4
     axes.plot(ends, ends, color=pic.FAINT, linestyle="--", linewidth=1.2)
     axes.text(0.02, 0.035, "as often as given", color=pic.INK, ha="right")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, link, tile
-from tested_transformer.book.figures.kit import write
+from tested_transformer.book.figures.kit import arc, bare, chart, middles, named, write
 from tested_transformer.shares import as_share
 
 COLOURS = pic.SERIES[4:]
@@ -25,31 +25,21 @@ def fetched(tokens: Sequence[str], row: int, heads: pic.Arrays) -> pic.Picture:
     if len(heads) != 2:
         raise ValueError(f"heads ({', '.join(heads)}) must be two: above and below")
     figure, frame = blank(4.2, 1.75)
-    ends = np.cumsum([len(token) for token in tokens])
-    middles = ends - np.array([len(token.strip()) for token in tokens]) / 2
-    frame.set(xlim=(-0.8, ends[-1] + 0.8), ylim=(-1, 1))
-    turn = np.linspace(0, np.pi, 40)
-    three = zip((1, -1), COLOURS, heads.items(), strict=True)
-    for side, colour, (name, weights) in three:
+    places = middles(tokens)
+    frame.set(xlim=(-0.8, sum(map(len, tokens)) + 0.8), ylim=(-1, 1))
+    for side, colour, (name, weights) in zip((1, -1), COLOURS, heads.items(), strict=True):
         most = int(np.argmax(weights))
-        for x, weight in zip(middles, weights, strict=True):
-            half = (middles[row] - x) / 2
-            arc = x + half * (1 - np.cos(turn)), side * (0.17 + 0.45 * np.sin(turn))
-            if half:
-                frame.plot(*arc, solid_capstyle="butt", color=colour, linewidth=5 * weight)
-        text = f"{name}: {as_share(weights[most], 3)}"
-        write(frame, (middles[row] + middles[most]) / 2, side * 0.8, text, color=colour)
-        ink = {"color": colour, "weight": "bold"}
-        frame.text(middles[most], 0, tokens[most].strip(), **ink | MIDDLE)
+        for x, weight in zip(places, weights, strict=True):
+            look = {"solid_capstyle": "butt", "color": colour, "linewidth": 5 * weight}
+            arc(frame, x, places[row], side * 0.17, side * 0.45, **look)
+        label = f"{name}: {as_share(weights[most], 3)}"
+        write(frame, (places[row] + places[most]) / 2, side * 0.8, label, color=colour)
+        write(frame, places[most], 0, tokens[most].strip(), color=colour, weight="bold", size=12)
     taken = {int(np.argmax(weights)) for weights in heads.values()}
-    for place, (token, x) in enumerate(zip(tokens, middles, strict=True)):
+    for place, (token, x) in enumerate(zip(tokens, places, strict=True)):
         if place not in taken:
-            weight = "bold" if place == row else "normal"
-            frame.text(x, 0, token.strip(), weight=weight, **MIDDLE)
+            write(frame, x, 0, token.strip(), weight="bold" if place == row else "normal", size=12)
     return figure
-
-
-MIDDLE = {"ha": "center", "va": "center_baseline", "size": 12}
 
 
 @pic.styled
@@ -73,9 +63,7 @@ def row_of(weights: ArrayLike, tokens: Sequence[str], marked: tuple[int, int]) -
             if 0.995 < weight < 1:  # how near to one it is
                 text.set(text=as_share(weight, 3), size=11)
         axes.spines[:].set(visible=True, color=pic.FAINT)
-        axes.set_yticks(range(n_heads), [f"head {h + 1}" for h in range(n_heads)])
-        axes.set_xticks(range(n), [] if layer else tokens, rotation=90)
-        axes.xaxis.tick_top()
+        named(axes, [f"head {h + 1}" for h in range(n_heads)], [""] * n if layer else tokens, rotation=90)
         figure.text(0.02, (top - 0.16) / height, f"layer {layer + 1}", weight="bold")
         if layer == marked[0]:
             frame = Rectangle((-0.5, marked[1] - 0.5), n, 1, zorder=3, clip_on=False)
@@ -95,7 +83,7 @@ def lost(share: ArrayLike, left: ArrayLike, right: ArrayLike) -> pic.Picture:
 
     A mark at zero stands for two heads.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    figure, axes = chart(3.2)
     left, right = np.asarray(left), np.asarray(right)
     axes.plot(share, left, color=pic.QUERY, linestyle="--", label="of the left word")
     axes.plot(share, right, color=pic.KEY, linestyle=":", label="of the right word")
@@ -148,8 +136,7 @@ def _pieces(axes: Axes, x: np.ndarray, title: str, words: Sequence[str]) -> None
     axes.set(xlim=(-0.5, x.shape[1] - 0.5), ylim=(len(x) - 0.5, -0.5))
     axes.set_title(title, loc="center")
     axes.set(xticks=[], yticks=range(len(x)), yticklabels=words)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    bare(axes)
 
 
 @pic.styled

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import bare, chart, named
 from tested_transformer.shares import as_share
 
 Panels = Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]
@@ -77,7 +78,7 @@ def links(source: Sequence[str], target: Sequence[str], a: ArrayLike) -> pic.Pic
     and in colour; others above a tenth are faint.
     """
     a = np.asarray(a)
-    figure, ((axes,),) = pic.picture(7.2, 2.6)
+    figure, axes = chart(2.6, 7.2)
     above, below = (np.linspace(0, 1, len(side)) for side in (source, target))
     for (i, j), weight in np.ndenumerate(a):
         best = j == a[i].argmax()
@@ -165,7 +166,7 @@ def traces(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], depths: Sequen
 @pic.styled
 def points(groups: pic.Arrays, labels: Sequence[str] = ("", "")) -> pic.Picture:
     """Groups of points (n, 2), each with its colour, its mark and its name."""
-    figure, ((axes,),) = pic.picture(5.6, 4.2)
+    figure, axes = chart(4.2, 5.6)
     for (name, places), colour, mark in zip(groups.items(), pic.SERIES, MARKS, strict=False):
         x, y = np.transpose(places)
         axes.scatter(x, y, color=colour, marker=mark, label=name, s=34, alpha=0.8)
@@ -207,7 +208,7 @@ def cuts(followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[
 
     Another word than in the first row has another colour, and is hatched.
     """
-    figure, ((axes,),) = pic.picture(5.1, 0.55 + 0.42 * len(followed))
+    figure, axes = chart(0.55 + 0.42 * len(followed), 5.1)
     usual = next(iter(followed.values()))
     for row, words in enumerate(followed.values()):
         for column, (word, p) in enumerate(words):
@@ -228,7 +229,7 @@ def cuts(followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[
 @pic.styled
 def effects(edges: Sequence[float], shares: pic.Arrays) -> pic.Picture:
     """For each range of weights the share of cases that had an effect, for each kind."""
-    figure, ((axes,),) = pic.picture(6.2, 3.4)
+    figure, axes = chart(3.4, 6.2)
     places, width = np.arange(len(edges) - 1), 0.8 / len(shares)
     for n, ((name, share), colour, hatch) in enumerate(zip(shares.items(), pic.SERIES, ("", "///"), strict=False)):
         look = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": name}
@@ -256,7 +257,5 @@ def removed(right: pic.Arrays, whole: float) -> pic.Picture:
 
 def _named(axes: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
     """Words beside the rows and above the columns."""
-    axes.set(yticks=range(len(queries)), yticklabels=queries, xticks=range(len(keys)), xticklabels=keys)
-    axes.xaxis.tick_top()
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    named(axes, queries, keys)
+    bare(axes)

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book import logit_descent
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import beside
+from tested_transformer.book.figures.kit import beside, chart
 from tested_transformer.byhand.softmax import softmax
 
 ROW, NAMES = 0.27, 0.66
@@ -67,7 +68,7 @@ def surprise(
 
     At each marked probability a guide joins the two, with both heights at its ends.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 4.2)
+    figure, axes = chart(4.2)
     axes.plot(p, nats, color=pic.QUERY)
     axes.plot([0, 1], [1, 0], color=pic.INK, linestyle="--")
     offset = {"textcoords": "offset points"}
@@ -128,7 +129,7 @@ def gaps(steps: ArrayLike, cases: pic.Arrays) -> pic.Picture:
 
     The first line is the one that never ends. Steps are drawn at equal distances where one is ten times another.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
+    figure, axes = chart(3.4)
     looks = zip((pic.KEY, pic.INK, pic.QUERY), ("-", "--", "-"), strict=True)
     for (name, heights), (colour, dashes) in zip(cases.items(), looks, strict=False):
         axes.plot(steps, heights, color=colour, linestyle=dashes)
@@ -145,10 +146,9 @@ def smoothing(gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: pic.Pa
 
     A mark at the lowest point of the smoothed one.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    for (share, losses), colour, line in zip(curves.items(), (pic.INK, pic.QUERY), ("--", "-"), strict=False):
-        name = f"smoothing {share:g}"
-        axes.plot(gaps, losses, color=colour, linestyle=line, label=name)
+    figure, axes = chart(3.2)
+    lines = {f"smoothing {share:g}": losses for share, losses in curves.items()}
+    kit.curves(axes, gaps, lines, (pic.INK, pic.QUERY), ("--", "-"))
     axes.plot(*lowest, "o", color=pic.KEY)
     beside(axes, "lowest point", lowest, (0, 12), color=pic.KEY, ha="center")
     axes.axhline(0, color=pic.FAINT, linewidth=1)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import tile
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import CENTRE
+from tested_transformer.book.figures.kit import CENTRE, chart, listed
 from tested_transformer.shares import as_share
 
 ANSWER = pic.SERIES[4]
@@ -70,7 +70,7 @@ def kinds(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], 
 @pic.styled
 def votes(bars: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """Weights of one word as bars with a piece for each key. The last piece is grey, and a gap is hatched."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 0.5 + 0.55 * len(bars))
+    figure, axes = chart(0.5 + 0.55 * len(bars))
     for line, weights in enumerate(bars.values()):
         left, at = 0.0, CENTRE
         for key, (word, weight) in enumerate(zip(words, weights, strict=True)):
@@ -84,8 +84,7 @@ def votes(bars: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     axes.set(xlim=(0, 1), xticks=[0, 0.5, 1], yticks=range(len(bars)))
     axes.set_yticklabels(list(bars))
     axes.invert_yaxis()
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    listed(axes)
     return figure
 
 

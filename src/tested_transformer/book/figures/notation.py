@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
-from tested_transformer.book.figures.kit import CENTRE
+from tested_transformer.book.figures.kit import CENTRE, chart
 
 FULL = 3
 """Numbers of this size and above have the full colour."""
@@ -222,7 +222,7 @@ def step(curve: tuple[ArrayLike, ArrayLike], slope: float, points: Sequence[pic.
 
     Points are (weight, loss), in the order in which they come.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.1)
+    figure, axes = chart(3.1)
     axes.plot(*curve, color=pic.INK)
     (x, y), *others = points
     reach = np.array([-0.35, 0.6])

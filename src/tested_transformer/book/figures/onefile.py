@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.kit import write
-
-LINES = ("--", ":", "-.")
+from tested_transformer.book.figures.kit import curves, write
 
 
 @pic.styled
@@ -45,8 +43,7 @@ def faults(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
         (name, right), *wrong = runs.items()
         steps = range(1, len(right) + 1)
         axes.plot(steps, right, color=pic.FAINT, linewidth=7, alpha=0.6, label=name)
-        for (fault, losses), colour, line in zip(wrong, (pic.KEY, pic.QUERY, pic.OUT), LINES, strict=False):
-            axes.plot(steps, losses, color=colour, linestyle=line, label=fault)
+        curves(axes, steps, dict(wrong), (pic.KEY, pic.QUERY, pic.OUT), ("--", ":", "-."))
         axes.set(title=title, xlabel="step", ylim=(0, None), xlim=(1, len(right)))
     row[0].set_ylabel("loss for each token")
     figure.legend(*row[0].get_legend_handles_labels(), loc="outside lower center", ncols=1)

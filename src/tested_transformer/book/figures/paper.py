@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import chart
 
 MARKERS = "os^Dv"
 
@@ -13,7 +14,7 @@ MARKERS = "os^Dv"
 @pic.styled
 def operations(n: ArrayLike, counts: pic.Arrays, d: int, lines: pic.Arrays) -> pic.Picture:
     """Counted multiplications as points over n, formulas as lines, n = d dotted."""
-    figure, ((axes,),) = pic.picture(5.8, 4.2)
+    figure, axes = chart(4.2, 5.8)
     axes.axvline(d, color=pic.FAINT, linestyle=":")
     for i, (name, values) in enumerate(counts.items()):
         axes.plot(n, lines[name], color=pic.SERIES[i])
@@ -28,7 +29,7 @@ def operations(n: ArrayLike, counts: pic.Arrays, d: int, lines: pic.Arrays) -> p
 @pic.styled
 def paths(n: Sequence[int], lengths: pic.Arrays) -> pic.Picture:
     """How many steps lie between the first word and the last, a line for each layer."""
-    figure, ((axes,),) = pic.picture(5.8, 3.8)
+    figure, axes = chart(3.8, 5.8)
     for i, (name, values) in enumerate(lengths.items()):
         axes.plot(n, values, MARKERS[i] + "-", color=pic.SERIES[i], label=name)
     axes.set_xscale("log")
@@ -45,7 +46,7 @@ def paths(n: Sequence[int], lengths: pic.Arrays) -> pic.Picture:
 @pic.styled
 def shares(n: ArrayLike, parts: pic.Arrays, marks: Mapping[str, float]) -> pic.Picture:
     """Shares of one whole, stacked, against a length; `marks` are lengths with a name."""
-    figure, ((axes,),) = pic.picture(5.8, 3.8)
+    figure, axes = chart(3.8, 5.8)
     bottom = np.zeros(len(np.asarray(n)))
     for i, (name, values) in enumerate(parts.items()):
         top = bottom + values
@@ -65,7 +66,7 @@ def shares(n: ArrayLike, parts: pic.Arrays, marks: Mapping[str, float]) -> pic.P
 @pic.styled
 def boxes(counts: Mapping[str, float]) -> pic.Picture:
     """A bar for each part of a model, its million parameters beside it."""
-    figure, ((axes,),) = pic.picture(6.2, 0.8 + 0.42 * len(counts))
+    figure, axes = chart(0.8 + 0.42 * len(counts), 6.2)
     bars = axes.barh(list(counts), list(counts.values()), color=pic.QUERY, height=0.7)
     axes.bar_label(bars, fmt="{:.2f}", padding=4)
     axes.invert_yaxis()
@@ -76,7 +77,7 @@ def boxes(counts: Mapping[str, float]) -> pic.Picture:
 @pic.styled
 def intervals(sizes: Mapping[str, range], common: Sequence[int], marked: int) -> pic.Picture:
     """Vocabulary sizes as bars, those in common as a band, one size as a line."""
-    figure, ((axes,),) = pic.picture(6.4, 1.2 + 0.36 * len(sizes))
+    figure, axes = chart(1.2 + 0.36 * len(sizes), 6.4)
     axes.axvspan(common[0], common[-1], color=pic.FAINT, alpha=0.6, linewidth=0)
     axes.axvline(marked, color=pic.KEY, linestyle="--")
     place, name = (marked, 1.01), f"{marked:,} stated"

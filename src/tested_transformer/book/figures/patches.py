@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
-from tested_transformer.book.figures.kit import CENTRE
+from tested_transformer.book.figures.kit import CENTRE, chart
 
 AHEAD = ((0, -1), (1, 0), (0, 1), (-1, 0))
 """Where a way leads: so many patches across and down."""
@@ -84,7 +84,7 @@ def pictures(
 @pic.styled
 def learning(losses: Sequence[float]) -> pic.Picture:
     """The loss of each step, and that of a coin."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 2.6)
+    figure, axes = chart(2.6)
     axes.plot(range(1, len(losses) + 1), losses, color=pic.QUERY, linewidth=0.8)
     axes.axhline(np.log(2), color=pic.KEY, linestyle="--", linewidth=1.5)
     axes.set(xlabel="step", ylabel="loss per picture", ylim=(0, None))

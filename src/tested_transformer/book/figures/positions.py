@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import CENTRE, beside
+from tested_transformer.book.figures.kit import CENTRE, bare, beside, chart
 from tested_transformer.shares import as_share
 
 MARK = pic.SERIES[4]
@@ -83,8 +83,7 @@ def sums(parts: pic.Arrays, words: Sequence[str], limit: float) -> pic.Picture:
             interpolation="nearest",
         )  # fmt: skip
         axes.set(title=name, yticks=range(len(words)), yticklabels=words, xticks=[])
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
+        bare(axes)
     ticks = [-limit, 0, limit]
     figure.colorbar(image, ax=panels, ticks=ticks, location="bottom", aspect=40, pad=0.02)
     return figure
@@ -94,7 +93,7 @@ def sums(parts: pic.Arrays, words: Sequence[str], limit: float) -> pic.Picture:
 def heat(table: ArrayLike, name: str = "column") -> pic.Picture:
     """A table of positions as colours from -1 through 0 to 1, one row for each."""
     rows, columns = np.shape(table)
-    figure, ((axes,),) = pic.picture(5.4, 1.0 + 4.3 * rows / columns)
+    figure, axes = chart(1.0 + 4.3 * rows / columns, 5.4)
     image = axes.imshow(table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest")
     axes.set(xlabel=name, ylabel="position")
     figure.colorbar(image, ax=axes, ticks=[-1, 0, 1], shrink=0.8, pad=0.02)
@@ -145,7 +144,7 @@ def turning(pairs: pic.Arrays, start: int, k: int) -> pic.Picture:
 def wavelengths(lengths: ArrayLike, limit: float) -> pic.Picture:
     """The wavelength of each pair, with a line at a length of text."""
     lengths = np.asarray(lengths)
-    figure, ((axes,),) = pic.picture(5.4, 3.4)
+    figure, axes = chart(3.4, 5.4)
     axes.plot(lengths, color=pic.QUERY)
     axes.axhline(limit, color=pic.KEY, linestyle="--")
     beside(axes, f"{limit:g} positions", (0, limit), (0, 5), color=pic.KEY)
@@ -159,7 +158,7 @@ def wavelengths(lengths: ArrayLike, limit: float) -> pic.Picture:
 @pic.styled
 def offsets(dots: ArrayLike, reach: int) -> pic.Picture:
     """Dot products of one position with those up to `reach` before and after it."""
-    figure, ((axes,),) = pic.picture(5.4, 3.1)
+    figure, axes = chart(3.1, 5.4)
     axes.plot(np.arange(-reach, reach + 1), dots, color=pic.QUERY)
     axes.set(ylim=(0, None), xlabel="offset between the two positions", ylabel="dot product")
     return figure
@@ -168,7 +167,7 @@ def offsets(dots: ArrayLike, reach: int) -> pic.Picture:
 @pic.styled
 def lengths(squared: pic.Arrays) -> pic.Picture:
     """The squared length of every row, one curve for each table; the first on top."""
-    figure, ((axes,),) = pic.picture(5.4, 3.1)
+    figure, axes = chart(3.1, 5.4)
     for i, (name, values) in enumerate(squared.items()):
         axes.plot(values, color=pic.SERIES[i], label=name, linewidth=1 if i else 3, zorder=3 - i)
     axes.set(xlabel="position", ylabel="squared length of the row")
@@ -183,7 +182,7 @@ def shares(a: ArrayLike, framed: bool = False) -> pic.Picture:
     framed marks the largest of each row.
     """
     a = np.asarray(a)
-    figure, ((axes,),) = pic.picture(4.6, 3.9)
+    figure, axes = chart(3.9, 4.6)
     top = np.ceil(10 * a.max()) / 10
     image = axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=top, interpolation="nearest")
     if framed:

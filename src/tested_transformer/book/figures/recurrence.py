@@ -6,9 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
-from tested_transformer.book.figures.kit import CENTRE, beside
+from tested_transformer.book.figures.kit import CENTRE, DASHES, beside, chart, named
 
 ARROW = {"size": 11, "width": 1.8, "shrinkA": 2, "shrinkB": 2}
 
@@ -101,7 +102,7 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
 
     The first writing state reads BOS, each other one what was written before it.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 2.9)
+    figure, axes = chart(2.9)
     n, total = len(read), len(read) + len(written)
     for i, token in enumerate([*read, *written]):
         reads = i < n
@@ -133,10 +134,8 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
 @pic.styled
 def steps(lengths: ArrayLike, curves: pic.Arrays) -> pic.Picture:
     """Steps that wait for each other, against the length: a line for each way to read."""
-    figure, ((axes,),) = pic.picture(5.8, 3.5)
-    for i, (name, values) in enumerate(curves.items()):
-        line = {"color": pic.SERIES[i], "linestyle": ("-", "--", ":")[i % 3]}
-        axes.plot(lengths, values, marker="os^"[i % 3], label=name, **line)
+    figure, axes = chart(3.5, 5.8)
+    kit.curves(axes, lengths, curves, dashes=DASHES[:3], marks="os^")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.set_xticks(lengths, [str(n) for n in np.asarray(lengths)])
@@ -155,12 +154,11 @@ def fading(sizes: pic.Arrays, limit: float) -> pic.Picture:
 
     One curve for each name. A line marks where float32 no longer sees it beside 1.
     """
-    figure, ((axes,),) = pic.picture(6.2, 3.8)
+    figure, axes = chart(3.8, 6.2)
     for i, (name, values) in enumerate(sizes.items()):
         count = len(np.asarray(values))
-        axes.plot(np.arange(1, count + 1), values, color=pic.SERIES[i], linestyle=("-", "--", ":")[i % 3])
-        place = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(name, (count, values[-1]), color=pic.SERIES[i], **place)
+        axes.plot(np.arange(1, count + 1), values, color=pic.SERIES[i], linestyle=DASHES[i % 3])
+        beside(axes, name, (count, values[-1]), (6, 0), color=pic.SERIES[i], va="center")
     axes.axhline(1, color=pic.FAINT, linewidth=1)
     axes.axhline(limit, color=pic.FAINT, linewidth=1, linestyle="--")
     beside(axes, "smallest share that float32 sees", (1, limit), (0, -5), va="top")
@@ -175,11 +173,11 @@ def exact(lengths: Sequence[int], counts: pic.Arrays, out_of: int, trained: int 
     Of several runs of one name the first is drawn thick, the others thin and unlike. A curve may end early. A dashed
     line comes after the longest sequences of the training.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
+    figure, axes = chart(3.6)
     for i, (name, values) in enumerate(counts.items()):
         first, *others = np.atleast_2d(values)
         reach = lengths[: len(first)]
-        axes.plot(reach, first, marker="os^"[i % 3], label=name, color=pic.SERIES[i], linestyle=("-", "--", ":")[i % 3])
+        axes.plot(reach, first, marker="os^"[i % 3], label=name, color=pic.SERIES[i], linestyle=DASHES[i % 3])
         for n, other in enumerate(others):
             look = {"linewidth": 1.4, "linestyle": ("-", (0, (6, 1.5, 1, 1.5)))[n % 2]}
             axes.plot(reach, other, color=pic.SERIES[i], label=f"the same, run {n + 2}", **look)
@@ -195,7 +193,7 @@ def exact(lengths: Sequence[int], counts: pic.Arrays, out_of: int, trained: int 
 @pic.styled
 def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
     """A bar for each position of a sequence, in the order of reading: how often its id comes out right."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.1)
+    figure, axes = chart(3.1)
     numbers = np.asarray(counts)
     read = np.arange(1, len(numbers) + 1)
     axes.bar(read, numbers, color=pic.OUT, width=0.8)
@@ -215,8 +213,7 @@ def grids(panels: pic.Arrays, rows: Sequence[str], columns: Sequence[str]) -> pi
     for one, (name, x) in zip(axes, panels.items(), strict=True):
         pic.tiles(one, x, pic.WEIGHTS, (0, top), decimals=2)
         one.set_title(name, pad=12)
-        one.set(xticks=range(len(columns)), xticklabels=columns, yticks=range(len(rows)), yticklabels=rows)
-        one.xaxis.tick_top()
+        named(one, rows, columns)
         one.set_xlabel("id read", color=pic.KEY)
         one.set_ylabel("id written", color=pic.OUT)
     return figure

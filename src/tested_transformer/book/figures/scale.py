@@ -8,10 +8,11 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.cost import price
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import tile
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import CENTRE
+from tested_transformer.book.figures.kit import CENTRE, bare, chart, listed
 from tested_transformer.config import Config
 
 LETTER = 0.092
@@ -32,7 +33,7 @@ def curves(
 
     labels name the two axes; levels are heights with a name, dotted.
     """
-    figure, ((axes,),) = pic.picture(6.4, 4.2)
+    figure, axes = chart(4.2, 6.4)
     for name, height in (levels or {}).items():
         axes.axhline(height, color=pic.FAINT, linestyle=":", linewidth=1.5)
         place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
@@ -52,7 +53,7 @@ def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
 
     The parts have no borders, which would cover a thin one; a line leads from each to its name.
     """
-    figure, ((axes,),) = pic.picture(6.8, 0.75 + 0.95 * len(parts))
+    figure, axes = chart(0.75 + 0.95 * len(parts), 6.8)
     figure.set_layout_engine("none")
     start = 0.2 + LETTER * max(map(len, parts))
     width, high = 6.65 - start, figure.get_figheight()
@@ -73,8 +74,7 @@ def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
             axes.text(word, row + 0.37, kind, ha="center", va="top", color=pic.SERIES[i])
         axes.annotate(f"{ends[-1]:.2f}", (ends[-1], row), **place)
     axes.set_yticks(range(len(parts)), list(parts))
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    listed(axes)
     axes.set(xlim=(0, most), ylim=(len(parts) - 0.3, -0.25), xlabel=unit)
     return figure
 
@@ -127,7 +127,7 @@ def areas(panels: Mapping[str, pic.Pair]) -> pic.Picture:
     ends = [max(6 * d, n) / unit for n, d in panels.values()]
     wide = max(sum(ends) + len(ends) - 1, 12)
     tallest, left = max(4 * d for _, d in panels.values()) / unit + 0.4, 0.0
-    figure, ((axes,),) = pic.picture(7.2, 7.2 / wide * (tallest + 1.0) + 0.4)
+    figure, axes = chart(7.2 / wide * (tallest + 1.0) + 0.4, 7.2)
     for (title, (n, d)), end in zip(panels.items(), ends, strict=True):
         side = d / unit
         for i, name in enumerate(squares):
@@ -151,7 +151,7 @@ def shares(rows: pic.Arrays, across: str, decimals: int = 2) -> pic.Picture:
     """
     x = np.array(list(rows.values()))
     most = abs(x).max()
-    figure, ((axes,),) = pic.picture(7.2, 0.62 * len(x) + 0.9)
+    figure, axes = chart(0.62 * len(x) + 0.9, 7.2)
     pic.tiles(axes, x, pic.SIGNED, (-most, most), decimals)
     axes.set_yticks(range(len(x)), list(rows))
     axes.set_xticks(range(x.shape[1]), [f"{i + 1}" for i in range(x.shape[1])])
@@ -164,10 +164,9 @@ def shares(rows: pic.Arrays, across: str, decimals: int = 2) -> pic.Picture:
 @pic.styled
 def sums(n: ArrayLike, totals: pic.Arrays, true: ArrayLike) -> pic.Picture:
     """What a running sum reaches in each number format, and the true sum."""
-    figure, ((axes,),) = pic.picture(6.0, 3.6)
+    figure, axes = chart(3.6, 6.0)
     axes.plot(n, true, color=pic.FAINT, linewidth=5, label="true")
-    for i, (name, values) in enumerate(totals.items()):
-        axes.plot(n, values, color=pic.SERIES[i], linestyle=LINES[i], label=name)
+    kit.curves(axes, n, totals, dashes=LINES)
     axes.set(xlabel="numbers added", ylabel="sum")
     axes.legend()
     return figure
@@ -224,8 +223,7 @@ def held(schemes: Mapping[str, pic.Arrays]) -> pic.Picture:
             axes.text(middle, -0.15, kind, ha="center", va="bottom", color=pic.INK)
         axes.set(xlim=(-0.05, len(kinds) * 1.12), ylim=(n, -0.7))
         axes.set(yticks=np.arange(n) + 0.5, yticklabels=[f"{i + 1}" for i in range(n)], xticks=[], title=scheme)
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
+        bare(axes)
     return figure
 
 

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import beside, chart
 from tested_transformer.training.schedule import rate
 
 WARMUPS = 1, 2, 5, 10, 20, 40, 100, 200, 400, 1000, 2000, 4000, 8000, 16_000
@@ -18,7 +20,7 @@ TOTALS = 60, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000
 @pic.styled
 def hover(distances: pic.Arrays, places: Mapping[str, pic.Pair]) -> pic.Picture:
     """How far from the lowest point, step by step, one curve for each rate, with its name at a place."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
+    figure, axes = chart(3.4)
     looks = zip(distances.items(), pic.SERIES, ("--", ":", "-", "-."), strict=False)
     for n, ((name, distance), colour, line) in enumerate(looks):
         steps = np.arange(1, len(np.asarray(distance)) + 1)
@@ -35,7 +37,7 @@ def hover(distances: pic.Arrays, places: Mapping[str, pic.Pair]) -> pic.Picture:
 @pic.styled
 def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture:
     """The size of Adam's steps on pure noise, from step 1, and the limit that they approach."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.0)
+    figure, axes = chart(3.0)
     steps = np.arange(1, len(np.asarray(measured)) + 1)
     axes.plot(steps, expected, color=pic.FAINT, linewidth=5, label="by the formula")
     axes.plot(steps, measured, ".", color=pic.QUERY, label="measured")
@@ -48,12 +50,10 @@ def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture
 @pic.styled
 def rates(steps: ArrayLike, curves: pic.Arrays, warmup: int) -> pic.Picture:
     """The learning rate at each step, one curve for each model, and the warm-up."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    for (name, curve), colour, line in zip(curves.items(), pic.SERIES, ("-", "--"), strict=False):
-        axes.plot(steps, curve, color=colour, linestyle=line, label=name)
+    figure, axes = chart(3.2)
+    kit.curves(axes, steps, curves, dashes=("-", "--"))
     axes.axvline(warmup, color=pic.FAINT, linewidth=1.5, linestyle=":")
-    place = {"xytext": (4, 0), "textcoords": "offset points"}
-    axes.annotate(f"step {warmup:,}", (warmup, 0), color=pic.INK, va="bottom", **place)
+    beside(axes, f"step {warmup:,}", (warmup, 0), (4, 0), color=pic.INK, va="bottom")
     axes.set_ylim(0, None)
     ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= np.max(steps)]
     axes.set(xticks=ticks, xticklabels=[f"{tick:,.0f}" for tick in ticks], xlim=(0, np.max(steps)), xlabel="step")
@@ -65,7 +65,7 @@ def rates(steps: ArrayLike, curves: pic.Arrays, warmup: int) -> pic.Picture:
 @pic.styled
 def training(runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str) -> pic.Picture:
     """Losses step by step, several runs in one colour, and a named level."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
+    figure, axes = chart(3.6)
     for (label, losses), colour, line in zip(runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False):
         for i, loss in enumerate(losses):
             steps = np.arange(1, len(np.asarray(loss)) + 1)

@@ -6,9 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import bare, beside, chart
 
 LETTER, SPACE, GAP = 0.093, 0.08, 0.09
 """Inches: a character, what surrounds the text of a tile, and what parts two words."""
@@ -78,7 +80,7 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
 
     A box is as wide as its piece has characters.
     """
-    figure, ((axes,),) = pic.picture(6.2, 0.5 + 0.5 * len(steps))
+    figure, axes = chart(0.5 + 0.5 * len(steps), 6.2)
     width = sum(map(len, steps[0]))
     for y, pieces in enumerate(steps):
         x = 0
@@ -97,13 +99,11 @@ def lengths(n_merges: ArrayLike, curves: pic.Arrays, levels: Mapping[str, float]
 
     There are dotted lines at the named levels.
     """
-    figure, ((axes,),) = pic.picture(6.2, 3.6)
-    for (name, curve), colour, style in zip(curves.items(), pic.SERIES, ("-", "--", "-."), strict=False):
-        axes.plot(n_merges, curve, color=colour, linestyle=style, label=name)
-    under = {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
+    figure, axes = chart(3.6, 6.2)
+    kit.curves(axes, n_merges, curves, dashes=("-", "--", "-."))
     for name, level in levels.items():
         axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
-        axes.annotate(name, (np.max(n_merges), level), ha="right", **under)
+        beside(axes, name, (np.max(n_merges), level), (0, -3), ha="right", va="top")
     axes.set(ylim=(0, None), xlim=(0, np.max(n_merges)), xlabel="merges learned", ylabel="tokens to a word")
     figure.legend(loc="outside upper center", ncols=len(curves))
     return figure
@@ -113,7 +113,7 @@ def lengths(n_merges: ArrayLike, curves: pic.Arrays, levels: Mapping[str, float]
 def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> pic.Picture:
     """A batch as a grid of tokens, one row a sentence; hatched where not `real`."""
     real = np.asarray(real)
-    figure, ((axes,),) = pic.picture(7.2, 0.5 + 0.6 * len(rows))
+    figure, axes = chart(0.5 + 0.6 * len(rows), 7.2)
     for (y, x), is_real in np.ndenumerate(real):
         place = x + 0.04, y + 0.1, 0.92, 0.8
         if is_real:
@@ -128,5 +128,4 @@ def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> pic.Picture:
 def _bare(axes: Axes, width: float, height: float) -> None:
     """Room for the boxes, the first row on top, and nothing around them."""
     axes.set(xlim=(0, width), ylim=(height, 0), xticks=[])
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    bare(axes)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
-from tested_transformer.book.figures.kit import beside
+from tested_transformer.book.figures.kit import beside, chart, curves
 
 LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
@@ -16,7 +16,7 @@ LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 @pic.styled
 def questions(read: Sequence[str], asked: Sequence[str], visible: ArrayLike) -> pic.Picture:
     """A row for each place: the tokens it sees, hatched those it does not, its answer."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 0.46 * len(read) + 0.7)
+    figure, axes = chart(0.46 * len(read) + 0.7)
     _asked(axes, read, asked, visible)
     return figure
 
@@ -73,7 +73,7 @@ def losses(
 
     On a logarithmic axis two curves can be told apart where both are nearly zero.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
+    figure, axes = chart(3.6)
     for (name, loss), colour, line in zip(runs.items(), pic.SERIES, LINES, strict=False):
         steps = every * np.arange(1, len(np.asarray(loss)) + 1)
         axes.plot(steps, loss, color=colour, linestyle=line, linewidth=1.6, label=name)
@@ -94,7 +94,7 @@ def losses(
 @pic.styled
 def apart(runs: pic.Arrays, gap: str, at: int, every: int = 1) -> pic.Picture:
     """Two curves, the upper one first, each with its name; the area between them is coloured and named at a step."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    figure, axes = chart(3.2)
     (above, upper), (below, lower) = ((name, np.asarray(loss)) for name, loss in runs.items())
     steps, n = every * np.arange(1, len(upper) + 1), at // every - 1
     axes.plot(steps, upper, color=pic.QUERY)
@@ -137,8 +137,7 @@ def chances(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
     height = 2.1 * len(panels) + 0.3
     figure, rows = pic.picture(pic.PHONE, height, rows=len(panels), sharex=True)
     for (axes,), (title, lines) in zip(rows, panels.items(), strict=True):
-        for (name, p), colour, look in zip(lines.items(), pic.SERIES, LINES, strict=False):
-            axes.plot(np.arange(1, len(np.asarray(p)) + 1), p, color=colour, linestyle=look, label=name)
+        curves(axes, None, lines, dashes=LINES)
         axes.set(xlim=(1, None), ylim=(0, 1.03), title=title)
     rows[0, 0].legend(loc="lower right")
     rows[-1, 0].set_xlabel("step")

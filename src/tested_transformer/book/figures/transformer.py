@@ -13,7 +13,7 @@ from tested_transformer.book.data_flow import AXES, CHAPTERS, Step, Table, n_lay
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
 from tested_transformer.book.figures.interactive import Interactive, written
-from tested_transformer.book.figures.kit import write
+from tested_transformer.book.figures.kit import chart, named, write
 from tested_transformer.shares import as_share
 
 STEP, TILE = 1.05, (0.2, 0.16)
@@ -219,7 +219,7 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
 
     The whole rectangle is the whole model.
     """
-    figure, ((axes,),) = pic.picture(5.6, 4.2)
+    figure, axes = chart(4.2, 5.6)
     whole = sum(sum(boxes.values()) for boxes in parts.values())
     left = 0.0
     for part, boxes in parts.items():
@@ -242,12 +242,10 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
 @pic.styled
 def guesses(percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]) -> pic.Picture:
     """Probabilities in percent (length, vocabulary) of the next token, as tiles."""
-    figure, ((axes,),) = pic.picture(5.2, 0.9 + 0.45 * len(read))
+    figure, axes = chart(0.9 + 0.45 * len(read), 5.2)
     pic.tiles(axes, percent, pic.WEIGHTS, (0, 100), decimals=0, whole=100)
     axes.set_aspect("auto")
-    axes.set_xticks(range(len(candidates)), candidates, rotation=45, ha="left")
-    axes.set_yticks(range(len(read)), read)
-    axes.xaxis.tick_top()
+    named(axes, read, candidates, rotation=45, ha="left")
     axes.xaxis.set_label_position("top")
     axes.set(ylabel="read last", xlabel="next token, percent")
     return figure

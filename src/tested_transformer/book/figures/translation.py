@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import arc, chart, listed, middles
 from tested_transformer.shares import as_share
 
 
@@ -31,7 +32,7 @@ def learning(
 @pic.styled
 def shares(names: Sequence[str], counts: Sequence[int], models: pic.Arrays) -> pic.Picture:
     """A row for each name with its count, and a mark for each model, in percent."""
-    figure, ((axes,),) = pic.picture(6.8, 1.2 + 0.3 * len(names))
+    figure, axes = chart(1.2 + 0.3 * len(names), 6.8)
     rows = np.arange(len(names))
     marks = zip(models.items(), (pic.KEY, pic.QUERY, pic.VALUE), ("o", "s", "^"), strict=False)
     for (model, values), colour, mark in marks:
@@ -39,8 +40,7 @@ def shares(names: Sequence[str], counts: Sequence[int], models: pic.Arrays) -> p
     axes.hlines(rows, 0, 100, color=pic.FAINT, linewidth=0.6, zorder=0)
     axes.set_yticks(rows, [f"{n}  ({k})" for n, k in zip(names, counts, strict=True)])
     axes.set(xlim=(-2, 103), ylim=(len(names) - 0.5, -0.5), xlabel="sentences right, %")
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    listed(axes)
     figure.legend(loc="outside upper center", ncols=len(models))
     return figure
 
@@ -55,22 +55,14 @@ def reading(sentences: Sequence[tuple[Sequence[str], ArrayLike, int, str, str]])
     figure, axes = pic.picture(4.4, 1.05 * len(sentences), rows=len(sentences))
     widest = max(max(len("".join(s[0])), len(s[3])) for s in sentences)
     for (tokens, weights, row, german, word), (ax,) in zip(sentences, axes, strict=True):
-        middles = np.cumsum([len(token) for token in tokens]) - np.array([len(token.strip()) for token in tokens]) / 2
-        turn = np.linspace(0, np.pi, 40)
-        for x, weight in zip(middles, weights, strict=True):
-            half = (middles[row] - x) / 2
-            arc = x + half * (1 - np.cos(turn)), 1.5 + 1.3 * np.sin(turn)
-            ax.plot(*arc, solid_capstyle="round", color=pic.QUERY, linewidth=3.5 * weight)
-        most = int(np.argmax(weights))
-        top = (middles[row] + middles[most]) / 2
-        ax.text(top, 3.0, as_share(weights[most], 3), ha="center", va="bottom")
-        for place, (token, x) in enumerate(zip(tokens, middles, strict=True)):
-            weight = "bold" if place in (row, most) else "normal"
-            ax.text(x, 0.6, token.strip(), ha="center", weight=weight)
-        at = 0.0
+        places, most, at = middles(tokens), int(np.argmax(weights)), 0.0
+        for x, weight in zip(places, weights, strict=True):
+            arc(ax, x, places[row], 1.5, 1.3, solid_capstyle="round", color=pic.QUERY, linewidth=3.5 * weight)
+        ax.text((places[row] + places[most]) / 2, 3.0, as_share(weights[most], 3), ha="center", va="bottom")
+        for place, (token, x) in enumerate(zip(tokens, places, strict=True)):
+            ax.text(x, 0.6, token.strip(), ha="center", weight="bold" if place in (row, most) else "normal")
         for token in german.split():
-            mine = token == word
-            ink = {"color": pic.KEY, "weight": "bold"} if mine else {"color": pic.INK}
+            ink = {"color": pic.KEY, "weight": "bold"} if token == word else {"color": pic.INK}
             ax.text(at + len(token) / 2, -0.9, token, ha="center", **ink)
             at += len(token) + 1
         ax.set(xlim=(-0.5, widest + 0.5), ylim=(-1.2, 4.2))
@@ -82,7 +74,7 @@ def reading(sentences: Sequence[tuple[Sequence[str], ArrayLike, int, str, str]])
 def cut(models: Mapping[str, Mapping[str, int]], most: int) -> pic.Picture:
     """For each model, under its name, how many of `most` are right with some links cut: a bar and its number each."""
     n_lines = sum(len(rows) + 1.3 for rows in models.values())
-    figure, ((axes,),) = pic.picture(pic.PHONE, 0.28 * n_lines)
+    figure, axes = chart(0.28 * n_lines)
     names, line = {}, 0.0
     for model, rows in models.items():
         axes.text(0, line, model, weight="bold", va="center")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
-from tested_transformer.book.figures.kit import CENTRE, beside
+from tested_transformer.book.figures.kit import CENTRE, beside, chart
 
 MARKS = "os^Dv*"
 """Shapes of points, so that a group is told by more than its colour."""
@@ -92,7 +92,7 @@ def company(names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]) -
     """
     rows = [tuple(row) for row in np.asarray(counts).tolist()]
     shared = {row: ", ".join(n for n, r in zip(names, rows, strict=True) if r == row) for row in dict.fromkeys(rows)}
-    figure, ((axes,),) = pic.picture(pic.PHONE, 2.75)
+    figure, axes = chart(2.75)
     axes.set_aspect("equal")
     axes.axhline(0, color=pic.FAINT, linewidth=1)
     axes.axvline(0, color=pic.FAINT, linewidth=1)
@@ -144,7 +144,7 @@ def read(sentences: Sequence[str], stages: pic.Arrays, answers: Sequence[str], t
 def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Picture:
     """How vectors (n, 2) move in a step: a line from the origin to where each was, an arrow to where it is then."""
     starts, ends = np.asarray(starts), np.asarray(ends)
-    figure, ((axes,),) = pic.picture(pic.PHONE, 4.3)
+    figure, axes = chart(4.3)
     axes.set_aspect("equal")
     axes.plot(0, 0, "o", color=pic.FAINT, markersize=6)
     for name, start, end, colour in zip(names, starts, ends, pic.SERIES, strict=False):
@@ -169,7 +169,7 @@ def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Pictur
 @pic.styled
 def matched(x: ArrayLike, y: ArrayLike, labels: Sequence[str]) -> pic.Picture:
     """Two numbers for each of many pairs, and the line where both are equal."""
-    figure, ((axes,),) = pic.picture(5, 4.4)
+    figure, axes = chart(4.4, 5)
     axes.axline((0, 0), slope=1, color=pic.FAINT, linewidth=1.5, linestyle="--")
     axes.scatter(x, y, color=pic.QUERY, s=12, alpha=0.5, linewidths=0)
     axes.set(xlabel=labels[0], ylabel=labels[1])
