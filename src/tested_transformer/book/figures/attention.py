@@ -97,27 +97,17 @@ def path(steps: pic.Arrays, words: Sequence[str]) -> pic.Picture:
 
     The tint of a matrix is its role. Only weights are darker where they are larger.
     """
-    places = {
-        "X": (0, 2),
-        "Q": (1, 1),
-        "K": (1, 2),
-        "V": (1, 3),
-        "scores": (2, 1.5),
-        "weights": (3, 1.5),
-        "out": (4, 2.4),
-    }
     colours = {"Q": pic.QUERY, "K": pic.KEY, "V": pic.VALUE, "out": pic.OUT}
-    formulas = {
-        "X": "$X$",
-        "Q": r"$Q = X\,W^Q$",
-        "K": r"$K = X\,W^K$",
-        "V": r"$V = X\,W^V$",
-        "scores": r"$QK^T/\sqrt{d_k}$",
-        "weights": "softmax of each row",
-        "out": r"weights $\cdot\ V$",
-    }
     figure, boxes = pic.Picture(figsize=(pic.PHONE, 8.2)), {}
-    for name, (level, across) in places.items():
+    for name, level, across, formula in (
+        ("X", 0, 2, "$X$"),
+        ("Q", 1, 1, r"$Q = X\,W^Q$"),
+        ("K", 1, 2, r"$K = X\,W^K$"),
+        ("V", 1, 3, r"$V = X\,W^V$"),
+        ("scores", 2, 1.5, r"$QK^T/\sqrt{d_k}$"),
+        ("weights", 3, 1.5, "softmax of each row"),
+        ("out", 4, 2.4, r"weights $\cdot\ V$"),
+    ):
         left, bottom = 0.115 + 0.305 * (across - 1), 0.835 - 0.2 * level
         boxes[name] = axes = figure.add_axes((left, bottom, 0.27, 0.125))
         colour, x = colours.get(name, pic.INK), np.asarray(steps[name])
@@ -125,20 +115,11 @@ def path(steps: pic.Arrays, words: Sequence[str]) -> pic.Picture:
         pic.tiles(axes, x, cmap, (0, 1), decimals=2, whole=1 if name == "weights" else None)
         pic.alike(axes, x, decimals=2)
         axes.set_aspect("auto")
-        axes.set_title(formulas[name], color=colour, loc="center", pad=3)
+        axes.set_title(formula, color=colour, loc="center", pad=3)
         axes.set(xticks=[], yticks=range(len(words)), yticklabels=[] if name in ("K", "V") else words)
-    for start, end in (
-        "XQ",
-        "XK",
-        "XV",
-        ("Q", "scores"),
-        ("K", "scores"),
-        ("scores", "weights"),
-        ("weights", "out"),
-        ("V", "out"),
-    ):
-        colour = colours.get(start, pic.FAINT)
-        link(boxes[start], boxes[end], colour, gap=0.008, size=14, width=1.6)
+    inner = ("Q", "scores"), ("K", "scores"), ("scores", "weights"), ("weights", "out"), ("V", "out")
+    for start, end in ("XQ", "XK", "XV", *inner):
+        link(boxes[start], boxes[end], colours.get(start, pic.FAINT), gap=0.008, size=14, width=1.6)
     return figure
 
 

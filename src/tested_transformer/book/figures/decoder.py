@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.figures import flow
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import above, arrow, below, blank, box, residual
+from tested_transformer.book.figures.flow import arrow, blank
 from tested_transformer.book.figures.kit import arc, middles, spread, write
 from tested_transformer.book.figures.thread import COLOURS
 from tested_transformer.shares import as_share
@@ -67,28 +68,19 @@ def layer(
     A row of the target may be framed in all boxes; the word is what its output predicts.
     """
     figure, frame = blank(pic.PHONE, 11.75)
-    boxes = {}
-    for name, centre, top, title in (
-        ("y", 3.55, 11.45, "$Y$"),
-        ("self", 3.55, 9.85, "self-attention, weights"),
-        ("normed 1", 3.55, 7.95, "add & norm: $Z_1$"),
-        ("memory", 1.23, 6.2, "memory $M$"),
-        ("cross", 3.55, 6.35, "cross-attention, weights"),
-        ("normed 2", 3.55, 4.45, "add & norm: $Z_2$"),
-        ("hidden", 3.55, 2.85, "feed-forward, hidden"),
-        ("out", 3.55, 1.13, "add & norm: the output"),
-    ):
-        words = source if name == "memory" else target
-        whole = pic.WEIGHTS if name in ("self", "cross") else pic.SIGNED
-        boxes[name] = box(figure, steps[name], (centre, top), title, words, whole)
-    for start, end in (("y", "self"), ("normed 1", "cross"), ("normed 2", "hidden")):
-        arrow(frame, below(boxes[start]), above(boxes[end]))
-    for start, before, after in (
-        ("y", "self", "normed 1"),
-        ("normed 1", "cross", "normed 2"),
-        ("normed 2", "hidden", "out"),
-    ):
-        residual(frame, boxes[start], boxes[before], boxes[after], 4.95)
+    places = (
+        ("y", 3.55, 11.45, "$Y$", target),
+        ("self", 3.55, 9.85, "self-attention, weights", target),
+        ("normed 1", 3.55, 7.95, "add & norm: $Z_1$", target),
+        ("memory", 1.23, 6.2, "memory $M$", source),
+        ("cross", 3.55, 6.35, "cross-attention, weights", target),
+        ("normed 2", 3.55, 4.45, "add & norm: $Z_2$", target),
+        ("hidden", 3.55, 2.85, "feed-forward, hidden", target),
+        ("out", 3.55, 1.13, "add & norm: the output", target),
+    )
+    links = ("y", "self"), ("normed 1", "cross"), ("normed 2", "hidden")
+    sums = [(*link, after) for link, after in zip(links, ("normed 1", "normed 2", "out"), strict=True)]
+    boxes = flow.layer(frame, steps, places, ("self", "cross"), links, sums, 4.95)
     middle = boxes["memory"].get_position()
     y = (middle.y0 + middle.y1) / 2 * figure.get_figheight()
     arrow(frame, (2.07, y), (2.3, y), pic.KEY)

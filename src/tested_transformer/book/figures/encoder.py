@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tested_transformer.book.figures import kit
+from tested_transformer.book.figures import flow, kit
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import above, arrow, below, blank, box, residual
+from tested_transformer.book.figures.flow import arrow, blank
 from tested_transformer.book.figures.kit import CENTRE, chart, spread, write
 from tested_transformer.book.figures.thread import COLOURS
 
@@ -53,31 +53,20 @@ def layer(steps: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     `steps` names them: x, head 1, head 2 (weights), attended, normed, hidden, fed, out.
     """
     figure, frame = blank(pic.PHONE, 9.45)
-    boxes = {}
-    for name, centre, top, title in (
-        ("x", 2.5, 9.15, "$X$"),
-        ("head 1", 1.55, 7.85, "exchange: head 1"),
-        ("head 2", 3.62, 7.85, "exchange: head 2"),
-        ("attended", 2.5, 6.55, "joined, times $W^O$"),
-        ("normed", 2.5, 4.95, "add & norm: $Z$"),
-        ("hidden", 2.5, 3.68, "work on it: hidden"),
-        ("fed", 2.5, 2.42, "and back to width 3"),
-        ("out", 2.5, 0.87, "add & norm: the output"),
-    ):
-        labels = () if name == "head 2" else words
-        whole = pic.WEIGHTS if name.startswith("head") else pic.SIGNED
-        boxes[name] = box(figure, steps[name], (centre, top), title, labels, whole)
-    for start, end in (
-        ("x", "head 1"),
-        ("x", "head 2"),
-        ("head 1", "attended"),
-        ("head 2", "attended"),
-        ("normed", "hidden"),
-        ("hidden", "fed"),
-    ):
-        arrow(frame, below(boxes[start]), above(boxes[end]))
-    for start, before, after in (("x", "attended", "normed"), ("normed", "fed", "out")):
-        residual(frame, boxes[start], boxes[before], boxes[after], 4.85)
+    places = (
+        ("x", 2.5, 9.15, "$X$", words),
+        ("head 1", 1.55, 7.85, "exchange: head 1", words),
+        ("head 2", 3.62, 7.85, "exchange: head 2", ()),
+        ("attended", 2.5, 6.55, "joined, times $W^O$", words),
+        ("normed", 2.5, 4.95, "add & norm: $Z$", words),
+        ("hidden", 2.5, 3.68, "work on it: hidden", words),
+        ("fed", 2.5, 2.42, "and back to width 3", words),
+        ("out", 2.5, 0.87, "add & norm: the output", words),
+    )
+    heads = "head 1", "head 2"
+    links = [*(("x", head) for head in heads), *((head, "attended") for head in heads)]
+    sums = ("x", "attended", "normed"), ("normed", "fed", "out")
+    flow.layer(frame, steps, places, heads, [*links, ("normed", "hidden"), ("hidden", "fed")], sums, 4.85)
     return figure
 
 

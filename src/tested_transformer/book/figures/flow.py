@@ -1,6 +1,6 @@
 """What pictures are made of that show a way: arrows, boxes of numbers, tiles, and the ways around."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -83,6 +83,67 @@ def link(start: Axes, end: Axes, colour: str, gap: float, at: float = 0.5, **loo
     a, b = start.get_position(), end.get_position()
     tail, head = ((a.x0 + a.x1) / 2, a.y0 - gap), (b.x0 + at * b.width, b.y1 + 0.032)
     arrow(start.figure, tail, head, colour, **look)
+
+
+def bent(frame: Axes, way: Sequence[pic.Pair], colour: str = pic.INK, line: float = 1.2, **look: object) -> None:
+    """A line through some points; its last piece is an arrow."""
+    frame.plot(*zip(*way[:-1], strict=True), color=colour, linewidth=line)
+    arrow(frame, way[-2], way[-1], colour, **look)
+
+
+def column(
+    frame: Axes,
+    parts: Sequence[str],
+    x: pic.Pair,
+    y: tuple[float, float, float],
+    way: pic.Pair,
+    draw: Callable[[pic.Place, str], None],
+    size: float,
+    widths: pic.Pair,
+) -> Iterator[tuple[str, float]]:
+    """The boxes of a layer below each other, an arrow between two; yields the name and the lower edge of each.
+
+    x is the left edge and the width of a box, y the upper edge of the first, the height of each and the gap between
+    two. What is added in `add & norm` comes around a box: `way` is where, and how far above the box it begins. The
+    widths are those of the arrows between and around; `draw` draws a box.
+    """
+    (left, width), (top, high, gap), (side, over), (line, round_line) = x, y, way, widths
+    middle, edge = left + width / 2, left if side < left else left + width
+    for n, part in enumerate(parts):
+        low = top - n * (high + gap) - high
+        draw((left, low, width, high), part)
+        if n:
+            arrow(frame, (middle, low + high + gap), (middle, low + high), size=size, width=line)
+        yield part, low
+        if part == "add & norm":
+            above, level = low + 2 * high + gap + over, low + high / 2
+            corners = (middle, above), (side, above), (side, level), (edge, level)
+            bent(frame, corners, line=round_line, size=size, width=round_line)
+
+
+def layer(
+    frame: Axes,
+    steps: pic.Arrays,
+    places: Sequence[tuple[str, float, float, str, Sequence[str]]],
+    weights: Sequence[str],
+    links: Sequence[tuple[str, str]],
+    sums: Sequence[tuple[str, str, str]],
+    side: float,
+) -> dict[str, Axes]:
+    """A layer with its numbers: for each step a box, by its middle, its upper edge, its title and its words.
+
+    `weights` names the steps that are weights, `links` are arrows from one step to another, `sums` the ways around
+    sub-layers (`residual`), along the side.
+    """
+    boxes = {}
+    for name, x, top, title, words in places:
+        cmap = pic.WEIGHTS if name in weights else pic.SIGNED
+        boxes[name] = box(frame.figure, steps[name], (x, top), title, words, cmap)
+    for start, end in links:
+        arrow(frame, below(boxes[start]), above(boxes[end]))
+    for start, before, after in sums:
+        residual(frame, boxes[start], boxes[before], boxes[after], side)
+    return boxes
 
 
 def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -> None:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.data_flow import n_layers
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank
-from tested_transformer.book.figures.transformer import KINDS, PARTS
+from tested_transformer.book.figures.flow import arrow, blank, column
+from tested_transformer.book.figures.transformer import BOXES, KINDS, PARTS, colour_of
 from tested_transformer.shares import as_share
 
 PAPER = (8.27, 11.69)
@@ -31,12 +31,6 @@ SIDES = {"encoder": 0.62, "decoder": 4.7}
 
 NUMBERS, ADDED = 6, 4
 """So many numbers of each row that goes in, and of the row that is followed from box to box."""
-
-BOXES = {
-    "encoder": ("self_attention", "addnorm_1", "feed_forward", "addnorm_2"),
-    "decoder": (*("self_attention", "addnorm_1", "cross_attention", "addnorm_2"), *("feed_forward", "addnorm_3")),
-}
-"""The names of the boxes in a run, in the order of `PARTS`."""
 
 FORMULAS = {
     "attention": (
@@ -188,32 +182,21 @@ def _layers(
     look = {"style": "italic"} | ({} if first else {"ha": "right"})
     _write(frame, numbers if first else 7.89, top - 0.12, said, **look)
     low = top - 0.02
+
+    def draw(place: pic.Place, part: str) -> None:
+        _box(frame, place, colour_of(part), part)
+
     for layer in range(n_layers(run)):
         _write(frame, middle - 0.08, low - 0.1, f"layer {layer + 1}", TEXT, weight="bold", ha="right")
         arrow(frame, (middle, low), (middle, low - 0.23), size=8, width=1.1)
-        y = low - 0.23
-        for n, (part, box) in enumerate(zip(PARTS[side], BOXES[side], strict=True)):
-            if n:
-                arrow(frame, (middle, y), (middle, y - GAP), size=8, width=1.1)
-                y -= GAP
-            y -= BOX
-            norm = box.startswith("addnorm")
-            colour = next((c for kind, c in KINDS.items() if kind in part), "white")
-            _box(frame, (left, y, WIDE, BOX), colour, part)
+        boxes = column(frame, PARTS[side], (left, WIDE), (low - 0.23, BOX, GAP), (way, 0.07), draw, 8, (1.1, 1.0))
+        for (part, low), box in zip(boxes, BOXES[side], strict=True):
             values = np.asarray(run[f"{side}.layers.{layer}.{box}.out"])[followed]
-            level = y + (BOX - LINE) / 2
-            _signed(frame, numbers, level, values[:ADDED])
-            if not norm:
-                _write(frame, numbers - 0.04, y + BOX / 2, "+", TEXT, ha="right", weight="bold")
-            else:
-                above = y + 2 * BOX + GAP + 0.07
-                edge = left if first else left + WIDE
-                path = ((middle, above), (way, above), (way, y + BOX / 2))
-                frame.plot(*zip(*path, strict=True), color=pic.INK, linewidth=1)
-                arrow(frame, (way, y + BOX / 2), (edge, y + BOX / 2), size=8, width=1.0)
-            if box == "cross_attention":
-                crossings.append(y + BOX / 2)
-        low = y
+            _signed(frame, numbers, low + (BOX - LINE) / 2, values[:ADDED])
+            if part != "add & norm":
+                _write(frame, numbers - 0.04, low + BOX / 2, "+", TEXT, ha="right", weight="bold")
+            if part == "cross-attention":
+                crossings.append(low + BOX / 2)
     return low, crossings
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.data_flow import AXES, CHAPTERS, Step, Table, n_layers, steps
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, bent, blank, column, tile
 from tested_transformer.book.figures.interactive import Interactive, written
 from tested_transformer.book.figures.kit import chart, named, write
 from tested_transformer.shares import as_share
@@ -22,37 +22,25 @@ STEP, TILE = 1.05, (0.2, 0.16)
 KINDS = {"table": pic.OUT, "attention": pic.KEY, "feed-forward": pic.QUERY, "norms": pic.VALUE}
 """Colours of the kinds of boxes, as on the first page and in the strip of each chapter."""
 
+LAYERS = ("self-attention", "add & norm", "feed-forward", "add & norm")
+PARTS = {"encoder": LAYERS, "decoder": ("masked self-attention", "add & norm", "cross-attention", *LAYERS[1:])}
+"""The boxes of a layer, in their order."""
+
+BOXES = {
+    "encoder": ("self_attention", "addnorm_1", "feed_forward", "addnorm_2"),
+    "decoder": ("self_attention", "addnorm_1", "cross_attention", "addnorm_2", "feed_forward", "addnorm_3"),
+}
+"""Their names in a run."""
+
+TITLES = {
+    "encoder": ("self-attention", "add & norm", "feed-forward", "memory"),
+    "decoder": ("masked attention", "add & norm 1", "cross-attention", "add & norm 2", "feed-forward", "add & norm 3"),
+}
 STOPS = tuple(
-    {
-        "embedding": f"{side}.scaled",
-        "+ positions": f"{side}.sum",
-        **{title: f"{side}.layers.0.{box}.out" for title, box in boxes.items()},
-        **rest,
-    }
-    for side, boxes, rest in (
-        (
-            "encoder",
-            {
-                "self-attention": "self_attention",
-                "add & norm": "addnorm_1",
-                "feed-forward": "feed_forward",
-                "memory": "addnorm_2",
-            },
-            {},
-        ),
-        (
-            "decoder",
-            {
-                "masked attention": "self_attention",
-                "add & norm 1": "addnorm_1",
-                "cross-attention": "cross_attention",
-                "add & norm 2": "addnorm_2",
-                "feed-forward": "feed_forward",
-                "add & norm 3": "addnorm_3",
-            },
-            {"logits": "logits"},
-        ),
-    )
+    {"embedding": f"{side}.scaled", "+ positions": f"{side}.sum"}
+    | {title: f"{side}.layers.0.{box}.out" for title, box in zip(titles, BOXES[side], strict=True)}
+    | ({"logits": "logits"} if side == "decoder" else {})
+    for side, titles in TITLES.items()
 )
 """The stops of the journey: title -> name of the tensor, of the source and of the target."""
 
@@ -63,14 +51,6 @@ WIDEST, COLUMNS, LIKELIEST = 12, 6, 10
 
 LEFT, RIGHT, HIGH = (0.3, 1.75), (2.75, 1.95), 0.3
 """The columns of the machine: where a box begins and how wide it is; and how high it is, in inches."""
-
-PARTS = {
-    "encoder": ("self-attention", "add & norm", "feed-forward", "add & norm"),
-    "decoder": (
-        *("masked self-attention", "add & norm", "cross-attention", "add & norm"),
-        *("feed-forward", "add & norm"),
-    ),
-}
 
 
 @pic.styled
@@ -93,27 +73,24 @@ def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequenc
             write(frame, centre, 6.18 - 0.2 * n, line, weight="bold")
         arrow(frame, (centre, 5.86), (centre, 5.68))
     wide = LEFT[0] - 0.15, 5.32, sum(RIGHT) - LEFT[0] + 0.3, 0.35
-    look = {"edgecolor": "white"}
-    tile(frame, wide, KINDS["table"], f"rows of the table E, {by['table']}", "white", **look)
+    tile(frame, wide, KINDS["table"], f"rows of the table E, {by['table']}", "white", edgecolor="white")
     ends = []
-    for (x, width), centre, name in zip((LEFT, RIGHT), middles, ("source", "target"), strict=True):
+    for x, centre, name, side in zip((LEFT, RIGHT), middles, ("source", "target"), PARTS, strict=True):
         write(frame, centre, 5.17, "+ positions")
         arrow(frame, (centre, 5.06), (centre, 4.78))
         write(frame, centre + 0.08, 4.93, by[name], ha="left")
-        parts = PARTS["encoder" if name == "source" else "decoder"]
-        ends.append(_frame(frame, x, width, 4.61, parts, layers, name == "source"))
+        ends.append(_layer(frame, x, 4.61, side, layers))
     (_, memory), (cross, out) = ends
     centre, between = middles[0], LEFT[0] + LEFT[1] + 0.5
     arrow(frame, (centre, memory), (centre, memory - 0.3))
     write(frame, centre, memory - 0.42, f"memory {by['source']}")
-    way = ((centre + 0.82, memory - 0.42), (between, memory - 0.42), (between, cross))
-    frame.plot(*zip(*way, strict=True), color=pic.KEY, linewidth=1.8)
-    arrow(frame, (between, cross), (RIGHT[0], cross), pic.KEY)
+    way = ((centre + 0.82, memory - 0.42), (between, memory - 0.42), (between, cross), (RIGHT[0], cross))
+    bent(frame, way, pic.KEY, 1.8)
     centre = middles[1]
     arrow(frame, (centre, out), (centre, out - 0.3))
     write(frame, centre + 0.08, out - 0.15, by["target"], ha="left")
     top = RIGHT[0] - 0.15, out - 0.65, RIGHT[1] + 0.3, 0.35
-    tile(frame, top, KINDS["table"], "compared with all of E", "white", **look)
+    tile(frame, top, KINDS["table"], "compared with all of E", "white", edgecolor="white")
     arrow(frame, (centre, out - 0.65), (centre, out - 0.95))
     write(frame, centre + 0.08, out - 0.8, f"{by['logits']} logits", ha="left")
     for n, (token, logit) in enumerate(likeliest.items()):
@@ -121,34 +98,28 @@ def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequenc
     return figure
 
 
-def _frame(frame: Axes, x: float, width: float, top: float, parts: Sequence[str], layers: int, left: bool) -> pic.Pair:
+def _layer(frame: Axes, x: pic.Pair, top: float, side: str, layers: int) -> pic.Pair:
     """A layer, its boxes below each other in a frame; the height of its cross-attention, and of its end."""
-    side = x - 0.17 if left else x + width + 0.17
-    edge, cross, low = (x if left else x + width), 0.0, top
-    for n, part in enumerate(parts):
-        low = top - n * (HIGH + 0.17) - HIGH
-        colour = next((KINDS[name] for name in KINDS if name in part), "white")
-        ink, rim = ("white",) * 2 if colour != "white" else (pic.INK, pic.INK)
-        tile(frame, (x, low, width, HIGH), colour, part, ink, edgecolor=rim)
+    (left, width), cross = x, 0.0
+    around = left - 0.17 if side == "encoder" else left + width + 0.17
+
+    def draw(place: pic.Place, part: str) -> None:
+        colour = colour_of(part)
+        ink = pic.INK if colour == "white" else "white"
+        tile(frame, place, colour, part, ink, edgecolor=ink)
+
+    for part, low in column(frame, PARTS[side], x, (top, HIGH, 0.17), (around, 0.09), draw, 9, (1.4, 1.2)):
         cross = low + HIGH / 2 if part.startswith("cross") else cross
-        if n:
-            middle = x + width / 2
-            arrow(frame, (middle, low + HIGH + 0.17), (middle, low + HIGH), size=9)
-        if part == "add & norm":  # the way around what is added
-            above, level = low + 2 * HIGH + 0.17 + 0.09, low + HIGH / 2
-            way = ((x + width / 2, above), (side, above), (side, level))
-            frame.plot(*zip(*way, strict=True), color=pic.INK, linewidth=1.2)
-            arrow(frame, (side, level), (edge, level), size=9, width=1.2)
-    arrow(frame, (x + width / 2, top + 0.17), (x + width / 2, top), size=9)
-    place = min(x, side) - 0.09, low - 0.3, width + 0.35, top - low + 0.47
-    frame.add_patch(Rectangle(*_corner(place), fill=False, edgecolor=pic.FAINT))
-    write(frame, x + width / 2, low - 0.16, f"{layers} such layers", style="italic")
+    arrow(frame, (left + width / 2, top + 0.17), (left + width / 2, top), size=9)
+    corner = min(left, around) - 0.09, low - 0.3
+    frame.add_patch(Rectangle(corner, width + 0.35, top - low + 0.47, fill=False, edgecolor=pic.FAINT))
+    write(frame, left + width / 2, low - 0.16, f"{layers} such layers", style="italic")
     return cross, low - 0.3
 
 
-def _corner(place: tuple[float, ...]) -> tuple[pic.Pair, float, float]:
-    x, y, width, height = place
-    return (x, y), width, height
+def colour_of(part: str) -> str:
+    """The colour of a box by its name; white if it is of no kind."""
+    return next((colour for kind, colour in KINDS.items() if kind in part), "white")
 
 
 @pic.styled
