@@ -1,6 +1,6 @@
 """What nearly every picture repeats: a chart, curves, names, words beside a place, an arc, a sentence in one line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import cycle
 
 import numpy as np
@@ -38,12 +38,12 @@ def curves(
         axes.plot(over, y, color=colour, linestyle=dash, marker=mark, label=name, **look)
 
 
-def write(axes: Axes, x: float, y: float, words: str, **look: object) -> None:
+def write(axes: Axes, x: ArrayLike, y: ArrayLike, words: str, **look: object) -> None:
     """Words on a line, centred if nothing else is said."""
     axes.text(x, y, words, **{"ha": "center", "va": "center_baseline"} | look)
 
 
-def beside(axes: Axes, words: str, place: pic.Pair, offset: pic.Pair, **look: object) -> None:
+def beside(axes: Axes, words: str, place: Iterable, offset: Iterable, **look: object) -> None:
     """Words so many points across and up from a place."""
     axes.annotate(words, place, offset, textcoords="offset points", **look)
 
