@@ -94,8 +94,7 @@ def valley(paths: pic.Arrays, along: ArrayLike, across: ArrayLike, heights: Arra
     maps = np.broadcast_to(heights, (len(paths), len(across), len(along)))
     figure, panels = pic.picture(pic.PHONE, high, rows=len(paths), sharex=True, sharey=True)
     lines = {"levels": [1, 4, 12, 30, 60, 100], "colors": pic.FAINT, "linewidths": 1}
-    drawn = zip(panels.flat, maps, paths.items(), strict=True)
-    for axes, below, (name, path) in drawn:
+    for axes, below, (name, path) in zip(panels.flat, maps, paths.items(), strict=True):
         axes.contour(along, across, below, **lines)
         points = np.asarray(path)
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)

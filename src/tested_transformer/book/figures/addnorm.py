@@ -41,8 +41,7 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
         _plate(frame, (0.06, plus - 0.19, 1.56, 0.38), name, size=LARGE - 1)
         wide = {"color": pic.KEY, "linewidth": max(0.8, WIDE * added), "zorder": 3}
         frame.plot([1.62, x], [plus, plus], solid_capstyle="butt", **wide)
-        disc = Circle((x, plus), 0.12, facecolor="white", edgecolor=pic.INK, zorder=5)
-        frame.add_patch(disc)
+        frame.add_patch(Circle((x, plus), 0.12, facecolor="white", edgecolor=pic.INK, zorder=5))
         write(frame, x, plus, "+", zorder=6)
         _plate(frame, (x - 0.32, norm - 0.11, 0.64, 0.22), "norm")
         for at, text, colour in (
@@ -117,8 +116,7 @@ def circle(centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radi
         axes.plot([0, end[0]], [0, end[1]], color=pic.FAINT, linewidth=1, linestyle=":")
         axes.plot(*start, "o", color=COLOURS[j], fillstyle="none", markersize=9)
         axes.plot(*end, "o", color=COLOURS[j], markersize=9)
-        outer = max(start, end, key=np.linalg.norm)
-        axes.annotate(word, 1.17 * np.asarray(outer), color=COLOURS[j], **CENTRE)
+        axes.annotate(word, 1.17 * np.asarray(max(start, end, key=np.linalg.norm)), color=COLOURS[j], **CENTRE)
     for fill, name in (("none", "centred"), ("full", "normalised")):
         axes.plot([], [], "o", color=pic.INK, fillstyle=fill, markersize=9, label=name)
     axes.set_aspect("equal")
@@ -134,8 +132,7 @@ def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
 
     Left by row (layer norm), right by column over all sentences (batch norm); padding has a cross.
     """
-    height = 0.8 + 0.31 * (longest + 1) * len(lengths)
-    figure, (panels,) = pic.picture(pic.PHONE, height, columns=2)
+    figure, (panels,) = pic.picture(pic.PHONE, 0.8 + 0.31 * (longest + 1) * len(lengths), columns=2)
     for axes, title in zip(panels, ("layer norm", "batch norm"), strict=True):
         top = 0.0
         for s, length in enumerate(lengths):
@@ -169,6 +166,5 @@ def layers(gradients: Mapping[int, pic.Arrays]) -> pic.Picture:
             axes.plot(x, middle, label=name, linewidth=3, color=colour, linestyle=STYLES[j])
         axes.set(yscale="log", title=f"{n} layers", xlabel="layer", xticks=[1, n // 2, n])
     panels[0].set_ylabel("size of the gradient")
-    handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=2)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure

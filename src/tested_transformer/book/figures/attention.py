@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Polygon, Rectangle
+from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, link
+from tested_transformer.book.figures.flow import arrow, link, outline
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import CENTRE, beside, chart, named, write
+from tested_transformer.book.figures.kit import CENTRE, DASHES, beside, chart, named, write
 from tested_transformer.shares import as_share
 
 GREYS = ("#30363f", "#8b929d", "#d3d7dd")
@@ -59,7 +60,7 @@ def heads(
                 text.set(text=as_share(weight, 3), size=9)
         axes.spines[:].set(visible=True, color=pic.FAINT)
         named(axes, queries, keys, rotation=90 if len(keys) > 3 else 0)
-        _framed(axes, row, len(keys))
+        outline(axes, (-0.5, row - 0.5, len(keys), 1), pic.QUERY, 2, clip_on=False, zorder=3)
         top -= 0.15
     return figure
 
@@ -81,14 +82,8 @@ def film(frames: pic.Arrays, losses: Sequence[float], words: Sequence[str], row:
         axes.set_title(title, loc="center")
         axes.set(xticks=range(n), xticklabels=words, yticks=range(n), yticklabels=[""] * n if i % columns else words)
         axes.set_xlabel(f"loss {loss:.3f}")
-        _framed(axes, row, n)
+        outline(axes, (-0.5, row - 0.5, n, 1), pic.QUERY, 2, clip_on=False, zorder=3)
     return figure
-
-
-def _framed(axes: Axes, row: int, columns: int) -> None:
-    """A frame around one row of tiles."""
-    look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2, "clip_on": False}
-    axes.add_patch(Rectangle((-0.5, row - 0.5), columns, 1, zorder=3, **look))
 
 
 @pic.styled
@@ -128,16 +123,14 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
     """What the outputs are made of. shares[i, j, c] is what query word i takes from word j for component c."""
     shares = np.asarray(shares)
     components = np.arange(1, shares.shape[2] + 1)
-    height = 0.9 + len(words) * (0.5 + 0.27 * len(components))
-    figure, grid = pic.picture(pic.PHONE, height, len(words), sharex=True)
+    figure, grid = pic.picture(pic.PHONE, 0.9 + len(words) * (0.5 + 0.27 * len(components)), len(words), sharex=True)
     for i, (axes,) in enumerate(grid):
         base = np.zeros(len(components))
         for j, word in enumerate(words):
             axes.barh(components, shares[i, j], left=base, color=GREYS[j], label=word, height=0.8, edgecolor="w")
             for c, share in zip(components, shares[i, j], strict=True):
                 if share > 0.06 * len(word):  # there is room for it
-                    place, ink = (base[c - 1] + share / 2, c), ("w", "k", "k")[j]
-                    write(axes, *place, word, color=ink)
+                    write(axes, base[c - 1] + share / 2, c, word, color="wkk"[j])
             base += shares[i, j]
         for c, total in zip(components, base, strict=True):
             axes.text(total + 0.02, c, f"{total:.2f}", va="center_baseline")
@@ -155,10 +148,10 @@ def mixture(shares: ArrayLike, words: Sequence[str]) -> pic.Picture:
 def temperature(temperatures: ArrayLike, curves: ArrayLike, words: Sequence[str], marked: float) -> pic.Picture:
     """Softmax weights, one curve for each word (curves: temperatures × words), and a mark at one temperature."""
     figure, axes = chart(3.4)
-    curves, line = np.asarray(curves), ("-", "--", ":")
+    curves = np.asarray(curves)
     near = np.argmin(np.abs(np.log(np.asarray(temperatures) / marked)))
     for j, word in enumerate(words):
-        axes.plot(temperatures, curves[:, j], line[j % 3], color=pic.INK)
+        axes.plot(temperatures, curves[:, j], DASHES[j % 3], color=pic.INK)
         point = temperatures[near], curves[near, j]
         falls, lowest = curves[-1, j] < curves[0, j], j == curves[near].argmin()
         place = (10, -14) if lowest else (10, 6) if falls else (-8, 6)
@@ -200,26 +193,20 @@ def by_hand(
     w_q, w_k, w_v = matrices
     components = [str(c + 1) for c in range(np.shape(steps["out"])[1])]
     tables = {"Attention weights": (words, words, steps["weights"]), "Output": (words, components, steps["out"])}
-    data = {"words": words, "x": steps["X"], "w_q": w_q, "w_k": w_k, "w_v": w_v}
-    plain = weights(steps["weights"], words, words)
-    data |= {"positions": positions}
-    return Interactive("attention", data, tables, plain, shares=SHARES)
+    data = {"words": words, "x": steps["X"], "w_q": w_q, "w_k": w_k, "w_v": w_v, "positions": positions}
+    return Interactive("attention", data, tables, weights(steps["weights"], words, words), shares=SHARES)
 
 
-def _foot(query: ArrayLike, key: ArrayLike) -> np.ndarray:
-    """Where the perpendicular from the key's tip meets the line of the query."""
+def _shadow(axes: Axes, query: ArrayLike, key: ArrayLike, lane: ArrayLike) -> None:
+    """The shadow of a key on a lane beside the line of the query; no line, no shadow."""
     query, key = np.asarray(query), np.asarray(key)
-    return (query @ key) / (query @ query or 1) * query
-
-
-def _shadow(axes: Axes, query: ArrayLike, key: ArrayLike, beside: ArrayLike = (0, 0)) -> None:
-    """The shadow of a key on the line of the query, or `beside` it; no line, no shadow."""
     if not np.any(query):
         return
-    foot, thick = _foot(query, key), {"linewidth": 9, "solid_capstyle": "butt"}
+    foot = (query @ key) / (query @ query) * query  # where the perpendicular from the key's tip meets the line
     axes.axline((0, 0), query, color=pic.QUERY, linewidth=1, linestyle=":")
-    axes.plot(*np.transpose([beside, foot + beside]), color=pic.KEY, alpha=0.4, **thick)
-    axes.plot(*np.transpose([key, foot, foot + beside]), color=pic.INK, linewidth=1)
+    shadow = np.transpose([lane, foot + lane])
+    axes.plot(*shadow, color=pic.KEY, alpha=0.4, linewidth=9, solid_capstyle="butt")
+    axes.plot(*np.transpose([key, foot, foot + lane]), color=pic.INK, linewidth=1)
 
 
 def _lanes(query: np.ndarray, keys: ArrayLike) -> np.ndarray:
@@ -234,10 +221,9 @@ def _name_at_the_start(axes: Axes, text: str, place: ArrayLike, way: np.ndarray)
     """A text that runs from a place in one direction, and is read from the left or from below."""
     angle = np.degrees(np.arctan2(way[1], way[0]))
     turned = not -90 < angle <= 90
-    look = {"rotation": angle + 180 * turned, "rotation_mode": "anchor"}
-    look |= {"ha": "right" if turned else "left", "va": "center_baseline"}
-    place = np.asarray(place) + 0.06 * way / (np.hypot(*way) or 1)
-    axes.text(*place, text, color=pic.KEY, **look)
+    x, y = np.asarray(place) + 0.06 * way / (np.hypot(*way) or 1)
+    look = {"rotation": angle + 180 * turned, "rotation_mode": "anchor", "ha": "right" if turned else "left"}
+    write(axes, x, y, text, color=pic.KEY, **look)
 
 
 def _arrow(axes: Axes, tip: ArrayLike, colour: str, width: float = 2) -> None:
@@ -246,10 +232,9 @@ def _arrow(axes: Axes, tip: ArrayLike, colour: str, width: float = 2) -> None:
     arrow(axes, (0, 0), (x, y), colour, 16, width, joinstyle="miter", zorder=3, clip_on=False)
 
 
-def _name(axes: Axes, text: str, place: ArrayLike, way: ArrayLike, look: Mapping) -> None:
+def _name(axes: Axes, text: str, place: ArrayLike, way: ArrayLike, colour: str) -> None:
     """A text beside its place, a little way off in one direction."""
-    at = {"xytext": 15 * np.asarray(way) / np.hypot(*way), **CENTRE}
-    axes.annotate(text, place, textcoords="offset points", **at, **look)
+    kit.beside(axes, text, place, 15 * np.asarray(way) / np.hypot(*way), color=colour, **CENTRE)
 
 
 def _plane(axes: Axes, points: ArrayLike, margin: float) -> None:
@@ -276,7 +261,7 @@ def plane(steps: pic.Arrays, words: Sequence[str], start: int) -> pic.Picture:
     for word, key, lane in zip(words, keys, lanes, strict=True):
         _arrow(left, key, pic.KEY, width=4)
         _shadow(left, query, key, lane)
-        _name(left, word, key, key, {"color": pic.KEY})
+        _name(left, word, key, key, pic.KEY)
         _name_at_the_start(left, word, lane, query if query @ key < 0 else -query)
     _arrow(left, query, pic.QUERY)
     left.set_title(f"the query of “{words[start]}” and the keys")
@@ -285,8 +270,7 @@ def plane(steps: pic.Arrays, words: Sequence[str], start: int) -> pic.Picture:
     for word, value, weight in zip(words, values, weights, strict=True):
         right.plot(*zip(value, out, strict=True), color=pic.QUERY, linewidth=12 * weight, alpha=0.75)
         right.plot(*value, "o", color=pic.VALUE)
-        outwards = value - values.mean(axis=0)
-        _name(right, f"{word}  {as_share(weight, 4)}", value, outwards, {"color": pic.VALUE})
+        _name(right, f"{word}  {as_share(weight, 4)}", value, value - values.mean(axis=0), pic.VALUE)
     right.plot(*out, "D", color=pic.OUT, markersize=9)
     right.set_title("the values and the output")
     return figure
@@ -301,7 +285,5 @@ def geometry(steps: pic.Arrays, words: Sequence[str], start: int, divisor: float
         if np.shape(steps[name]) != (3, 2):
             raise ValueError(f"{name} must have three rows of two numbers, not shape {np.shape(steps[name])}")
     tables = {"Attention weights": (words, words, steps["weights"]), "Output": (words, ("1", "2"), steps["out"])}
-    data = {"words": words, "q": steps["Q"], "k": steps["K"], "v": steps["V"]}
-    data |= {"start": start, "divisor": divisor}
-    plain = plane(steps, words, start)
-    return Interactive("geometry", data, tables, plain, shares=SHARES)
+    data = {"words": words, "q": steps["Q"], "k": steps["K"], "v": steps["V"], "start": start, "divisor": divisor}
+    return Interactive("geometry", data, tables, plane(steps, words, start), shares=SHARES)

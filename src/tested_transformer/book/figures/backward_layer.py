@@ -28,16 +28,14 @@ def climb(words: Sequence[str], stages: Sequence[Stage], end: Sequence[float]) -
     """
     figure, frame = blank(pic.PHONE, HIGH * len(stages) + 1.0)
     top = HIGH * len(stages) + 0.62
-    look = {"ha": "center", "va": "center_baseline", "weight": "bold", "size": 13}
     for x, word in zip(ROADS, words, strict=True):
-        frame.text(x, top + 0.22, word, **look)
+        write(frame, x, top + 0.22, word, weight="bold", size=13)
     for n, stage in enumerate(stages):
         below = stages[n + 1].before if n + 1 < len(stages) else end
         _stage(frame, top - HIGH * n, stage, below)
         if stage.between is not None:  # a layer begins with its attention
-            place = sum(TAPS) / 2, top - HIGH * n - 0.24
             name = f"layer {1 + sum(s.between is not None for s in stages[:n])}"
-            frame.text(*place, name, size=11, **CENTRE)
+            frame.text(sum(TAPS) / 2, top - HIGH * n - 0.24, name, size=11, **CENTRE)
     bottom = top - HIGH * len(stages)
     for k, size in enumerate(end):
         _beside(frame, k, bottom - 0.08, size)
@@ -71,8 +69,7 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         frame.plot([tap, tap, x], [low, plus, plus], **line)
         arrow(frame, (tap, high + 0.1), (tap, high), zorder=5, size=9)
         arrow(frame, (x + 0.2 * (1 if tap > x else -1), plus), (x, plus), zorder=4)
-        disc = Circle((x, plus), 0.11, facecolor="white", edgecolor=pic.INK, zorder=6)
-        frame.add_patch(disc)
+        frame.add_patch(Circle((x, plus), 0.11, facecolor="white", edgecolor=pic.INK, zorder=6))
         write(frame, x, plus, "+", zorder=7)
         tile(frame, (x - 0.3, norm - 0.1, 0.6, 0.21), "white", edgecolor=KINDS["norms"], linewidth=1.4, zorder=6)
         write(frame, x, norm, "norm", zorder=7, size=11)
@@ -82,24 +79,22 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         frame.text(side, fork + room, f"{back:.0f}", weight="bold", color=pic.OUT, ha="center", va="bottom", size=12)
     colour = KINDS["feed-forward" if stage.between is None else "attention"]
     look = {"edgecolor": colour, "linewidth": 1.6, "zorder": 5}
-    text = {"ha": "center", "va": "center_baseline", "zorder": 8, "color": colour}
     if stage.between is None:
         for tap in TAPS:
             tile(frame, (tap - 0.49, low, 0.98, high - low), "white", **look)
-            frame.text(tap, (low + high) / 2, "feed-\nforward", **text)
+            write(frame, tap, (low + high) / 2, "feed-\nforward", zorder=8, color=colour)
         return
     tile(frame, (TAPS[0] - 0.49, low, 2.04, high - low), "white", **look)
     for (to, of), size in np.ndenumerate(np.asarray(stage.between)):
         _band(frame, [(TAPS[of], low + 0.03), (TAPS[to], high - 0.03)], size, color=pic.OUT, alpha=0.35, zorder=6)
-    frame.text(TAPS[0] - 0.02, low + 0.13, "attention", **text)
+    write(frame, TAPS[0] - 0.02, low + 0.13, "attention", zorder=8, color=colour)
 
 
 def _band(frame: Axes, way: Sequence[pic.Pair], size: float, **look: object) -> None:
     """A way of the gradient, as wide as it is large; none where there is nothing."""
-    look = {"color": pic.OUT, "alpha": 0.55, "zorder": 2} | look
+    look = {"color": pic.OUT, "alpha": 0.55, "zorder": 2, "solid_capstyle": "butt", "solid_joinstyle": "miter"} | look
     if size >= 0.5:
-        style = {"solid_capstyle": "butt", "solid_joinstyle": "miter"}
-        frame.plot(*zip(*way, strict=True), linewidth=WIDE * size, **style, **look)
+        frame.plot(*zip(*way, strict=True), linewidth=WIDE * size, **look)
 
 
 def _head(frame: Axes, tip: pic.Pair, towards: pic.Pair, size: float) -> None:
@@ -141,12 +136,8 @@ def tangent(point: ArrayLike, gradient: ArrayLike, left: ArrayLike, word: str) -
     arrow(frame, tuple(start), tuple(rest), pic.OUT, 20, 3.2)
     frame.plot(*start, "o", color=pic.QUERY, markersize=11, zorder=5)
     style = {"va": "center", "size": 12}
-    inwards = start + 0.3 * (centre - start) + (0, 0.24)
-    frame.text(*inwards, word, color=pic.QUERY, weight="bold", **style)
-    middle = (start + whole) / 2 - (0.12, 0)
-    frame.text(*middle, "without\nthe shift", ha="right", **style)
-    beside = rest + np.array([0.15, -0.02])
-    frame.text(*beside, "what is left", color=pic.OUT, **style)
-    place = (whole + rest) / 2 - (0, 0.2)
-    frame.text(*place, "stretch", color=pic.KEY, ha="center", **style)
+    frame.text(*(start + 0.3 * (centre - start) + (0, 0.24)), word, color=pic.QUERY, weight="bold", **style)
+    frame.text(*((start + whole) / 2 - (0.12, 0)), "without\nthe shift", ha="right", **style)
+    frame.text(*(rest + np.array([0.15, -0.02])), "what is left", color=pic.OUT, **style)
+    frame.text(*((whole + rest) / 2 - (0, 0.2)), "stretch", color=pic.KEY, ha="center", **style)
     return figure

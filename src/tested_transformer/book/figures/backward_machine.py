@@ -35,11 +35,9 @@ def way(
     one token to another. The last logits belong to the decoder's last token.
     """
     most = max(np.max(stage) for stage in [*encoder, *decoder])
-    stack = [len(half) * TALL + (len(half) - 1) * GAP for half in (encoder, decoder)]
-    height = sum(stack) + 3.02
+    height = sum(len(half) * TALL + (len(half) - 1) * GAP for half in (encoder, decoder)) + 3.02
     figure, frame = blank(5.1, height)
-    top = height - 0.86
-    memory = _half(frame, top, encoder, words[0], "memory", most, steps["encoder"])
+    memory = _half(frame, height - 0.86, encoder, words[0], "memory", most, steps["encoder"])
     top = memory - 1.2
     last = _half(frame, top, decoder, words[1], "rows", most, steps["decoder"])
     _read(frame, memory, top, np.shape(decoder), steps["memory"])
@@ -100,8 +98,7 @@ def _read(
         arrow(frame, (down, y - 0.06), (edge, y - 0.06), pic.INK, 9, 1.1)
     for n, _, place in steps:
         level, y, x = memory - 0.24, layers[n - 1] + 0.07, _middle(place)
-        look = {"color": BACK["colour"], "linewidth": BACK["width"]}
-        look |= {"linestyle": BACK["linestyle"], "zorder": 5}
+        look = {"color": BACK["colour"], "linewidth": BACK["width"], "linestyle": BACK["linestyle"], "zorder": 5}
         frame.plot([edge, up, up, x], [y, y, level, level], **look)
         arrow(frame, (x, level), (x, memory), size=13, **BACK)
 

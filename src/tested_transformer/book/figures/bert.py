@@ -81,13 +81,11 @@ def fine_tuning(*read: tuple[Sequence[str], int, str]) -> pic.Picture:
         for spot, token in zip(spots, tokens, strict=True):
             frame.text(spot, high - 0.52, token, **middle)
             arrow(frame, (spot, high - 0.66), (spot, high - 0.9), size=9)
-        face = pic.tint(pic.QUERY)(0.5)
-        tile(frame, (left, high - 1.5, wide, 0.6), face, edgecolor=pic.INK)
+        tile(frame, (left, high - 1.5, wide, 0.6), pic.tint(pic.QUERY)(0.5), edgecolor=pic.INK)
         frame.text(centre, high - 1.2, body, **middle)
         for i, spot in enumerate(spots):
             edge = {"edgecolor": pic.INK} if i == place else {}
-            face = pic.tint(pic.VALUE)(0.9 if i == place else 0.25)
-            tile(frame, (spot - 0.06, high - 2.04, 0.12, 0.4), face, **edge)
+            tile(frame, (spot - 0.06, high - 2.04, 0.12, 0.4), pic.tint(pic.VALUE)(0.9 if i == place else 0.25), **edge)
         taken = spots[place]
         arrow(frame, (taken, high - 2.07), (taken, high - 2.36))
         colour = (pic.FAINT, pic.KEY)[n]

@@ -51,8 +51,7 @@ def _bars(ax: Axes, words: Sequence[str], found: Mapping[int, Sequence[bool]]) -
     y = 0.0
     for n, hits in found.items():
         y -= 0.8
-        told = f"{n} word{'s' * (n > 1)}: {sum(hits)} of {len(hits)}"
-        ax.text(-1, y - n / 2, told, ha="right", va="center")
+        ax.text(-1, y - n / 2, f"{n} word{'s' * (n > 1)}: {sum(hits)} of {len(hits)}", ha="right", va="center")
         for i, hit in enumerate(hits):
             line = y - i % n - 0.5
             span = starts[i] + 0.3, ends[i + n - 1] - 0.3
@@ -97,8 +96,7 @@ def minutes(
 ) -> pic.Picture:
     """Against minutes of training: above BLEU, below the validation loss."""
     figure, ((above,), (below,)) = pic.picture(6.6, 5.4, rows=2, sharex=True)
-    panels = (above, runs, pic.SERIES), (below, losses, (pic.INK, pic.OUT))
-    for axes, curves, palette in panels:
+    for axes, curves, palette in ((above, runs, pic.SERIES), (below, losses, (pic.INK, pic.OUT))):
         for i, (name, (x, y)) in enumerate(curves.items()):
             line, mark = LOOKS[i % len(LOOKS)]
             axes.plot(x, y, marker=mark, markersize=5, label=name, color=palette[i % len(palette)], linestyle=line)

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, blank, outline, tile
 from tested_transformer.book.figures.kit import bare, chart, named
 
 
@@ -25,13 +25,9 @@ def changes(tokens: Sequence[str], panels: pic.Arrays) -> pic.Picture:
         if changed.shape != (n, n):
             raise ValueError(f"{n} tokens need as many steps and tokens, not {changed.shape}")
         for i, j in np.argwhere(np.tri(n, dtype=bool)):
-            place = j - 0.45, i - 0.45, 0.9, 0.9
-            if i == j:
-                tile(axes, place, pic.WEIGHTS(0.95))
-            else:
-                other = changed[i, j]
-                face, sign = (pic.WEIGHTS(0.35), "≠") if other else ("white", "=")
-                tile(axes, place, face, sign)
+            face, sign = (pic.WEIGHTS(0.35), "≠") if changed[i, j] else ("white", "=")
+            face, sign = (pic.WEIGHTS(0.95), "") if i == j else (face, sign)
+            tile(axes, (j - 0.45, i - 0.45, 0.9, 0.9), face, sign)
         axes.set(xlim=(-0.6, n - 0.4), ylim=(n - 0.4, -0.6), aspect="equal")
         named(axes, names, names, rotation=90)
         bare(axes)
@@ -71,11 +67,9 @@ def kept(
         row(weights[i], middle, y, pic.QUERY, True)
         row(values[i], last, y, pic.VALUE, new)
         said = f"{words[i]}, {'new' if new else 'kept'}"
-        weight = "bold" if new else "normal"
-        axes.text(left - 0.12, y + high / 2, said, ha="right", va="center", weight=weight)
+        axes.text(left - 0.12, y + high / 2, said, ha="right", va="center", weight="bold" if new else "normal")
     for name, (x, columns) in sides.items():
-        whole = {"fill": False, "edgecolor": pic.INK, "linewidth": 1.6, "zorder": 3}
-        axes.add_patch(Rectangle((x, bottom), columns * wide, n * high, **whole))
+        outline(axes, (x, bottom, columns * wide, n * high), pic.INK, 1.6, zorder=3)
         axes.text(x + columns * wide / 2, ground + 0.08, name, ha="center", va="bottom")
     top = ground + 0.72
     row(query, left, top, pic.QUERY, True)
@@ -101,10 +95,11 @@ def ancestors(
     """
     sees, dropped = np.asarray(sees), "seen by none: dropped"
     held, n = {"key": (keys, pic.KEY), "value": (values, pic.VALUE)}, sees.shape[1]
-    for name, (numbers, _) in held.items():
-        if len(columns) != n or np.ndim(numbers) != 2 or len(numbers) != n:
-            rule = f"must be for {n} slots, as what is seen of them"
-            raise ValueError(f"{len(columns)} words, {name}s {np.shape(numbers)} {rule}")
+    for name, (x, _) in held.items():
+        if len(columns) != n or np.ndim(x) != 2 or len(x) != n:
+            raise ValueError(
+                f"{len(columns)} words, {name}s {np.shape(x)} must be for {n} slots, as what is seen of them"
+            )
     figure, axes = chart(1.95 + 0.5 * len(rows), 5.8)
     figure.set_layout_engine("none")  # so that pictures before and after line up
     axes.set_position((0.17, 0.15, 0.82, 0.75))
@@ -113,30 +108,22 @@ def ancestors(
     for name, (numbers, colour) in held.items():
         for j, row in enumerate(np.asarray(numbers)):
             there, place = (columns[j] not in ("", "–"), (j - 0.45, levels[name], 0.9, low))
-            said = " ".join(f"{number:g}" for number in row) if there else ""
-            tile(axes, place, to_rgba(colour, 0.25) if there else "white", said)
+            tile(axes, place, to_rgba(colour, 0.25) if there else "white", " ".join(f"{x:g}" for x in row) * there)
     lost = {j for j, word in enumerate(columns) if word not in ("", "–")}
     lost -= set(np.flatnonzero(sees.any(axis=0)))
-    looks = {"sees": {"face": pic.WEIGHTS(0.6)}, "does not see": {"face": "white"}}
-    looks[dropped] = {"face": "white", "hatch": "////"}
+    looks = {"sees": (pic.WEIGHTS(0.6), None), "does not see": ("white", None), dropped: ("white", "////")}
     for (i, j), may in np.ndenumerate(sees):
-        look = "sees" if may else dropped if j in lost else "does not see"
-        tile(axes, (j - 0.45, i - 0.42, 0.9, 0.84), **looks[look])
+        face, hatch = looks["sees" if may else dropped if j in lost else "does not see"]
+        tile(axes, (j - 0.45, i - 0.42, 0.9, 0.84), face, hatch=hatch)
     for step in range(1, sees.shape[1] // width):
         axes.axvline(step * width - 0.5, color=pic.INK, linewidth=1)
     said = [
-        Patch(label=name, facecolor=look["face"], edgecolor=pic.FAINT, hatch=look.get("hatch"))
-        for name, look in looks.items()
+        Patch(label=name, facecolor=face, edgecolor=pic.FAINT, hatch=hatch)
+        for name, (face, hatch) in looks.items()
         if lost or name != dropped
     ]
-    axes.legend(
-        handles=said,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.14),
-        bbox_transform=figure.transFigure,
-        ncols=3,
-        frameon=False,
-    )
+    where = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.14), "bbox_transform": figure.transFigure}
+    axes.legend(handles=said, ncols=3, frameon=False, **where)
     top = min(levels.values()) - 0.08
     axes.set(xlim=(-0.5, n - 0.5), ylim=(len(rows) - 0.5, top), xticks=range(n), xticklabels=columns)
     axes.xaxis.tick_top()

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import flow
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank
+from tested_transformer.book.figures.flow import arrow, blank, outline
 from tested_transformer.book.figures.kit import arc, middles, spread, write
 from tested_transformer.book.figures.thread import COLOURS
 from tested_transformer.shares import as_share
@@ -86,9 +85,8 @@ def layer(
     arrow(frame, (2.07, y), (2.3, y), pic.KEY)
     if row is not None:
         for name in boxes.keys() - {"memory"}:
-            size = np.shape(steps[name])[1], 1
-            look = {"fill": False, "edgecolor": pic.OUT, "linewidth": 2.5}
-            boxes[name].add_patch(Rectangle((-0.5, row - 0.5), *size, clip_on=False, zorder=5, **look))
+            place = -0.5, row - 0.5, np.shape(steps[name])[1], 1
+            outline(boxes[name], place, pic.OUT, 2.5, clip_on=False, zorder=5)
         at = boxes["out"].get_position()
         right, top = at.x1 * pic.PHONE, at.y1 * figure.get_figheight()
         y = top - (row + 0.5) * (at.height * figure.get_figheight()) / len(target)

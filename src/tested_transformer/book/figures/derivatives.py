@@ -53,8 +53,7 @@ def nudged(curve: tuple[ArrayLike, ArrayLike], points: Sequence[pic.Pair], slope
     for start, end, text, colour, look in lines:
         axes.plot(*zip(start, end, strict=True), look, color=colour, label=text)
     tangent = middle[0] + ends, middle[1] + touching * ends
-    name = f"touching the curve: {touching:g}"
-    axes.plot(*tangent, "--", color=pic.OUT, label=name)
+    axes.plot(*tangent, "--", color=pic.OUT, label=f"touching the curve: {touching:g}")
     sides = ((-4, 9), "right"), ((9, -14), "left"), ((8, -3), "left")
     for point, (off, side) in zip((left, middle, right), sides, strict=True):
         axes.plot(*point, "o", color=pic.INK, markersize=7, zorder=3)

@@ -20,8 +20,7 @@ DASHES = ("-", "--", ":")
 def lookup(table: ArrayLike, rows: ArrayLike, ids: Sequence[int], words: Sequence[str]) -> pic.Picture:
     """The table, the rows taken from it, and an arrow for each token. words[i] is token i."""
     figure, ((left, right),) = pic.picture(5.4, 2.8, columns=2)
-    blocks = (left, table, "the table"), (right, rows, "the sentence")
-    for axes, block, title in blocks:
+    for axes, block, title in ((left, table, "the table"), (right, rows, "the sentence")):
         pic.tiles(axes, block, pic.WEIGHTS, (0, 1.6 * np.max(table)), decimals=2)
         axes.set_title(title, loc="center")
         axes.set_xticks([])
@@ -58,8 +57,7 @@ def balance(stored: Mapping[str, float], scaled: Mapping[str, float], position: 
     y, before, after = np.arange(len(stored)), [*stored.values()], [*scaled.values()]
     axes.hlines(y, before, after, color=pic.FAINT, linewidth=1.5)
     axes.plot(before, y, "o", color=pic.KEY, markersize=8, label="as stored")
-    times = r"times $\sqrt{d_{model}}$"
-    axes.plot(after, y, "D", color=pic.QUERY, markersize=8, label=times)
+    axes.plot(after, y, "D", color=pic.QUERY, markersize=8, label=r"times $\sqrt{d_{model}}$")
     axes.axvline(position, color=pic.INK, linewidth=1.5, linestyle="--", label="positions")
     axes.set(xscale="log", yticks=y, yticklabels=list(stored), ylim=(len(stored) - 0.5, -0.5))
     axes.set_xlabel("typical size of a number (root mean square)")
@@ -72,8 +70,7 @@ def balance(stored: Mapping[str, float], scaled: Mapping[str, float], position: 
 def similarities(panels: pic.Arrays, words: Sequence[str], groups: Sequence[int]) -> pic.Picture:
     """Matrices of cosine similarities below each other; lines part the groups, given by their sizes."""
     n = len(words)
-    height = len(panels) * (0.8 + 0.42 * n)
-    figure, rows = pic.picture(1.2 + 0.42 * n, height, len(panels))
+    figure, rows = pic.picture(1.2 + 0.42 * n, len(panels) * (0.8 + 0.42 * n), len(panels))
     for (axes,), (title, similarity) in zip(rows, panels.items(), strict=True):
         pic.tiles(axes, similarity, pic.SIGNED, (-1.3, 1.3), decimals=1)
         axes.set(title=title, yticks=range(n), yticklabels=words)

@@ -145,8 +145,7 @@ def activations(x: ArrayLike, values: pic.Arrays, slopes: pic.Arrays) -> pic.Pic
         axes.axhline(0, color=pic.FAINT, linewidth=1)
         axes.axvline(0, color=pic.FAINT, linewidth=1)
         for j, (name, y) in enumerate(curves.items()):
-            colour = (pic.KEY, pic.QUERY, pic.OUT, pic.INK)[j]
-            axes.plot(x, y, ("-", "--")[j % 2], color=colour, label=name)
+            axes.plot(x, y, ("-", "--")[j % 2], color=(pic.KEY, pic.QUERY, pic.OUT, pic.INK)[j], label=name)
         axes.set(title=title, xlabel="x")
     panels[0].legend(loc="upper left")
     return figure

@@ -98,8 +98,7 @@ def _row(step: int, losses: np.ndarray, valid: float, reel: Reel) -> list[str]:
     """A line of the table; before the first step nothing was asked yet."""
     both = zip(reel.stops[step].written, reel.pairs, strict=True)
     right = sum(written == target for written, (_, target) in both)
-    training = f"{losses[step - 1]:.2f}" if step else "–"
-    return [str(step), training, f"{valid:.2f}", f"{right} of {len(reel.pairs)}"]
+    return [str(step), f"{losses[step - 1]:.2f}" if step else "–", f"{valid:.2f}", f"{right} of {len(reel.pairs)}"]
 
 
 def _lines(reel: Reel, i: int, steps: Sequence[int]) -> list[tuple[str, str]]:

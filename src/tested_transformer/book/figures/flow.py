@@ -34,6 +34,12 @@ def tile(axes: Axes, place: pic.Place, face: object, text: str = "", ink: str = 
         axes.text(x + width / 2, y + height / 2, text, color=ink, **CENTRE)
 
 
+def outline(axes: Axes, place: pic.Place, colour: str, line: float, **look: object) -> None:
+    """A frame around a place: a corner, the width, the height."""
+    x, y, width, height = place
+    axes.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor=colour, linewidth=line, **look))
+
+
 def box(
     figure: pic.Picture, x: ArrayLike, place: pic.Pair, title: str, words: Sequence[str], cmap: Colormap = pic.SIGNED
 ) -> Axes:

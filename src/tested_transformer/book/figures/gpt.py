@@ -28,8 +28,7 @@ def sampler(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], k: int, nucle
         fill = int((p.cumsum() < nucleus).sum()) + 1
         stills[text] = p, words, fill
         all_of_them = k >= len(p)  # a sum may lack the last bit
-        together = as_share(1 if all_of_them else p[:k].sum(), 3, signs=True)
-        rows.append((text, ", ".join(words[:k]), together, str(fill)))
+        rows.append((text, ", ".join(words[:k]), as_share(1 if all_of_them else p[:k].sum(), 3, signs=True), str(fill)))
         drawn = p > 0
         logs, order = np.log(p[drawn]).round(6), [ids[word] for word in words]
         texts.append({"text": text, "z": logs.tolist(), "words": order[: drawn.sum()]})
@@ -138,8 +137,7 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
     chosen = int((ends <= point).sum())
     figure, axes = chart(1.6)
     for i, (name, end, share) in enumerate(zip(names, ends, p, strict=True)):
-        face = pic.WEIGHTS(0.62 if i == chosen else 0.15)
-        tile(axes, (end - share, 0, share, 1), face, edgecolor=pic.INK)
+        tile(axes, (end - share, 0, share, 1), pic.WEIGHTS(0.62 if i == chosen else 0.15), edgecolor=pic.INK)
         weight = "bold" if i == chosen else "normal"
         axes.text(end - share / 2, 1.12, f"{name}\n{share:g}", ha="center", va="bottom", weight=weight)
     marks, near = np.array([0, *ends]), 0.08
@@ -182,8 +180,7 @@ def trade(
         low = min(low, sound.min())
     for names in families.values():
         across, up, colours = zip(*(middles[name] for name in names), strict=True)
-        colour = next(c for c in colours if c != pic.INK)
-        axes.plot(across, up, color=colour, linewidth=1.6, alpha=0.7)
+        axes.plot(across, up, color=next(c for c in colours if c != pic.INK), linewidth=1.6, alpha=0.7)
     most, step = max(x for x, _, _ in middles.values()), (1.02 - low) / 11
     at_left = {n for n, (colour, _) in own.items() if colour != pic.SERIES[0]}
     for names, side in ((at_left, "right"), (middles.keys() - at_left, "left")):
@@ -268,8 +265,7 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
             looks = "attention" in box
             height = high[looks + ("\n" in box) * looks]
             y -= height
-            face = pic.tint(pic.QUERY if looks else pic.VALUE)(0.5)
-            tile(frame, (left, y, STACK, height), face, edgecolor=pic.INK)
+            tile(frame, (left, y, STACK, height), pic.tint(pic.QUERY if looks else pic.VALUE)(0.5), edgecolor=pic.INK)
             lines = 0.2 + 0.18 * ("\n" in box)
             frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **middle)
             if looks:

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import blank, link, tile
+from tested_transformer.book.figures.flow import blank, link, outline, tile
 from tested_transformer.book.figures.kit import arc, bare, chart, middles, named, write
 from tested_transformer.shares import as_share
 
@@ -66,9 +65,7 @@ def row_of(weights: ArrayLike, tokens: Sequence[str], marked: tuple[int, int]) -
         named(axes, [f"head {h + 1}" for h in range(n_heads)], [""] * n if layer else tokens, rotation=90)
         figure.text(0.02, (top - 0.16) / height, f"layer {layer + 1}", weight="bold")
         if layer == marked[0]:
-            frame = Rectangle((-0.5, marked[1] - 0.5), n, 1, zorder=3, clip_on=False)
-            frame.set(fill=False, edgecolor=pic.QUERY, linewidth=2.5)
-            axes.add_patch(frame)
+            outline(axes, (-0.5, marked[1] - 0.5, n, 1), pic.QUERY, 2.5, zorder=3, clip_on=False)
         top -= tall + 0.32
     return figure
 
@@ -116,8 +113,7 @@ def cut(whole: ArrayLike, panels: pic.Arrays, words: Sequence[str]) -> pic.Pictu
     The tens digit of a number is its word, which also gives the colour.
     """
     whole, n = np.asarray(whole), len(words)
-    heads = len(next(iter(panels.values())))
-    figure, grid = pic.picture(pic.PHONE, 1.45 * (1 + len(panels)), 1 + len(panels), heads)
+    figure, grid = pic.picture(pic.PHONE, 1.45 * (1 + len(panels)), 1 + len(panels), len(next(iter(panels.values()))))
     top = grid[0, 0].get_gridspec()
     for axes in grid[0]:
         axes.remove()
@@ -131,11 +127,10 @@ def cut(whole: ArrayLike, panels: pic.Arrays, words: Sequence[str]) -> pic.Pictu
 def _pieces(axes: Axes, x: np.ndarray, title: str, words: Sequence[str]) -> None:
     for (i, j), number in np.ndenumerate(x):
         colour = pic.SERIES[int(number) // 10 - 1]
-        place, text = (j - 0.5, i - 0.5, 1, 1), f"{number:.0f}"
-        tile(axes, place, colour, text, "white", edgecolor="white", linewidth=2)
-    axes.set(xlim=(-0.5, x.shape[1] - 0.5), ylim=(len(x) - 0.5, -0.5))
+        tile(axes, (j - 0.5, i - 0.5, 1, 1), colour, f"{number:.0f}", "white", edgecolor="white", linewidth=2)
     axes.set_title(title, loc="center")
-    axes.set(xticks=[], yticks=range(len(x)), yticklabels=words)
+    axes.set(xlim=(-0.5, x.shape[1] - 0.5), ylim=(len(x) - 0.5, -0.5), xticks=[], yticks=range(len(x)))
+    axes.set_yticklabels(words)
     bare(axes)
 
 
@@ -151,20 +146,17 @@ def path(
     look = {"gap": 0.006, "size": 13, "width": 1.5}
     start = _box(figure, (0.36, 0.875, 0.28), x, "$X$", pic.INK, words)
     end = _box(figure, (0.36, 0.03, 0.28), out, "joined $\\cdot\\ W^O$", pic.OUT, words)
-    place, title = (0.2, 0.24, 0.6), "side by side: joined"
-    both = _box(figure, place, joined, title, pic.OUT, words)
+    both = _box(figure, (0.2, 0.24, 0.6), joined, "side by side: joined", pic.OUT, words)
     link(both, end, pic.OUT, **look)
     for h, steps in enumerate(heads):  # the values of both stand in the middle
         left, side = 0.02 + 0.51 * h, 2 * h - 1
-        place, title = (0.09 + 0.64 * h, 0.455, 0.25), f"weights of head {h + 1}"
-        shares = _box(figure, place, steps["weights"], title, pic.INK, words)
+        place = 0.09 + 0.64 * h, 0.455, 0.25
+        shares = _box(figure, place, steps["weights"], f"weights of head {h + 1}", pic.INK, words)
         link(shares, both, pic.INK, at=0.5 + 0.32 * side, **look)
         targets = ("Q", shares, 0.3), ("K", shares, 0.7), ("V", both, 0.5 + 0.18 * side)
         for c, (name, target, at) in enumerate(targets):
-            across = left + 0.16 * ((c + h) % 3)
-            colour = (pic.QUERY, pic.KEY, pic.VALUE)[c]
-            place, title = (across, 0.665, 0.145), f"${name}_{h + 1}$"
-            box = _box(figure, place, steps[name], title, colour, ())
+            place, colour = (left + 0.16 * ((c + h) % 3), 0.665, 0.145), pic.SERIES[c]
+            box = _box(figure, place, steps[name], f"${name}_{h + 1}$", colour, ())
             link(start, box, pic.FAINT, **look)
             link(box, target, colour, at=at, **look)
     return figure

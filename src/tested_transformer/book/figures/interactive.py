@@ -92,8 +92,7 @@ def _listed(title: str, columns: Sequence[str], rows: Any) -> str:
     """A table of words; the first cell of a row is its name."""
     lines = []
     for first, *cells in rows:
-        name = f'<th scope="row">{_linked(first)}</th>'
-        lines.append(name + "".join(f"<td>{_linked(cell)}</td>" for cell in cells))
+        lines.append(f'<th scope="row">{_linked(first)}</th>' + "".join(f"<td>{_linked(cell)}</td>" for cell in cells))
     return _framed(title, _head(columns), lines, ' class="words"')
 
 

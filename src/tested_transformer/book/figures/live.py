@@ -31,6 +31,5 @@ def translator(
         "width": 4,
     }
     shown = [*examples, *(answer for answer, _ in failing)]
-    rows = [(answer.english, answer.german) for answer in shown]
-    words = {"What the model writes": (("English", "German"), rows)}
+    words = {"What the model writes": (("English", "German"), [(answer.english, answer.german) for answer in shown])}
     return Interactive("live", data, {}, words=words)

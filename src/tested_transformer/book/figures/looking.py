@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.flow import outline
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import bare, chart, named
 from tested_transformer.shares import as_share
@@ -24,15 +24,13 @@ MARKS = "os^Dv*"
 def kinds(panels: Panels) -> pic.Picture:
     """Small pictures of weights one below the other, each with the words of its sides."""
     sizes = [np.shape(a)[0] for a, _, _ in panels.values()]
-    height = 1.0 * len(sizes) + 0.26 * sum(sizes)
-    figure, grid = pic.picture(4.4, height, len(sizes), height_ratios=sizes)
+    figure, grid = pic.picture(4.4, 1.0 * len(sizes) + 0.26 * sum(sizes), len(sizes), height_ratios=sizes)
     figure.get_layout_engine().set(h_pad=0.15)
     for (axes,), (title, (a, queries, keys)) in zip(grid, panels.items(), strict=True):
         axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=1, aspect="auto")
         _named(axes, queries, keys)
         axes.set_title(title, loc="center")
-        axes.spines[:].set_visible(True)
-        axes.spines[:].set_color(pic.FAINT)
+        axes.spines[:].set(visible=True, color=pic.FAINT)
     return figure
 
 
@@ -51,8 +49,7 @@ def heads(
     """
     a = np.asarray(a)
     layers, n_heads, rows, _ = a.shape
-    height = 0.3 + layers * (0.55 + 0.26 * rows)
-    figure, grid = pic.picture(7.2, height, layers, n_heads, sharex=True, sharey=True)
+    figure, grid = pic.picture(7.2, 0.3 + layers * (0.55 + 0.26 * rows), layers, n_heads, sharex=True, sharey=True)
     for (layer, head), axes in np.ndenumerate(grid):
         axes.imshow(a[layer, head], cmap=pic.WEIGHTS, vmin=0, vmax=1, aspect="auto")
         axes.set_title(f"layer {layer + 1}, head {head + 1}", loc="center")
@@ -63,10 +60,9 @@ def heads(
         axes.spines[:].set_color(pic.FAINT)
         if framed is not None and framed[:2] == (layer, head):
             row, column = framed[2:]
-            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=pic.KEY, linewidth=2.5))
+            outline(axes, (column - 0.5, row - 0.5, 1, 1), pic.KEY, 2.5)
         if marked is not None and marked[0] == layer:
-            place, size = (-0.42, -0.42), (len(keys) - 0.16, marked[1] - 0.16)
-            axes.add_patch(Rectangle(place, *size, linewidth=1.4, fill=False, edgecolor=pic.INK, linestyle=(0, (4, 2))))
+            outline(axes, (-0.42, -0.42, len(keys) - 0.16, marked[1] - 0.16), pic.INK, 1.4, linestyle=(0, (4, 2)))
     return figure
 
 
@@ -113,13 +109,10 @@ def choices(
         f"{name}, {place}": (columns, _strongest(np.asarray(a)[layer, head], *sides))
         for name, (a, *sides) in shown.items()
     }
-    data = {
-        "sentences": [
-            {"text": text, "panels": {name: _panel(*p) for name, p in panels.items()}}
-            for text, panels in sentences.items()
-        ]
-    }
-    data |= {"kinds": dict(says), "languages": dict(languages or {})}
+    told = [
+        {"text": text, "panels": {name: _panel(*p) for name, p in panels.items()}} for text, panels in sentences.items()
+    ]
+    data = {"sentences": told, "kinds": dict(says), "languages": dict(languages or {})}
     data |= {"kind": kind, "layer": layer, "head": head}
     weights, queries, keys = shown[kind]
     below = [query.replace(" → ", "\n→ ") for query in _stripped(queries)]
@@ -139,8 +132,7 @@ def _thousandths(weights: ArrayLike) -> list | float:
 
 
 def _panel(weights: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> dict:
-    sides = {"rows": _stripped(rows), "columns": _stripped(columns)}
-    return sides | {"weights": _thousandths(weights)}
+    return {"rows": _stripped(rows), "columns": _stripped(columns), "weights": _thousandths(weights)}
 
 
 def _strongest(weights: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -188,8 +180,8 @@ def each_link(links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str, quiet
         loud = abs(y) > quiet
         left.vlines(x[~loud], n - 0.34, n + 0.34, color=pic.FAINT, alpha=0.6, linewidth=0.8)
         left.vlines(x[loud], n - 0.34, n + 0.34, color=colour, linewidth=4, clip_on=False, zorder=3)
+        look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2}
         for place in x[loud]:
-            look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2}
             left.annotate("", (place + 0.01, n), (place + 0.13, n), arrowprops=look)
         right.barh(n, y.max(), 0.5, color=colour)
         right.text(y.max() + 0.15, n, f"{y.max():.2f}", va="center")
@@ -215,7 +207,7 @@ def cuts(followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[
             same = word == usual[column][0]
             tint = {"color": "#b9d7ea"} if same else {"color": "#f3c9a4", "hatch": "//"}
             axes.barh(row, 0.92 * p, 0.76, column, edgecolor="white", **tint)
-            axes.add_patch(Rectangle((column, row - 0.38), 0.92, 0.76, fill=False, edgecolor=pic.FAINT, linewidth=0.8))
+            outline(axes, (column, row - 0.38, 0.92, 0.76), pic.FAINT, 0.8)
             axes.text(column + 0.05, row, f"{word} {as_share(p, 2)}", va="center")
     axes.set_yticks(range(len(followed)), followed)
     axes.set_xticks(np.arange(len(columns)) + 0.46, columns)

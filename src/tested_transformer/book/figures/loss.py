@@ -10,7 +10,7 @@ from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import beside, chart
+from tested_transformer.book.figures.kit import beside, chart, write
 from tested_transformer.byhand.softmax import softmax
 
 ROW, NAMES = 0.27, 0.66
@@ -30,14 +30,13 @@ def tokens(answers: Mapping[str, tuple[Sequence[str], ArrayLike]], decimals: int
     first = next(iter(answers.values()))[0]
     for title, (names, nats) in answers.items():
         if not len(first) == len(names) == len(nats):
-            found = f"{len(names)} tokens and {len(nats)} surprises"
-            raise ValueError(f"{title}: {found} in a picture of {len(first)} tokens")
+            rest = f"{len(nats)} surprises in a picture of {len(first)} tokens"
+            raise ValueError(f"{title}: {len(names)} tokens and {rest}")
     high, column = ROW * len(first), (pic.PHONE - NAMES) / len(answers)
     figure, frame = blank(pic.PHONE, high + 0.4)
     scale = (column - 0.5) / max(np.max(nats) for _, nats in answers.values())
-    middle = {"va": "center_baseline"}
     for n, name in enumerate(first):
-        frame.text(0.05, high - ROW * (n + 0.5), name, **middle)
+        write(frame, 0.05, high - ROW * (n + 0.5), name, ha="left")
     for place, (title, (names, nats)) in enumerate(answers.items()):
         left = NAMES + column * place
         frame.plot([left, left], [0.02, high], color=pic.INK, linewidth=1)
@@ -45,13 +44,11 @@ def tokens(answers: Mapping[str, tuple[Sequence[str], ArrayLike]], decimals: int
         for n, (name, one) in enumerate(zip(names, nats, strict=True)):
             other, y = name != first[n], high - ROW * (n + 0.5)
             colour = pic.KEY if other else pic.QUERY
-            bar = left, y - 0.09, scale * one, 0.18
-            tile(frame, bar, colour, edgecolor="none")
-            number = f"{one:z.{decimals}f}"
-            look = {"color": colour if other else pic.INK} | middle
-            frame.text(left + scale * one + 0.05, y, number, **look)
+            tile(frame, (left, y - 0.09, scale * one, 0.18), colour, edgecolor="none")
+            ink = colour if other else pic.INK
+            write(frame, left + scale * one + 0.05, y, f"{one:z.{decimals}f}", ha="left", color=ink)
             if other:
-                frame.text(left + 0.06, y, name, color="white", weight="bold", **middle)
+                write(frame, left + 0.06, y, name, ha="left", color="white", weight="bold")
     return figure
 
 
@@ -71,18 +68,16 @@ def surprise(
     figure, axes = chart(4.2)
     axes.plot(p, nats, color=pic.QUERY)
     axes.plot([0, 1], [1, 0], color=pic.INK, linestyle="--")
-    offset = {"textcoords": "offset points"}
     for x, y, token in zip(token_p, token_nats, tokens, strict=True):
         axes.plot(x, y, "o", color=pic.KEY)
-        axes.annotate(token, (x, y), color=pic.KEY, xytext=(3, 7), **offset)
+        beside(axes, token, (x, y), (3, 7), color=pic.KEY)
     for name, x in marks.items():
         ends = -np.log(x), 1 - x
         axes.plot([x, x], ends, color=pic.FAINT, linewidth=1, zorder=1)
         axes.plot(x, ends[0], "o", color=pic.QUERY, clip_on=False)
         axes.plot(x, ends[1], "o", color=pic.INK, markersize=4, clip_on=False)
         words = f"{name}: surprise {ends[0]:.1f}, 1 − p is {ends[1]:.1f}"
-        place = {"xytext": (12, 4 if x < 0.01 else 24), "va": "center_baseline"}
-        axes.annotate(words, (x, ends[0]), color=pic.INK, **place, **offset)
+        beside(axes, words, (x, ends[0]), (12, 4 if x < 0.01 else 24), color=pic.INK, va="center_baseline")
     axes.text(0.03, 7.5, "surprise, −ln p", color=pic.QUERY)
     axes.text(0.19, 0.13, "1 − p")
     axes.set(xlim=(0, 1.02), ylim=(0, None), xlabel="probability given to the right token", ylabel="surprise in nats")
@@ -104,23 +99,21 @@ def goals(
     after `start` steps. `plain` is the picture for paper.
     """
     logits = np.asarray(logits, dtype=float)
-    shapes = {name: np.shape(share) for name, share in shares.items()}
-    for name, shape in shapes.items():
-        if shape != logits.shape or len(tokens) != len(logits):
-            found = f"{shape} for logits {logits.shape} of {len(tokens)} tokens"
+    for name, share in shares.items():
+        if np.shape(share) != logits.shape or len(tokens) != len(logits):
+            found = f"{np.shape(share)} for logits {logits.shape} of {len(tokens)} tokens"
             raise ValueError(f"{name}: the shares must have one number each, not {found}")
     if start not in steps:
         raise ValueError(f"start ({start}) must be one of the steps {list(steps)}")
     (kind, q), *_ = shares.items()
     p = softmax(logit_descent.towards(logits, np.asarray(q, dtype=float), start)[-1])
     data = {"logits": logits, "right": right, "tokens": tuple(tokens), "epsilon": 0}
-    data |= {"shares": {name: [*map(float, x)] for name, x in shares.items()}}
-    data |= {"steps": tuple(steps), "start": start}
+    targets = {name: [*map(float, x)] for name, x in shares.items()}
+    data |= {"shares": targets, "steps": tuple(steps), "start": start}
     columns = "target", "model", "surprise"
     table = tokens, columns, np.column_stack([q, p, -np.log(p)])
     title = f"{kind}, not smoothed, after {start} steps"
-    shares = columns[:2]
-    return Interactive("smoothing", data, {title: table}, plain, pictured=True, shares=shares)
+    return Interactive("smoothing", data, {title: table}, plain, pictured=True, shares=columns[:2])
 
 
 @pic.styled

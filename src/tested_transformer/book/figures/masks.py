@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import tile
+from tested_transformer.book.figures.flow import outline, tile
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import CENTRE, chart, listed
 from tested_transformer.shares import as_share
@@ -61,9 +60,7 @@ def kinds(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], 
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.set_xlabel(title)
-        frame = Rectangle((-0.5, marked - 0.5), len(columns), 1, fill=False)
-        frame.set(edgecolor=pic.INK, linewidth=2.5, zorder=5, clip_on=False)
-        axes.add_patch(frame)
+        outline(axes, (-0.5, marked - 0.5, len(columns), 1), pic.INK, 2.5, zorder=5, clip_on=False)
     return figure
 
 
@@ -72,12 +69,12 @@ def votes(bars: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """Weights of one word as bars with a piece for each key. The last piece is grey, and a gap is hatched."""
     figure, axes = chart(0.5 + 0.55 * len(bars))
     for line, weights in enumerate(bars.values()):
-        left, at = 0.0, CENTRE
+        left = 0.0
         for key, (word, weight) in enumerate(zip(words, weights, strict=True)):
             if weight:
                 face = pic.FAINT if key == len(words) - 1 else pic.WEIGHTS(0.3)
                 axes.barh(line, weight, 0.7, left, color=face, edgecolor="white")
-                axes.text(left + weight / 2, line, f"{word}\n{as_share(weight, 2)}", **at)
+                axes.text(left + weight / 2, line, f"{word}\n{as_share(weight, 2)}", **CENTRE)
             left += weight
         if left < 0.999:
             axes.barh(line, 1 - left, 0.7, left, color="white", edgecolor=pic.FAINT, hatch="////")
@@ -100,17 +97,13 @@ def painter(
     scores, real = np.asarray(scores, dtype=float), np.asarray(real)
     n = len(words)
     if scores.shape != (n, n) or real.shape != (n,):
-        found = f"scores {scores.shape}, real {real.shape}"
-        raise ValueError(f"{n} words need {n} by {n} scores and {n} flags: {found}")
+        raise ValueError(f"{n} words need {n} by {n} scores and {n} flags: scores {scores.shape}, real {real.shape}")
     if masks.keys() != weights.keys():
-        found = f"masks {sorted(masks)}, weights {sorted(weights)}"
-        raise ValueError(f"each mask needs its weights: {found}")
-    data = {"words": list(words), "scores": scores, "real": real}
-    data["mask"] = np.asarray(next(iter(masks.values())))
+        raise ValueError(f"each mask needs its weights: masks {sorted(masks)}, weights {sorted(weights)}")
+    data = {"words": list(words), "scores": scores, "real": real, "mask": np.asarray(next(iter(masks.values())))}
     tables = {f"Weights, {name}": (words, words, weights[name]) for name in masks}
     still = kinds({name: (mask, words, words) for name, mask in masks.items()}, marked)
-    shares = tuple(tables)
-    return Interactive("masks", data, tables, still, pictured=True, shares=shares)
+    return Interactive("masks", data, tables, still, pictured=True, shares=tuple(tables))
 
 
 def _hatch(axes: Axes, mask: np.ndarray, **look: object) -> None:
@@ -134,8 +127,7 @@ def combined(causal: ArrayLike, padding: ArrayLike, sentences: Sequence[Sequence
         keys = np.broadcast_to(padding[b, 0], (n, n))
         first = np.arange(n)[:, None] == np.zeros(n)  # the one row that is stored
         stored = (np.full((n, n), b == 0), first, np.full((n, n), True))
-        masks = causal, keys, causal & keys
-        for axes, mask, real in zip(rows[b], masks, stored, strict=True):
+        for axes, mask, real in zip(rows[b], (causal, keys, causal & keys), stored, strict=True):
             _flags(axes, mask, real)
             first = axes is rows[b, 0]
             axes.set_yticks(range(n), words if first else [""] * n, color=pic.QUERY)

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
-from tested_transformer.book.figures.kit import CENTRE, chart
+from tested_transformer.book.figures.flow import arrow, blank, outline, tile
+from tested_transformer.book.figures.kit import CENTRE, beside, chart
 
 FULL = 3
 """Numbers of this size and above have the full colour."""
@@ -34,7 +33,7 @@ def rows(tokens: Sequence[str], vectors: ArrayLike, row: int, first: int = 5) ->
     _axis(frame, (left, top + 0.1), (right, top + 0.1), f"{width} numbers")
     _axis(frame, (0.36, top), (0.36, bottom), f"{count} tokens")
     low = top - line * (row + 1)
-    frame.add_patch(Rectangle((left, low), right - left, line, fill=False, edgecolor=pic.QUERY, linewidth=2, zorder=3))
+    outline(frame, (left, low, right - left, line), pic.QUERY, 2, zorder=3)
     box = (left, left + 0.5 * first, 0.35, 0.65)
     share = (right - left) * first / width
     look = {"color": pic.QUERY, "linewidth": 1, "zorder": 4}
@@ -65,13 +64,10 @@ def batch(sentences: pic.Arrays, row: int | None = None) -> pic.Picture:
     figure, frame = blank(4.2, bottom + size[1] + back + 0.2)
     for place, (name, vectors) in reversed(list(enumerate(sentences.items()))):
         x, y = left + step * place, bottom + step * place
-        extent = (x, x + size[0], y, y + size[1])
-        _sheet(frame, vectors, extent, 2 * (len(sentences) - place))
+        _sheet(frame, vectors, (x, x + size[0], y, y + size[1]), 2 * (len(sentences) - place))
         if row is not None:
             line, level = size[1] / count, 2 * (len(sentences) - place) + 0.7
-            corner = x, y + size[1] - line * (row + 1)
-            look = {"fill": False, "edgecolor": pic.QUERY, "linewidth": 2}
-            frame.add_patch(Rectangle(corner, size[0], line, zorder=level, **look))
+            outline(frame, (x, y + size[1] - line * (row + 1), size[0], line), pic.QUERY, 2, zorder=level)
         frame.text(x - 0.07, y + size[1] - 0.02, name, ha="right", va="top")
     x, y = left + size[0] + 0.08, bottom - 0.03
     _axis(frame, (left, bottom - 0.1), (x - 0.08, bottom - 0.1), f"D = {width} numbers")
@@ -85,8 +81,7 @@ def _sheet(frame: Axes, vectors: ArrayLike, extent: Sequence[float], level: int 
     x0, x1, y0, y1 = extent
     look = {"vmin": -FULL, "vmax": FULL, "interpolation": "nearest", "aspect": "auto"}
     frame.imshow(vectors, cmap=pic.SIGNED, extent=extent, zorder=level, **look)
-    look = {"fill": False, "edgecolor": pic.INK, "linewidth": 1, "zorder": level + 0.5}
-    frame.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **look))
+    outline(frame, (x0, y0, x1 - x0, y1 - y0), pic.INK, 1, zorder=level + 0.5)
 
 
 def _axis(frame: Axes, start: pic.Pair, end: pic.Pair, name: str) -> None:
@@ -159,8 +154,7 @@ def taken(tokens: Sequence[str], vectors: ArrayLike, weights: ArrayLike, giver: 
     vectors, weights = np.asarray(vectors), np.asarray(weights)
     count = len(vectors)
     if not len(tokens) == len(weights) == count:
-        sizes = f"{len(tokens)} tokens and {len(weights)} weights"
-        raise ValueError(f"{sizes} for {count} rows")
+        raise ValueError(f"{len(tokens)} tokens and {len(weights)} weights for {count} rows")
     line, left, right, bottom = 0.23, 0.92, 3.4, 0.78
     top = bottom + line * count
     _, frame = blank(4.2, top + 0.34)
@@ -168,17 +162,14 @@ def taken(tokens: Sequence[str], vectors: ArrayLike, weights: ArrayLike, giver: 
     for text, x in ((r"$X\,W$", (left + right) / 2), ("weight", right + 0.4)):
         frame.text(x, top + 0.17, text, **CENTRE)
     for place, (token, weight) in enumerate(zip(tokens, weights, strict=True)):
-        look = {"va": "center"}
-        if place == giver:
-            look |= {"color": pic.KEY, "weight": "bold"}
-        y = top - line * (place + 0.5)
-        frame.text(left - 0.08, y, token.strip(), ha="right", **look)
-        frame.text(right + 0.72, y, pic.as_share(weight, 3), ha="right", **look)
+        look, y = {"color": pic.KEY, "weight": "bold"} if place == giver else {}, top - line * (place + 0.5)
+        for x, text in ((left - 0.08, token.strip()), (right + 0.72, pic.as_share(weight, 3))):
+            frame.text(x, y, text, ha="right", va="center", **look)
     low = 0.2
     _sheet(frame, weights[None] @ vectors, (left, right, low, low + line))
     frame.text(left - 0.08, low + line / 2, name, ha="right", va="center", color=pic.QUERY, weight="bold")
     for y, colour in ((top - line * (giver + 1), pic.KEY), (low, pic.QUERY)):
-        frame.add_patch(Rectangle((left, y), right - left, line, fill=False, edgecolor=colour, linewidth=2, zorder=3))
+        outline(frame, (left, y, right - left, line), colour, 2, zorder=3)
     middle = (left + right) / 2
     arrow(frame, (middle, bottom - 0.05), (middle, low + line + 0.05), size=10)
     return frame.figure
@@ -227,16 +218,13 @@ def step(curve: tuple[ArrayLike, ArrayLike], slope: float, points: Sequence[pic.
     (x, y), *others = points
     reach = np.array([-0.35, 0.6])
     axes.plot(x + reach, y + slope * reach, "--", color=pic.KEY, linewidth=1.6)
-    at = {"textcoords": "offset points", "va": "center"}
-    place = (x + 0.6, y + 0.6 * slope)
-    minus = f"slope {slope:g}".replace("-", "\N{MINUS SIGN}")
-    axes.annotate(minus, place, (6, -4), color=pic.KEY, **at)
+    place, name = (x + 0.6, y + 0.6 * slope), f"slope {slope:g}".replace("-", "\N{MINUS SIGN}")
+    beside(axes, name, place, (6, -4), color=pic.KEY, va="center")
     for n, (to, loss) in enumerate(others):
         axes.plot(to, loss, "o", color=pic.QUERY, markersize=8, zorder=3)
-        name = "after the step" if n == 0 else "too long a step"
-        side = (6, 12) if n == 0 else (-10, 0)
-        axes.annotate(name, (to, loss), side, **at, ha="left" if n == 0 else "right", color=pic.QUERY)
+        name, offset, side = ("too long a step", (-10, 0), "right") if n else ("after the step", (6, 12), "left")
+        beside(axes, name, (to, loss), offset, va="center", ha=side, color=pic.QUERY)
     axes.plot(x, y, "o", color=pic.INK, markersize=8, zorder=3)
-    axes.annotate("before", (x, y), (-8, -8), ha="right", **at)
+    beside(axes, "before", (x, y), (-8, -8), ha="right", va="center")
     axes.set(xlabel="one weight", ylabel="loss")
     return figure

@@ -67,8 +67,7 @@ def shares(n: ArrayLike, parts: pic.Arrays, marks: Mapping[str, float]) -> pic.P
 def boxes(counts: Mapping[str, float]) -> pic.Picture:
     """A bar for each part of a model, its million parameters beside it."""
     figure, axes = chart(0.8 + 0.42 * len(counts), 6.2)
-    bars = axes.barh(list(counts), list(counts.values()), color=pic.QUERY, height=0.7)
-    axes.bar_label(bars, fmt="{:.2f}", padding=4)
+    axes.bar_label(axes.barh(list(counts), list(counts.values()), color=pic.QUERY, height=0.7), fmt="{:.2f}", padding=4)
     axes.invert_yaxis()
     axes.set(xlim=(0, 1.18 * max(counts.values())), xlabel="million parameters")
     return figure

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, blank, outline, tile
 from tested_transformer.book.figures.kit import CENTRE, chart
 
 AHEAD = ((0, -1), (1, 0), (0, 1), (-1, 0))
@@ -31,11 +30,10 @@ def sentence(image: ArrayLike, size: int, answer: str, way: int) -> pic.Picture:
     _image(axes, image, size)
     _point(axes, image.shape, size, way)
     across = image.shape[1] // size
-    look = CENTRE
-    look |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.6}}
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
     for n in range(len(rows)):
         corner = (1.1 + (size + 1) * place for place in (n % across, n // across))
-        axes.text(*corner, str(n + 1), **look)
+        axes.text(*corner, str(n + 1), bbox=ground, **CENTRE)
     frame.text(0.06, top + 0.05, "a picture")
     left = width - 0.1 - pixel * len(rows[0])
     frame.text(left, top + 0.05, "its rows")
@@ -67,16 +65,16 @@ def pictures(
     figure, axes = pic.picture(pic.PHONE, 1.75 * len(rows), len(rows), images.shape[1] + 1)
     told = iter(zip(titles, ways, strict=True))
     for line, of_line, name in zip(axes, images, rows, strict=True):
-        for n, (one, image) in enumerate(zip(line[:-1], of_line, strict=True)):
-            title, way = next(told)
+        for n, (one, image) in enumerate(zip(line, [*of_line, of_line.mean(axis=0)], strict=True)):
+            last = n == len(of_line)
+            title, way = ("sum", None) if last else next(told)
             _image(one, image, size)
-            _point(one, image.shape, size, way)
+            if way is not None:
+                _point(one, image.shape, size, way)
             one.set_title(title, loc="center")
-            if n:
-                _sign(one, "+")
-        _image(line[-1], of_line.mean(axis=0), size)
-        line[-1].set_title("sum", loc="center")
-        _sign(line[-1], "=")
+            if n:  # a sign between an image and the one on its left
+                sign = "=" if last else "+"
+                one.text(-0.02, 0.5, sign, transform=one.transAxes, ha="right", va="center", fontsize=18)
         line[0].set_ylabel(name, weight="bold")
     return figure
 
@@ -105,12 +103,9 @@ def looks(lines: pic.Arrays, ways: Sequence[str], decimals: int = 1) -> pic.Pict
             for text in one.texts:
                 if not float(text.get_text()):
                     text.set_text("")
-            edge = {"fill": False, "edgecolor": pic.FAINT, "linewidth": 0.8}
-            for place in np.ndindex(3, 3):
-                one.add_patch(Rectangle(np.subtract(place, 0.5), 1, 1, zorder=2.8, **edge))
-            across, down = way
-            frame = {"edgecolor": pic.KEY, "linewidth": 2.5, "clip_on": False}
-            one.add_patch(Rectangle((0.5 + across, 0.5 + down), 1, 1, fill=False, zorder=3, **frame))
+            for x, y in np.ndindex(3, 3):
+                outline(one, (x - 0.5, y - 0.5, 1, 1), pic.FAINT, 0.8, zorder=2.8)
+            outline(one, (0.5 + way[0], 0.5 + way[1], 1, 1), pic.KEY, 2.5, zorder=3, clip_on=False)
             one.set(xticks=[], yticks=[])
     for one, title in zip(axes[0], ways, strict=True):
         one.set_title(title, loc="center")
@@ -123,11 +118,6 @@ def _point(axes: Axes, shape: tuple[int, ...], size: int, way: int) -> None:
     across, down = ((size / 2 + 1.2) * step for step in AHEAD[way])
     tail, head = (x - 0.6 * across, y - 0.6 * down), (x + across, y + down)
     arrow(axes, tail, head, pic.KEY, 18, 3, zorder=4)
-
-
-def _sign(axes: Axes, sign: str) -> None:
-    """A sign between an image and the one on its left."""
-    axes.text(-0.02, 0.5, sign, transform=axes.transAxes, ha="right", va="center", fontsize=18)
 
 
 def _cut(image: np.ndarray, size: int) -> list[np.ndarray]:
@@ -145,5 +135,5 @@ def _image(axes: Axes, image: np.ndarray, size: int) -> None:
     for n, patch in enumerate(_cut(image, size)):
         x, y = (1 + (size + 1) * place for place in (n % across, n // across))
         axes.imshow(patch, cmap=pic.WEIGHTS, vmin=0, vmax=1.3, extent=(x, x + size, y + size, y))
-        axes.add_patch(Rectangle((x, y), size, size, fill=False, edgecolor=pic.FAINT, linewidth=1))
+        outline(axes, (x, y, size, size), pic.FAINT, 1)
     axes.set(xlim=(0, width), ylim=(height, 0))

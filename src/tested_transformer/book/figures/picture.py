@@ -96,8 +96,7 @@ def _named(element: str) -> str:
 
     matplotlib's names hang on the last bit of a frame's position.
     """
-    frames = re.findall(r'<clipPath id="(\w+)"', element)
-    for number, name in enumerate(frames):
+    for number, name in enumerate(re.findall(r'<clipPath id="(\w+)"', element)):
         element = element.replace(name, f"frame{number}")
     drawing = hashlib.sha256(element.encode()).hexdigest()[:8]
     return re.sub(r"\bframe(\d+)\b", rf"frame\1-{drawing}", element)

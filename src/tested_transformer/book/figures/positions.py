@@ -44,8 +44,7 @@ def _sentence(frame: Axes, place: pic.Pair, text: str, marked: str) -> None:
         mine = word.startswith(marked)
         weight = "bold" if mine else "normal"
         frame.text(x, y, word, weight=weight, color=MARK if mine else pic.INK, size=12)
-        path = TextPath((0, 0), word, size=12, prop={"weight": weight})
-        x += path.get_extents().x1 / 72 + 0.07
+        x += TextPath((0, 0), word, size=12, prop={"weight": weight}).get_extents().x1 / 72 + 0.07
 
 
 @pic.styled
@@ -84,8 +83,7 @@ def sums(parts: pic.Arrays, words: Sequence[str], limit: float) -> pic.Picture:
         )  # fmt: skip
         axes.set(title=name, yticks=range(len(words)), yticklabels=words, xticks=[])
         bare(axes)
-    ticks = [-limit, 0, limit]
-    figure.colorbar(image, ax=panels, ticks=ticks, location="bottom", aspect=40, pad=0.02)
+    figure.colorbar(image, ax=panels, ticks=[-limit, 0, limit], location="bottom", aspect=40, pad=0.02)
     return figure
 
 
@@ -269,8 +267,7 @@ def hands(table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayL
     }
     data = {"position": start, "offset": k, "width": table.shape[1]}
     data |= {"reach": len(dots) - 1, "widest": 32}
-    first = {names[i]: table[:10, 2 * i : 2 * i + 2] for i in (0, 1)}
-    plain = turning(first, start, k)
+    plain = turning({names[i]: table[:10, 2 * i : 2 * i + 2] for i in (0, 1)}, start, k)
     return Interactive("positions", data, tables, plain)
 
 
@@ -304,8 +301,6 @@ def moving(
     seats = [f"{n} {word}" for n, word in enumerate(words)]
     still = parts({**strips, "score": score}, ("weight", weights), seats, moves)
     short = [name.partition(":")[0] for name in strips]
-    numbers = np.column_stack([*strips.values(), score, weights])
-    table = seats, [*short, "score", "weight"], numbers
+    table = seats, [*short, "score", "weight"], np.column_stack([*strips.values(), score, weights])
     title = f'What "{words[asks]}" gives each word'
-    shares = ("weight",)
-    return Interactive("parts", data, {title: table}, still, decimals=2, shares=shares)
+    return Interactive("parts", data, {title: table}, still, decimals=2, shares=("weight",))

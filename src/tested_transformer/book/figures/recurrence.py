@@ -116,8 +116,7 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
             arrow(axes, (i, 0.8), (i, 0.28), pic.OUT, **ARROW)
             axes.text(i, 1.08, before, color=pic.OUT, **CENTRE)
         if i + 1 < total:
-            colour = pic.QUERY if i + 1 == n else pic.INK
-            arrow(axes, (i + 0.22, 0), (i + 0.78, 0), colour, **ARROW)
+            arrow(axes, (i + 0.22, 0), (i + 0.78, 0), pic.QUERY if i + 1 == n else pic.INK, **ARROW)
     for at, words, colour, level in (
         ((n - 3) / 2, "reads", pic.KEY, -0.5),
         (n - 0.6, "the last state,\nand nothing else", pic.QUERY, -0.8),

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.cost import price
 from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import tile
+from tested_transformer.book.figures.flow import outline, tile
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import CENTRE, bare, chart, listed
+from tested_transformer.book.figures.kit import CENTRE, bare, beside, chart, listed, named
 from tested_transformer.config import Config
 
 LETTER = 0.092
@@ -36,8 +36,7 @@ def curves(
     figure, axes = chart(4.2, 6.4)
     for name, height in (levels or {}).items():
         axes.axhline(height, color=pic.FAINT, linestyle=":", linewidth=1.5)
-        place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(name, (1, height), xycoords=("axes fraction", "data"), **place)
+        beside(axes, name, (1, height), (4, 0), va="center", xycoords=("axes fraction", "data"))
     for i, (name, y) in enumerate(lines.items()):
         axes.plot(x, y, color=pic.SERIES[i], linestyle=LINES[i], label=name)
         if points and name in points:
@@ -60,19 +59,17 @@ def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
     axes.set_position((start / 6.8, 0.6 / high, width / 6.8, 1 - 0.65 / high))
     kinds = list(dict.fromkeys(kind for bar in parts.values() for kind in bar))
     most = 1.14 * max(sum(bar.values()) for bar in parts.values())
-    place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
     for row, bar in enumerate(parts.values()):
         ends = np.cumsum([0.0, *bar.values()])
         middles = (ends[:-1] + ends[1:]) / 2
         words = _spread(middles, [LETTER * len(kind) * most / width for kind in bar], most)
         for kind, left, middle, word in zip(bar, ends[:-1], middles, words, strict=True):
             i = kinds.index(kind)
-            look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2]}
-            look |= {"edgecolor": "white", "linewidth": 0, "height": 0.4}
-            axes.barh(row, bar[kind], left=left, **look)
+            look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2], "edgecolor": "white", "linewidth": 0}
+            axes.barh(row, bar[kind], left=left, height=0.4, **look)
             axes.plot((middle, word), (row + 0.2, row + 0.36), color=pic.SERIES[i], linewidth=1)
             axes.text(word, row + 0.37, kind, ha="center", va="top", color=pic.SERIES[i])
-        axes.annotate(f"{ends[-1]:.2f}", (ends[-1], row), **place)
+        beside(axes, f"{ends[-1]:.2f}", (ends[-1], row), (4, 0), va="center")
     axes.set_yticks(range(len(parts)), list(parts))
     listed(axes)
     axes.set(xlim=(0, most), ylim=(len(parts) - 0.3, -0.25), xlabel=unit)
@@ -88,8 +85,7 @@ def _spread(middles: ArrayLike, widths: Sequence[float], most: float) -> np.ndar
         places[i] = max(places[i], least + half[i])
     for i in reversed(range(len(places))):
         last = i + 1 == len(places)
-        end = most if last else places[i + 1] - half[i + 1] - gap
-        places[i] = min(places[i], end - half[i])
+        places[i] = min(places[i], (most if last else places[i + 1] - half[i + 1] - gap) - half[i])
     return places
 
 
@@ -119,10 +115,8 @@ def areas(panels: Mapping[str, pic.Pair]) -> pic.Picture:
     """
     unit = min(d for _, d in panels.values())
     kinds = [("projections", 4, ""), ("feed-forward", 8, "//"), ("attention", 0, "..")]
-    look = {
-        name: {"facecolor": pic.SERIES[i], "edgecolor": "white", "hatch": hatch}
-        for i, (name, _, hatch) in enumerate(kinds)
-    }
+    colours = zip(kinds, pic.SERIES, strict=False)
+    look = {name: {"facecolor": colour, "edgecolor": "white", "hatch": hatch} for (name, _, hatch), colour in colours}
     squares = [name for name, n, _ in kinds for _ in range(n)]
     ends = [max(6 * d, n) / unit for n, d in panels.values()]
     wide = max(sum(ends) + len(ends) - 1, 12)
@@ -136,8 +130,8 @@ def areas(panels: Mapping[str, pic.Pair]) -> pic.Picture:
             axes.add_patch(Rectangle((left, i * side + 0.4), n / unit, side, **look["attention"]))
         axes.text(left, -0.25, title, ha="left", va="bottom", color=pic.INK)
         left += end + 1
-    shown = (Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look)
-    figure.legend(handles=list(shown), loc="outside lower center", ncols=3)
+    shown = [Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look]
+    figure.legend(handles=shown, loc="outside lower center", ncols=3)
     axes.set(xlim=(-0.1, wide + 0.1), ylim=(tallest + 0.1, -0.9), aspect="equal")
     axes.set_axis_off()
     return figure
@@ -153,9 +147,7 @@ def shares(rows: pic.Arrays, across: str, decimals: int = 2) -> pic.Picture:
     most = abs(x).max()
     figure, axes = chart(0.62 * len(x) + 0.9, 7.2)
     pic.tiles(axes, x, pic.SIGNED, (-most, most), decimals)
-    axes.set_yticks(range(len(x)), list(rows))
-    axes.set_xticks(range(x.shape[1]), [f"{i + 1}" for i in range(x.shape[1])])
-    axes.xaxis.tick_top()
+    named(axes, list(rows), [f"{i + 1}" for i in range(x.shape[1])])
     axes.xaxis.set_label_position("top")
     axes.set_xlabel(across)
     return figure
@@ -187,10 +179,10 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
     k = len(counts[0])
     turn = np.pi / 2 - 2 * np.pi * np.arange(k + 1) / k
     around = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    circle = {"boxstyle": "circle", "facecolor": "none", "edgecolor": pic.FAINT}
+    way = {"arrowstyle": "-|>", "color": pic.INK, "shrinkA": 13, "shrinkB": 13}
     for i, (x, y) in enumerate(around[:k]):
-        circle = {"boxstyle": "circle", "facecolor": "none", "edgecolor": pic.FAINT}
         first.text(x, y, f"{i}", color=pic.INK, bbox=circle, **CENTRE)
-        way = {"arrowstyle": "-|>", "color": pic.INK, "shrinkA": 13, "shrinkB": 13}
         first.annotate("", around[i + 1], (x, y), arrowprops=way)
     first.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), title="who sends to whom", aspect="equal")
     first.set_axis_off()
@@ -200,8 +192,7 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
     for axes, name, x in zip(blocks, names, counts, strict=False):
         pic.tiles(axes, x, pic.WEIGHTS, (0, len(x)), decimals=0)
         for process, piece in np.argwhere(np.not_equal(x, before)):
-            frame = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5, "zorder": 3}
-            axes.add_patch(Rectangle((piece - 0.46, process - 0.46), 0.92, 0.92, **frame))
+            outline(axes, (piece - 0.46, process - 0.46, 0.92, 0.92), pic.KEY, 2.5, zorder=3)
         axes.set(title=name, xticks=[], yticks=range(len(x)))
         before = x
     return figure

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.data_flow import n_layers
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, column
+from tested_transformer.book.figures.flow import arrow, blank, column, outline
 from tested_transformer.book.figures.transformer import BOXES, KINDS, PARTS, colour_of
 from tested_transformer.shares import as_share
 
@@ -83,13 +83,11 @@ def sheet(
     figure, frame = blank(*PAPER)
     words = {side: [vocabulary[i].strip() for i in run[f"{side}.ids"]] for side in SIDES}
     rows = dict(zip(SIDES, followed, strict=True))
-    table = len(vocabulary), np.shape(run["encoder.sum"])[1]
-    _head(frame, size, table)
+    _head(frame, size, (len(vocabulary), np.shape(run["encoder.sum"])[1]))
     ends = {}
     for side, left in SIDES.items():
         low = _rows(frame, run, side, words[side], rows[side], left)
-        name = f"“{words[side][rows[side]]}”"
-        ends[side] = _layers(frame, run, side, rows[side], name, left, low)
+        ends[side] = _layers(frame, run, side, rows[side], f"“{words[side][rows[side]]}”", left, low)
     (memory, _), (out, crossings) = ends["encoder"], ends["decoder"]
     _memory(frame, memory, crossings, np.shape(run["encoder.sum"]))
     _looks(frame, run, words["encoder"], rows["encoder"], head, memory)
@@ -119,11 +117,6 @@ def _cells(
 
 def _signed(frame: Axes, x: float, y: float, values: ArrayLike) -> None:
     _cells(frame, x, y, values, pic.SIGNED, (-3, 3))
-
-
-def _frame(frame: Axes, place: Sequence[float], colour: str) -> None:
-    x, y, width, height = place
-    frame.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor=colour, linewidth=1.3, zorder=3))
 
 
 def _box(frame: Axes, place: Sequence[float], colour: str, words: str) -> None:
@@ -167,7 +160,7 @@ def _rows(frame: Axes, run: pic.Arrays, side: str, words: Sequence[str], followe
         _signed(frame, x + 1.07, y, vector[:NUMBERS])
         _write(frame, x + 1.07 + CELL * NUMBERS + 0.04, y + LINE / 2, "…")
         if n == followed:
-            _frame(frame, (x + 1.07, y, CELL * NUMBERS, LINE), pic.KEY)
+            outline(frame, (x + 1.07, y, CELL * NUMBERS, LINE), pic.KEY, 1.3, zorder=3)
     return 10.2 - 0.1 - LINE * max(len(run[f"{s}.ids"]) for s in SIDES)
 
 
@@ -235,7 +228,7 @@ def _looks(
         _write(frame, left - 0.06, y + LINE / 2, word, ha="right", **look)
         _cells(frame, left, y, weights[n], pic.WEIGHTS, (0, 1), wide)
     y = top - LINE * (followed + 1)
-    _frame(frame, (left, y, wide * len(words), LINE), pic.KEY)
+    outline(frame, (left, y, wide * len(words), LINE), pic.KEY, 1.3, zorder=3)
 
 
 def _ends(
@@ -270,7 +263,7 @@ def _ends(
         _write(frame, x + (n + 0.3) * wide, low - 1.52, word, rotation=55, va="bottom")
     y = low - 1.54 - LINE
     _cells(frame, x, y, looks[most, followed], pic.WEIGHTS, (0, 1), wide)
-    _frame(frame, (x, y, wide * len(words["encoder"]), LINE), pic.KEY)
+    outline(frame, (x, y, wide * len(words["encoder"]), LINE), pic.KEY, 1.3, zorder=3)
 
 
 def number(value: float) -> str:
@@ -318,7 +311,7 @@ def _formulas(
     }
     for kind, (x, y, wide, high) in PANELS.items():
         colour = KINDS.get(kind, KINDS["attention"] if kind == "heads" else pic.INK)
-        _frame(frame, (x, y, wide, high), colour)
+        outline(frame, (x, y, wide, high), colour, 1.3, zorder=3)
         _write(frame, x + 0.08, y + high - 0.11, kind, TEXT, color=colour, weight="bold")
         lines = FORMULAS[kind]
         for n, line in enumerate(lines):

@@ -31,8 +31,7 @@ def read(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> pic.Picture:
         for (text, i), joins, joined in zip(tokens, [False, *goes_on], [*goes_on, False], strict=True):
             x += 0 if joins or not text[:1].isspace() else GAP
             width = SPACE + LETTER * max(len(text.strip()), len(str(i)))
-            face = pic.WEIGHTS(0.4 if joins or joined else 0.08)
-            tile(frame, (x, top - 0.58, width, 0.29), face, text.strip())
+            tile(frame, (x, top - 0.58, width, 0.29), pic.WEIGHTS(0.4 if joins or joined else 0.08), text.strip())
             frame.text(x + width / 2, top - 0.76, i, ha="center", color="#5b6570")
             x += width
         top -= 0.95

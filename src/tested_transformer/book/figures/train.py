@@ -28,8 +28,7 @@ def given_away(panels: Mapping[str, tuple[Sequence[str], Sequence[str], ArrayLik
     figure, rows = pic.picture(pic.PHONE, height, rows=len(panels))
     for (axes,), (title, (read, asked, visible)) in zip(rows, panels.items(), strict=True):
         _asked(axes, read, asked, visible)
-        answers = np.equal.outer(asked, read) & np.asarray(visible, dtype=bool)
-        for i, j in zip(*np.nonzero(answers), strict=True):
+        for i, j in zip(*np.nonzero(np.equal.outer(asked, read) & np.asarray(visible, dtype=bool)), strict=True):
             tile(axes, (j + 0.04, i + 0.1, 0.92, 0.8), pic.KEY, read[j], "white", edgecolor=pic.KEY)
         axes.set_title(title)
     return figure
@@ -134,8 +133,7 @@ def chances(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
 
     In each there is a line for each sentence.
     """
-    height = 2.1 * len(panels) + 0.3
-    figure, rows = pic.picture(pic.PHONE, height, rows=len(panels), sharex=True)
+    figure, rows = pic.picture(pic.PHONE, 2.1 * len(panels) + 0.3, rows=len(panels), sharex=True)
     for (axes,), (title, lines) in zip(rows, panels.items(), strict=True):
         curves(axes, None, lines, dashes=LINES)
         axes.set(xlim=(1, None), ylim=(0, 1.03), title=title)

@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.data_flow import AXES, CHAPTERS, Step, Table, n_layers, steps
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, bent, blank, column, tile
+from tested_transformer.book.figures.flow import arrow, bent, blank, column, outline, tile
 from tested_transformer.book.figures.interactive import Interactive, written
 from tested_transformer.book.figures.kit import chart, named, write
 from tested_transformer.shares import as_share
@@ -111,8 +110,7 @@ def _layer(frame: Axes, x: pic.Pair, top: float, side: str, layers: int) -> pic.
     for part, low in column(frame, PARTS[side], x, (top, HIGH, 0.17), (around, 0.09), draw, 9, (1.4, 1.2)):
         cross = low + HIGH / 2 if part.startswith("cross") else cross
     arrow(frame, (left + width / 2, top + 0.17), (left + width / 2, top), size=9)
-    corner = min(left, around) - 0.09, low - 0.3
-    frame.add_patch(Rectangle(corner, width + 0.35, top - low + 0.47, fill=False, edgecolor=pic.FAINT))
+    outline(frame, (min(left, around) - 0.09, low - 0.3, width + 0.35, top - low + 0.47), pic.FAINT, 1)
     write(frame, left + width / 2, low - 0.16, f"{layers} such layers", style="italic")
     return cross, low - 0.3
 
@@ -130,10 +128,8 @@ def looks(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]) 
     grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
     for axes, (title, (a, rows, columns)) in zip(grid.flat, panels.items(), strict=True):
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
-        axes.set(aspect="auto", xticks=range(len(columns)), xticklabels=columns)
-        axes.set_yticks(range(len(rows)), rows)
-        axes.xaxis.tick_top()
-        axes.set_title(title)
+        named(axes, rows, columns)
+        axes.set(aspect="auto", title=title)
     return figure
 
 
@@ -315,9 +311,8 @@ def _step(step: Step, runs: Sequence[pic.Arrays], tokens: list) -> dict:
         elif table.axes[-1] in WIDTHS and shape[-1] > WIDEST:
             shown = f"the first {COLUMNS}"
             values = [x[..., :COLUMNS] for x in values]
-        numbers = {"shape": shape, "shown": shown, "places": places}
-        share = table.kind == "share", table.name == "answers"
-        numbers |= {"values": [_texts(x, places, *share) for x in values]}
+        written = [_texts(x, places, table.kind == "share", table.name == "answers") for x in values]
+        numbers = {"shape": shape, "shown": shown, "places": places, "values": written}
         found["tables"].append(table._asdict() | numbers)
     return found
 

@@ -73,8 +73,7 @@ def reading(sentences: Sequence[tuple[Sequence[str], ArrayLike, int, str, str]])
 @pic.styled
 def cut(models: Mapping[str, Mapping[str, int]], most: int) -> pic.Picture:
     """For each model, under its name, how many of `most` are right with some links cut: a bar and its number each."""
-    n_lines = sum(len(rows) + 1.3 for rows in models.values())
-    figure, axes = chart(0.28 * n_lines)
+    figure, axes = chart(0.28 * sum(len(rows) + 1.3 for rows in models.values()))
     names, line = {}, 0.0
     for model, rows in models.items():
         axes.text(0, line, model, weight="bold", va="center")
