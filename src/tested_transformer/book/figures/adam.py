@@ -49,11 +49,9 @@ def rates(
     and a word for what its rows are of.
     """
     figure, axes = chart(3.5 + 0.2 * bool(among))
-    looks = zip(tried.items(), pic.SERIES, "osD^", ("-", "--", "-.", ":"), strict=False)
-    for (name, losses), colour, marker, line in looks:
-        word = (among or {}).get(name)
-        label = f"{name}, like “{word}”" if word else name
-        axes.plot([*losses], [*losses.values()], color=colour, marker=marker, linestyle=line, label=label)
+    for (name, losses), colour, look in zip(tried.items(), pic.SERIES, ("o-", "s--", "D-.", "^:"), strict=False):
+        label = f"{name}, like “{among[name]}”" if name in (among or {}) else name
+        axes.plot([*losses], [*losses.values()], look, color=colour, label=label)
         best = min(losses, key=losses.get)
         axes.plot(best, losses[best], "o", color=colour, markersize=14, markerfacecolor="none", markeredgewidth=1.5)
         if limit := (limits or {}).get(name):
@@ -90,12 +88,10 @@ def valley(paths: pic.Arrays, along: ArrayLike, across: ArrayLike, heights: Arra
 
     The heights are the same for all panels, or one more axis has a map for each.
     """
-    high = 0.6 + 1.35 * len(paths)
     maps = np.broadcast_to(heights, (len(paths), len(across), len(along)))
-    figure, panels = pic.picture(pic.PHONE, high, rows=len(paths), sharex=True, sharey=True)
-    lines = {"levels": [1, 4, 12, 30, 60, 100], "colors": pic.FAINT, "linewidths": 1}
+    figure, panels = pic.picture(pic.PHONE, 0.6 + 1.35 * len(paths), rows=len(paths), sharex=True, sharey=True)
     for axes, below, (name, path) in zip(panels.flat, maps, paths.items(), strict=True):
-        axes.contour(along, across, below, **lines)
+        axes.contour(along, across, below, levels=[1, 4, 12, 30, 60, 100], colors=pic.FAINT, linewidths=1)
         points = np.asarray(path)
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)

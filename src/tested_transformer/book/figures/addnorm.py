@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
-from tested_transformer.book.figures.kit import CENTRE, chart, write
+from tested_transformer.book.figures.kit import CENTRE, DASHES, beside, chart, write
 
-STYLES = ("-", "--", ":", "-.")
 COLOURS = (*pic.SERIES[4:], pic.OUT, pic.FAINT)
 """Things side by side: not the colours of the row and of what is added to it."""
 
@@ -30,28 +29,21 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
     write(frame, x, y + 0.15, word, color=pic.QUERY, size=LARGE, weight="bold")
     for name, before, added, total, after in boxes:
         plus, norm = y - 0.54, y - 1.0
-        for top, bottom, length in (
-            (y, plus, before),
-            (plus, norm, total),
-            (norm, y - high - 0.02, after),  # no seam
-        ):
+        for top, bottom, length in ((y, plus, before), (plus, norm, total), (norm, y - high - 0.02, after)):  # no seam
             frame.plot([x, x], [top, bottom], solid_capstyle="butt", color=pic.QUERY, linewidth=WIDE * length, zorder=2)
         frame.plot([x, 0.84], [y - 0.16] * 2, color=pic.QUERY, linewidth=1.4, zorder=1)
         arrow(frame, (0.84, y - 0.16), (0.84, plus + 0.19), pic.QUERY)
         _plate(frame, (0.06, plus - 0.19, 1.56, 0.38), name, size=LARGE - 1)
-        wide = {"color": pic.KEY, "linewidth": max(0.8, WIDE * added), "zorder": 3}
-        frame.plot([1.62, x], [plus, plus], solid_capstyle="butt", **wide)
+        look = {"color": pic.KEY, "linewidth": max(0.8, WIDE * added), "zorder": 3}
+        frame.plot([1.62, x], [plus, plus], solid_capstyle="butt", **look)
         frame.add_patch(Circle((x, plus), 0.12, facecolor="white", edgecolor=pic.INK, zorder=5))
         write(frame, x, plus, "+", zorder=6)
         _plate(frame, (x - 0.32, norm - 0.11, 0.64, 0.22), "norm")
-        for at, text, colour in (
-            (y - 0.27, f"{before:.1f}", pic.QUERY),
-            (plus, f"+ {added:.1f}", pic.KEY),
-            (plus - 0.25, f"sum {total:.1f}", pic.QUERY),
-        ):
-            frame.text(x + 0.5, at, text, va="center_baseline", color=colour, weight="bold", size=LARGE)
+        numbers = (y - 0.27, f"{before:.1f}"), (plus, f"+ {added:.1f}"), (plus - 0.25, f"sum {total:.1f}")
+        for (at, text), colour in zip(numbers, (pic.QUERY, pic.KEY, pic.QUERY), strict=True):
+            write(frame, x + 0.5, at, text, ha="left", color=colour, weight="bold", size=LARGE)
         y -= high
-    frame.text(x + 0.5, y - 0.1, f"{after:.1f}", va="center_baseline", color=pic.QUERY, weight="bold", size=LARGE)
+    write(frame, x + 0.5, y - 0.1, f"{after:.1f}", ha="left", color=pic.QUERY, weight="bold", size=LARGE)
     arrow(frame, (x, y), (x, y - 0.3), pic.QUERY, 26)
     return figure
 
@@ -71,11 +63,10 @@ def depth(stacks: pic.Arrays) -> pic.Picture:
     """The size of the rows behind every box of a stack, a curve with its name for each kind of stack."""
     figure, axes = chart(3.1, 4.6)
     for j, (name, sizes) in enumerate(stacks.items()):
-        axes.plot(range(len(sizes)), sizes, color=COLOURS[j], linestyle=STYLES[j], linewidth=2.5)
+        axes.plot(range(len(sizes)), sizes, color=COLOURS[j], linestyle=DASHES[j], linewidth=2.5)
         boxes, rises = len(sizes) - 1, sizes[-1] > sizes[0]
         at = boxes * 3 // 4 if rises else boxes // 4  # there is room above the line
-        shift = {"xytext": (0, 7), "textcoords": "offset points"}
-        axes.annotate(name, (at, sizes[at]), **shift, color=COLOURS[j], ha="right" if rises else "left")
+        beside(axes, name, (at, sizes[at]), (0, 7), color=COLOURS[j], ha="right" if rises else "left")
     axes.set(yscale="log", ylabel="size of the rows")
     axes.grid(axis="y", color=pic.FAINT, linewidth=0.5)
     every = np.log10(list(stacks.values()))
@@ -93,11 +84,10 @@ def fan(stacks: pic.Arrays) -> pic.Picture:
     """
     figure, (panels,) = pic.picture(pic.PHONE, 1.6, columns=len(stacks))
     for axes, (name, angles) in zip(panels, stacks.items(), strict=True):
-        turns = np.radians(angles) * np.resize([-1, 1], len(angles))
-        for turn in turns:
-            look = {"color": COLOURS[1], "width": 0.008, "head_width": 0.07}
-            axes.arrow(0, 0, np.sin(turn), np.cos(turn), length_includes_head=True, **look)
-        axes.arrow(0, 0, 0, 1.12, length_includes_head=True, zorder=5, color=pic.QUERY, width=0.035, head_width=0.14)
+        look = {"color": COLOURS[1], "width": 0.008, "head_width": 0.07, "length_includes_head": True}
+        for turn in np.radians(angles) * np.resize([-1, 1], len(angles)):
+            axes.arrow(0, 0, np.sin(turn), np.cos(turn), **look)
+        axes.arrow(0, 0, 0, 1.12, zorder=5, **look | {"color": pic.QUERY, "width": 0.035, "head_width": 0.14})
         axes.set(xlim=(-1.15, 1.15), ylim=(-0.5, 1.2), aspect="equal")
         axes.set_axis_off()
         axes.set_title(name.replace(", ", ":\n"), loc="center")
@@ -109,8 +99,7 @@ def circle(centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radi
     """Rows of width three in the plane of mean 0: (words × 2) as centred and normalised."""
     figure, axes = chart(4.0, 4.2)
     angle = np.linspace(0, 2 * np.pi, 200)
-    x, y = radius * np.cos(angle), radius * np.sin(angle)
-    axes.plot(x, y, color=pic.FAINT, linewidth=1)
+    axes.plot(radius * np.cos(angle), radius * np.sin(angle), color=pic.FAINT, linewidth=1)
     axes.plot(0, 0, "o", color=pic.FAINT)
     for j, (word, start, end) in enumerate(zip(words, centred, normalised, strict=True)):
         axes.plot([0, end[0]], [0, end[1]], color=pic.FAINT, linewidth=1, linestyle=":")
@@ -140,8 +129,7 @@ def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
                 for c in range(width):
                     first = s == t == 0 if title == "layer norm" else c == 0
                     face, ink = (COLOURS[0], "white") if first else ("white", pic.INK)
-                    place, text = (c, top + t, 0.94, 0.94), "×" if t >= length else ""
-                    tile(axes, place, face, text, ink, edgecolor=pic.INK)
+                    tile(axes, (c, top + t, 0.94, 0.94), face, "×" * (t >= length), ink, edgecolor=pic.INK)
             axes.text(-0.4, top + longest / 2, f"sentence {s + 1}", rotation=90, ha="right", va="center")
             top += longest + 0.7
         axes.set(xlim=(-1.3, width + 0.2), ylim=(top - 0.5, -0.2), aspect="equal")
@@ -159,11 +147,10 @@ def layers(gradients: Mapping[int, pic.Arrays]) -> pic.Picture:
     figure, (panels,) = pic.picture(pic.PHONE, 3.7, columns=len(gradients), sharey=True)
     for axes, (n, orders) in zip(panels, gradients.items(), strict=True):
         x = np.arange(1, n + 1)
-        for j, (name, sizes) in enumerate(orders.items()):
-            colour = COLOURS[j]
+        for (name, sizes), colour, line in zip(orders.items(), COLOURS, DASHES, strict=False):
             axes.plot(x, np.transpose(sizes), color=colour, linewidth=0.5, alpha=0.25)
             middle = np.exp(np.mean(np.log(sizes), axis=0))
-            axes.plot(x, middle, label=name, linewidth=3, color=colour, linestyle=STYLES[j])
+            axes.plot(x, middle, label=name, linewidth=3, color=colour, linestyle=line)
         axes.set(yscale="log", title=f"{n} layers", xlabel="layer", xticks=[1, n // 2, n])
     panels[0].set_ylabel("size of the gradient")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)

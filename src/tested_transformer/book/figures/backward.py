@@ -28,35 +28,29 @@ def blame(
     one below it a look that it makes weaker; a slope is written where it is larger than `least`. What `it` gives itself
     is not drawn. An arrow beside a probability is the way of its logit.
     """
-    slopes, frame_width = np.asarray(slopes), pic.PHONE
+    slopes = np.asarray(slopes)
     if len(tokens) != len(slopes) or right not in p:
         found = f"{len(tokens)} tokens, {len(slopes)} slopes, {right!r} of {list(p)}"
         raise ValueError(f"each token needs a slope, and one word is right: {found}")
-    figure, frame = blank(frame_width, 5.4)
-    places = _words(frame, tokens, frame_width)
+    figure, frame = blank(pic.PHONE, 5.4)
+    letters = np.array([0.06 + 0.088 * len(token.strip()) for token in tokens])
+    gap = (pic.PHONE - 0.1 - letters.sum()) / (len(tokens) - 1)
+    places = 0.05 + np.cumsum(letters + gap) - gap - letters / 2  # so that all gaps are equal
     for n, (x, slope) in enumerate(zip(places, slopes, strict=True)):
         side = -1 if slope > 0 else 1  # weaker below, stronger above
         colour = pic.KEY if slope > 0 else pic.QUERY
-        bold = {"weight": "bold" if n in (it, np.abs(slopes).argmax()) else "normal"}
-        frame.text(x, LINE, tokens[n].strip(), **bold, **CENTRE)
+        weight = "bold" if n in (it, np.abs(slopes).argmax()) else "normal"
+        frame.text(x, LINE, tokens[n].strip(), weight=weight, **CENTRE)
         if abs(slope) > least and n != it:
             frame.text(x, LINE - side * 0.23, f"{slope:+.2f}".replace("-", "−"), color=colour, **CENTRE)
         if n != it:
             _arc(frame, places[it], x, side, colour, 5.5 * abs(slope))
-    look = {"va": "center", "ha": "left"}
-    frame.text(0.05, LINE + 0.72, "look more", color=pic.QUERY, **look)
-    frame.text(0.05, LINE - 1.1, "look less", color=pic.KEY, **look)
+    frame.text(0.05, LINE + 0.72, "look more", color=pic.QUERY, va="center")
+    frame.text(0.05, LINE - 1.1, "look less", color=pic.KEY, va="center")
     _between(frame, places[it])
     for n, (word, share) in enumerate(p.items()):
         _share(frame, 0.95 + 1.6 * n, word, share, word == right)
     return figure
-
-
-def _words(frame: Axes, tokens: Sequence[str], width: float) -> np.ndarray:
-    """Where the middle of each token of a line stands, so that all gaps are equal."""
-    letters = np.array([0.06 + 0.088 * len(token.strip()) for token in tokens])
-    gap = (width - 0.1 - letters.sum()) / (len(tokens) - 1)
-    return 0.05 + np.cumsum(letters + gap) - gap - letters / 2
 
 
 def _arc(frame: Axes, start: float, end: float, side: int, colour: str, width: float) -> None:
@@ -108,8 +102,8 @@ def there_and_back(forward: pic.Arrays, back: pic.Arrays, word: str) -> pic.Pict
     """
     for name in PLACES:
         if np.shape(forward[name]) != np.shape(back[name]):
-            found = f"{np.shape(forward[name])} and {np.shape(back[name])}"
-            raise ValueError(f"{name} and its slopes must have one shape, not {found}")
+            shapes = f"{np.shape(forward[name])} and {np.shape(back[name])}"
+            raise ValueError(f"{name} and its slopes must have one shape, not {shapes}")
     figure, frame = blank(pic.PHONE, 6.5)
     tops, ends = (6.22, 3.7, 2.26, 0.82), {}
     for name, (line, across) in PLACES.items():
@@ -124,9 +118,8 @@ def there_and_back(forward: pic.Arrays, back: pic.Arrays, word: str) -> pic.Pict
     for a, b, at in (("Q", "s", -0.25), ("K", "s", 0.25), ("s", "a", 0), ("a", "out", -0.25), ("V", "out", 0.25)):
         (x, _, low), (x_b, high, _) = ends[a], ends[b]
         x_b += at
-        side = 0.09
-        arrow(frame, (x - side, low), (x_b - side, high), COLOURS.get(a, pic.INK))
-        arrow(frame, (x_b + side, high), (x + side, low), pic.OUT, linestyle=BACK, width=1.8)
+        arrow(frame, (x - 0.09, low), (x_b - 0.09, high), COLOURS.get(a, pic.INK))
+        arrow(frame, (x_b + 0.09, high), (x + 0.09, low), pic.OUT, linestyle=BACK, width=1.8)
     return figure
 
 

@@ -53,11 +53,9 @@ def _bars(ax: Axes, words: Sequence[str], found: Mapping[int, Sequence[bool]]) -
         y -= 0.8
         ax.text(-1, y - n / 2, f"{n} word{'s' * (n > 1)}: {sum(hits)} of {len(hits)}", ha="right", va="center")
         for i, hit in enumerate(hits):
-            line = y - i % n - 0.5
-            span = starts[i] + 0.3, ends[i + n - 1] - 0.3
-            look = {"height": 0.62, "left": span[0], "edgecolor": pic.INK}
-            look |= {"color": pic.QUERY} if hit else {"color": "white", "linestyle": ":"}
-            ax.barh(line, span[1] - span[0], linewidth=0.9, **look)
+            left, right = starts[i] + 0.3, ends[i + n - 1] - 0.3
+            look = {"color": pic.QUERY} if hit else {"color": "white", "linestyle": ":"}
+            ax.barh(y - i % n - 0.5, right - left, 0.62, left=left, linewidth=0.9, edgecolor=pic.INK, **look)
         y -= n
     return y
 
@@ -68,11 +66,8 @@ def apart(scores: Mapping[str, Mapping[str, float]]) -> pic.Picture:
     figure, axes = chart(0.6 * len(scores) + 1.3, 5.4)
     for y, each in enumerate(scores.values()):
         axes.plot([min(each.values()), max(each.values())], [y, y], color=pic.FAINT)
-        for (kind, score), (_, mark), colour, lower in zip(
-            each.items(), LOOKS, pic.SERIES, (-0.18, 0.18, 0), strict=False
-        ):
-            look = {"marker": mark, "color": colour, "linestyle": "none"}
-            axes.plot(score, y + lower, markersize=9, label=kind if y == 0 else None, **look)
+        for (kind, score), mark, colour, lower in zip(each.items(), "os^", pic.SERIES, (-0.18, 0.18, 0), strict=False):
+            axes.plot(score, y + lower, mark, color=colour, markersize=9, label=kind if y == 0 else None)
     axes.set(yticks=range(len(scores)), yticklabels=scores, ylim=(len(scores) - 0.5, -0.5), xlabel="BLEU")
     figure.legend(loc="outside upper center", ncols=3, handletextpad=0.1)
     return figure

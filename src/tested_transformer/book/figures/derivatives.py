@@ -10,28 +10,22 @@ from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
 from tested_transformer.book.figures.kit import CENTRE, beside, chart
 
-BACK = {"linestyle": "--", "shrinkA": 0, "shrinkB": 0}
-"""How arrows look along which slopes travel."""
-
 
 @pic.styled
 def turned(curve: tuple[ArrayLike, ArrayLike], points: Mapping[str, pic.Pair], slope: float, name: str) -> pic.Picture:
     """The surprise against one number, with points on the curve; the last one with its slope."""
     figure, axes = chart(3.2)
     axes.plot(*curve, color=pic.INK)
-    at = {"textcoords": "offset points"}
     for (text, point), (off, side) in zip(points.items(), (((0, 14), "center"), ((-12, 8), "right")), strict=True):
         axes.plot(*point, "o", color=pic.QUERY, markersize=8, zorder=3)
-        axes.annotate(text, point, off, color=pic.QUERY, ha=side, **at)
+        beside(axes, text, point, off, color=pic.QUERY, ha=side)
     x, y = point
     reach = np.array([-y, 2.2]) / slope  # from the axis upwards
     axes.plot(x + reach, y + slope * reach, "--", color=pic.OUT)
-    axes.annotate(f"slope {slope:.2f}", point, (10, -14), color=pic.OUT, **at)
+    beside(axes, f"slope {slope:.2f}", point, (10, -14), color=pic.OUT)
     low, high = min(curve[0]), max(curve[0])
     axes.set_xlim(low, high + 0.14 * (high - low))  # and room for the slope
-    axes.set_ylim(-0.12, None)
-    axes.set_xlabel(name)
-    axes.set_ylabel("surprise in nats")
+    axes.set(ylim=(-0.12, None), xlabel=name, ylabel="surprise in nats")
     return figure
 
 
@@ -46,12 +40,8 @@ def nudged(curve: tuple[ArrayLike, ArrayLike], points: Sequence[pic.Pair], slope
     left, middle, right = (np.array(point, dtype=float) for point in points)
     both, touching, one = slopes
     ends = (right[0] - middle[0]) * np.array([-0.8, 1.1])
-    lines = (
-        (left, right, f"to both sides: {both:g}", pic.QUERY, "-"),
-        (middle, right, f"to the right alone: {one:g}", pic.VALUE, ":"),
-    )
-    for start, end, text, colour, look in lines:
-        axes.plot(*zip(start, end, strict=True), look, color=colour, label=text)
+    axes.plot(*np.transpose([left, right]), "-", color=pic.QUERY, label=f"to both sides: {both:g}")
+    axes.plot(*np.transpose([middle, right]), ":", color=pic.VALUE, label=f"to the right alone: {one:g}")
     tangent = middle[0] + ends, middle[1] + touching * ends
     axes.plot(*tangent, "--", color=pic.OUT, label=f"touching the curve: {touching:g}")
     sides = ((-4, 9), "right"), ((9, -14), "left"), ((8, -3), "left")
@@ -95,9 +85,9 @@ def _way(frame: Axes, tail: np.ndarray, head: np.ndarray, slope: str) -> None:
     gap = 0.23 / abs(along[1])
     tail, head = tail + gap * along, head - gap * along
     arrow(frame, tuple(tail - across), tuple(head - across))
-    arrow(frame, tuple(head + across), tuple(tail + across), pic.OUT, **BACK)
-    beside = (tail + head) / 2 + across + [0.12, 0.06 * np.sign(across[1])]
-    frame.text(*beside, slope, ha="left", va="center", color=pic.OUT)
+    arrow(frame, tuple(head + across), tuple(tail + across), pic.OUT, linestyle="--")
+    x, y = (tail + head) / 2 + across + [0.12, 0.06 * np.sign(across[1])]
+    frame.text(x, y, slope, va="center", color=pic.OUT)
 
 
 @pic.styled

@@ -9,11 +9,8 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
-from tested_transformer.book.figures.kit import chart
+from tested_transformer.book.figures.kit import DASHES, chart
 from tested_transformer.book.figures.thread import COLOURS, GENDERS
-
-DASHES = ("-", "--", ":")
-"""So that curves and arrows can be told apart without colours."""
 
 
 @pic.styled
@@ -32,8 +29,8 @@ def lookup(table: ArrayLike, rows: ArrayLike, ids: Sequence[int], words: Sequenc
     right.tick_params(length=0)
     for place, i in enumerate(ids):
         arrow = ConnectionPatch((np.shape(table)[1] - 0.45, i), (-0.55, place), "data", axesA=left, axesB=right)
-        arrow.set(arrowstyle="-|>", mutation_scale=13, annotation_clip=False)
-        arrow.set(linewidth=1.8, linestyle=DASHES[i % 3], color=pic.SERIES[i])
+        arrow.set(arrowstyle="-|>", mutation_scale=13, annotation_clip=False, linewidth=1.8)
+        arrow.set(linestyle=DASHES[i % 3], color=pic.SERIES[i])
         figure.add_artist(arrow)
     return figure
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.colors import PowerNorm
+from matplotlib.colors import Normalize, PowerNorm
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
@@ -35,11 +35,8 @@ def network(row: ArrayLike, hidden: ArrayLike, added: ArrayLike, names: Sequence
         frame.text(left, top - 0.15, name, va="center_baseline")
         axes = figure.add_axes(np.divide((left, top - 0.27 - size, side * LINE, size), (width, height) * 2))
         limit, lines = np.abs(x).max(), x.reshape(-1, LINE)
-        if n == 1:  # hidden units start at zero
-            look = {"cmap": pic.WEIGHTS, "norm": PowerNorm(0.5, 0, limit)}
-        else:
-            look = {"cmap": pic.SIGNED, "vmin": -limit, "vmax": limit}
-        axes.imshow(lines, aspect="auto", **look)
+        cmap, norm = (pic.WEIGHTS, PowerNorm(0.5, 0, limit)) if n == 1 else (pic.SIGNED, Normalize(-limit, limit))
+        axes.imshow(lines, aspect="auto", cmap=cmap, norm=norm)  # hidden units start at zero
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set(visible=True, color=pic.FAINT)
         top -= 0.27 + size

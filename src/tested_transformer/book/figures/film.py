@@ -61,15 +61,13 @@ def maps(stops: pic.Arrays) -> pic.Picture:
     layers, heads, *_ = np.shape(next(iter(stops.values())))
     rows = [(title, layer) for title in stops for layer in range(layers)]
     figure, grid = pic.picture(5.1, 0.3 + 0.85 * len(rows), len(rows), heads)
-    look = {"cmap": pic.WEIGHTS, "vmin": 0, "vmax": 1, "interpolation": "none"}
-    beside = {"rotation": 0, "ha": "right", "va": "center"}
     for (title, layer), line in zip(rows, grid, strict=True):
         for axes, weights in zip(line, np.asarray(stops[title])[layer], strict=True):
-            axes.imshow(weights, aspect="auto", **look)
+            axes.imshow(weights, aspect="auto", cmap=pic.WEIGHTS, vmin=0, vmax=1, interpolation="none")
             axes.set(xticks=[], yticks=[])
             axes.spines[:].set_visible(False)
             axes.patch.set(edgecolor=pic.FAINT, linewidth=1.5)
-        line[0].set_ylabel(f"{title}\nlayer {layer + 1}", **beside)
+        line[0].set_ylabel(f"{title}\nlayer {layer + 1}", rotation=0, ha="right", va="center")
     for head, axes in enumerate(grid[0]):
         axes.set_title(f"head {head + 1}", loc="center")
     return figure
@@ -82,12 +80,10 @@ def _check(reel: Reel, losses: np.ndarray, valid: Mapping[int, float], first: tu
     if missing:
         raise ValueError(f"valid has no loss for step {missing[0]}, where the film stops")
     if losses.ndim != 1 or not 0 <= min(reel.stops) <= max(reel.stops) <= losses.size:
-        rule = f"must have one number for each step up to {max(reel.stops)}"
-        raise ValueError(f"losses (shape {losses.shape}) {rule}")
+        raise ValueError(f"losses (shape {losses.shape}) must have one number for each step up to {max(reel.stops)}")
     layers, heads, *_ = next(iter(reel.stops.values())).cross[0].shape
     if not (0 <= first[0] < layers and 0 <= first[1] < heads):
-        rule = f"must be one of {layers} layers and one of {heads} heads, from 0"
-        raise ValueError(f"first {first} {rule}")
+        raise ValueError(f"first {first} must be one of {layers} layers and one of {heads} heads, from 0")
     for (source, _), tokens in zip(reel.pairs, reel.tokens, strict=True):
         if (most := max(map(len, tokens))) > MOST:
             rule = f"{most} tokens, and a map has room for {MOST}"
@@ -117,8 +113,7 @@ def _sentence(reel: Reel, i: int) -> dict:
         written = _cut(stop.written[i], target)
         heads = [[_hundredths(w) for w in layer] for layer in stop.cross[i]]
         stops.append({"written": written, "marks": _marks(stop.written[i], written, target), "heads": heads})
-    names = {"source": source, "target": target, "read": read, "write": write}
-    return names | {"stops": stops}
+    return {"source": source, "target": target, "read": read, "write": write, "stops": stops}
 
 
 def _cut(text: str, target: str) -> str:

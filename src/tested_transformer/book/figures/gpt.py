@@ -59,9 +59,8 @@ def likeliest(panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int
     for axes, (title, (p, words, nucleus)) in zip(row, panels.items(), strict=True):
         p, words = np.asarray(p)[:most], words[:most]
         places, inside = np.arange(len(p)), min(nucleus, len(p))
-        look = {"color": pic.QUERY, "height": 0.75}
-        axes.barh(places[:inside], p[:inside], **look)
-        axes.barh(places[inside:], p[inside:], alpha=0.3, **look)
+        axes.barh(places[:inside], p[:inside], 0.75, color=pic.QUERY)
+        axes.barh(places[inside:], p[inside:], 0.75, color=pic.QUERY, alpha=0.3)
         axes.axhline(k - 0.5, color=pic.KEY, linestyle="--", linewidth=1.5)
         axes.text(1, k - 0.55, f"k = {k}", transform=axes.get_yaxis_transform(), color=pic.KEY, ha="right", va="bottom")
         axes.set_yticks(places, words)
@@ -192,9 +191,8 @@ def trade(
             beside = x - 0.13 * most if side == "right" else column
             axes.plot([x, beside], [y, level], color=pic.FAINT, linewidth=0.7, zorder=0)
             apart = 0.02 * most * (1 if side == "left" else -1)
-            look = {"color": colour, "va": "center", "ha": side}
-            look["weight"] = "bold" if name == goal else "normal"
-            axes.text(beside + apart, level, name, **look)
+            weight = "bold" if name == goal else "normal"
+            axes.text(beside + apart, level, name, color=colour, va="center", ha=side, weight=weight)
     axes.set(xlim=(0, 1.85 * most), ylim=(low - 2.5 * step, 1.03))
     axes.set_xticks([n for n in axes.get_xticks() if 0 <= n <= 1.1 * most])
     axes.spines.bottom.set_bounds(0, 1.1 * most)
@@ -252,14 +250,14 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
     """
     masks, high = ((bert,), (gpt,), (encoder,), (decoder, cross)), (0.5, 0.95, 1.13)
     side = SIDE / max(n for own in masks for mask in own for n in np.shape(mask))
-    top, middle = 4.58, CENTRE
+    top = 4.58
     figure, frame = blank(pic.PHONE, top + 0.2)
     ends = []
     for n, (name, given, boxes, answer) in enumerate(STACKS):
         left, y, own = GAP + n * (STACK + GAP), top - 1.1, iter(masks[n])
         x, weight = left + STACK / 2, "bold" if name.isupper() else "normal"
-        frame.text(x, top - (0 if name.isupper() else 0.3), name, weight=weight, **middle)
-        frame.text(x, y + 0.47, given, **middle)
+        frame.text(x, top - (0 if name.isupper() else 0.3), name, weight=weight, **CENTRE)
+        frame.text(x, y + 0.47, given, **CENTRE)
         arrow(frame, (x, y + 0.25), (x, y))
         for box in boxes:
             looks = "attention" in box
@@ -267,7 +265,7 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
             y -= height
             tile(frame, (left, y, STACK, height), pic.tint(pic.QUERY if looks else pic.VALUE)(0.5), edgecolor=pic.INK)
             lines = 0.2 + 0.18 * ("\n" in box)
-            frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **middle)
+            frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **CENTRE)
             if looks:
                 _mask(frame, next(own), (x, y + 0.08), side)
             if box != boxes[-1]:
@@ -276,7 +274,7 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
         ends.append((x, y))
         if answer:
             arrow(frame, (x, y), (x, y - 0.24))
-            frame.text(x, y - 0.36, answer, color=pic.OUT, **middle)
+            frame.text(x, y - 0.36, answer, color=pic.OUT, **CENTRE)
     (start, level), across = ends[2], top - 1.1 - 0.95 - 0.2 - 1.13 / 2
     corner = start + STACK / 2 + GAP / 2
     way = [start, start, corner, corner], [level, level - 0.14, level - 0.14, across]
@@ -284,7 +282,7 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
     arrow(frame, (corner - 0.01, across), (corner + GAP / 2, across), pic.KEY, size=9)
     sides = GAP + 2 * (STACK + GAP), pic.PHONE - GAP
     frame.plot(sides, [top - 0.15] * 2, color=pic.INK, linewidth=1.4)
-    frame.text(sum(sides) / 2, top, "translator", weight="bold", **middle)
+    frame.text(sum(sides) / 2, top, "translator", weight="bold", **CENTRE)
     return figure
 
 

@@ -14,8 +14,8 @@ def learns(losses: ArrayLike, answers: Mapping[int, Sequence[str]], words: Seque
     """A falling loss, and below some of its steps what is written there for each word; what is right is bold."""
     losses = np.asarray(losses)
     last = max(answers) + min(answers) // 2
-    size = {"height_ratios": [2.2, 0.36 * len(words)]}
-    figure, ((curve,), (told,)) = pic.picture(pic.PHONE, 4.2, rows=2, sharex=True, gridspec_kw=size)
+    ratios = [2.2, 0.36 * len(words)]
+    figure, ((curve,), (told,)) = pic.picture(pic.PHONE, 4.2, rows=2, sharex=True, height_ratios=ratios)
     curve.plot(range(1, last + 1), losses[:last], color=pic.QUERY)
     curve.set(xlim=(0, last), ylim=(0, None), ylabel="loss for each token", xticks=list(answers))
     curve.set_xlabel("after this many steps it writes")
@@ -24,12 +24,9 @@ def learns(losses: ArrayLike, answers: Mapping[int, Sequence[str]], words: Seque
         curve.plot(step, losses[step - 1], "o", color=pic.OUT)
         curve.plot([step, step], [0, losses[step - 1]], color=pic.FAINT, linewidth=1, linestyle=":")
         for row, (word, text) in enumerate(zip(words, written, strict=True), start=1):
-            right = text == word[::-1]
-            look = {"weight": "bold", "color": pic.VALUE} if right else {}
-            write(told, step, row, text, **look)
+            write(told, step, row, text, **{"weight": "bold", "color": pic.VALUE} if text == word[::-1] else {})
     # the words that are read stand left of the axis, level with what is written
-    told.set(ylim=(len(words) + 0.5, 0.5), yticks=range(1, len(words) + 1))
-    told.set_yticklabels(words)
+    told.set(ylim=(len(words) + 0.5, 0.5), yticks=range(1, len(words) + 1), yticklabels=words)
     told.tick_params(length=0, labelbottom=False)
     told.spines[:].set_visible(False)
     return figure

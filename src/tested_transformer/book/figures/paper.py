@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.kit import chart
+from tested_transformer.book.figures.kit import chart, curves
 
 MARKERS = "os^Dv"
 
@@ -30,15 +30,10 @@ def operations(n: ArrayLike, counts: pic.Arrays, d: int, lines: pic.Arrays) -> p
 def paths(n: Sequence[int], lengths: pic.Arrays) -> pic.Picture:
     """How many steps lie between the first word and the last, a line for each layer."""
     figure, axes = chart(3.8, 5.8)
-    for i, (name, values) in enumerate(lengths.items()):
-        axes.plot(n, values, MARKERS[i] + "-", color=pic.SERIES[i], label=name)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xticks(n, n)
+    curves(axes, n, lengths, dashes=("-",), marks=MARKERS)
+    axes.set(xscale="log", yscale="log", xticks=n, xticklabels=n, xlabel="words n", ylabel="steps from first to last")
     axes.minorticks_off()
     axes.set_ylim(0.7, 12 * max(map(np.max, lengths.values())))  # room for the names
-    axes.set_xlabel("words n")
-    axes.set_ylabel("steps from first to last")
     axes.legend(loc="upper left")
     return figure
 

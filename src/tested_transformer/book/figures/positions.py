@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, blank, outline, tile
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import CENTRE, bare, beside, chart
+from tested_transformer.book.figures.kit import CENTRE, bare, beside, chart, width, write
 from tested_transformer.shares import as_share
 
 MARK = pic.SERIES[4]
@@ -41,10 +40,9 @@ def _sentence(frame: Axes, place: pic.Pair, text: str, marked: str) -> None:
     """A sentence in one line; words that begin with the marked letters are bold, in a colour."""
     x, y = place
     for word in text.split():
-        mine = word.startswith(marked)
-        weight = "bold" if mine else "normal"
-        frame.text(x, y, word, weight=weight, color=MARK if mine else pic.INK, size=12)
-        x += TextPath((0, 0), word, size=12, prop={"weight": weight}).get_extents().x1 / 72 + 0.07
+        weight, colour = ("bold", MARK) if word.startswith(marked) else ("normal", pic.INK)
+        frame.text(x, y, word, weight=weight, color=colour, size=12)
+        x += width(word, 12, weight) + 0.07
 
 
 @pic.styled
@@ -56,9 +54,8 @@ def clocks(table: ArrayLike, words: Sequence[str]) -> pic.Picture:
     circle = np.linspace(0, 2 * np.pi, 100)
     for position, (word, row) in enumerate(zip(words, hands, strict=True)):
         y = top - 0.52 * position - 0.24
-        look = {"size": 12, "va": "center_baseline"}
-        frame.text(0.32, y, str(position), ha="right", color=MARK, **look)
-        frame.text(0.45, y, word, **look)
+        write(frame, 0.32, y, str(position), ha="right", color=MARK, size=12)
+        write(frame, 0.45, y, word, ha="left", size=12)
         for pair, (sine, cosine) in enumerate(row):
             x = 1.72 + 2.1 / (len(row) - 1) * pair
             frame.plot(x + 0.21 * np.sin(circle), y + 0.21 * np.cos(circle), color=pic.FAINT, linewidth=1)
@@ -77,10 +74,8 @@ def sums(parts: pic.Arrays, words: Sequence[str], limit: float) -> pic.Picture:
     n = len(parts)
     figure, panels = pic.picture(4.2, 0.5 + n * (0.3 + 0.19 * len(words)), rows=n)
     for axes, (name, table) in zip(panels[:, 0], parts.items(), strict=True):
-        image = axes.imshow(
-            table, cmap=pic.SIGNED, vmin=-limit, vmax=limit, aspect="auto",
-            interpolation="nearest",
-        )  # fmt: skip
+        look = {"cmap": pic.SIGNED, "vmin": -limit, "vmax": limit, "interpolation": "nearest"}
+        image = axes.imshow(table, aspect="auto", **look)
         axes.set(title=name, yticks=range(len(words)), yticklabels=words, xticks=[])
         bare(axes)
     figure.colorbar(image, ax=panels, ticks=[-limit, 0, limit], location="bottom", aspect=40, pad=0.02)
@@ -202,9 +197,8 @@ def swapped(panels: Mapping[str, tuple[Sequence[str], ArrayLike, int]]) -> pic.P
     figure, rows = pic.picture(pic.PHONE, 2.6 * len(panels), rows=len(panels))
     for axes, (title, panel) in zip(rows[:, 0], panels.items(), strict=True):
         names, weights, marked = panel
-        colours = [MARK if i == marked else pic.FAINT for i in range(len(names))]
         for i, weight in enumerate(np.asarray(weights)):
-            axes.bar(i, weight, color=colours[i], width=0.8)
+            axes.bar(i, weight, color=MARK if i == marked else pic.FAINT, width=0.8)
             axes.text(i, weight + 0.03, as_share(weight, 2), ha="center")
         axes.set_title(title, pad=10)
         axes.set(ylim=(0, 1.08), xlim=(-0.6, len(names) - 0.4), yticks=[])
@@ -223,12 +217,12 @@ def parts(strips: pic.Arrays, weights: tuple[str, ArrayLike], words: Sequence[st
     """
     side, left, gap, top = 0.46, 0.38, 0.68, 1.05
     n, lines = len(words), [*strips.items(), weights]
-    width, height = left + side * n + 0.06, top + gap * len(lines) + 0.05
-    figure = pic.Picture(figsize=(width, height))
+    wide, height = left + side * n + 0.06, top + gap * len(lines) + 0.05
+    figure = pic.Picture(figsize=(wide, height))
     limit = np.ceil(max(np.abs(strip).max() for strip in strips.values()))
     for line, (name, row) in enumerate(lines):
         y = height - top - gap * line - 0.22 - 0.4
-        axes = figure.add_axes(np.divide((left, y, side * n, 0.4), (width, height) * 2))
+        axes = figure.add_axes(np.divide((left, y, side * n, 0.4), (wide, height) * 2))
         if last := line == len(lines) - 1:
             pic.tiles(axes, [row], pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         else:
@@ -240,12 +234,11 @@ def parts(strips: pic.Arrays, weights: tuple[str, ArrayLike], words: Sequence[st
         axes.tick_params(length=0, pad=24)
         if not line:
             axes.get_xticklabels()[marked].set(color=MARK, weight="bold")
-        frame = marked - 0.5, -0.5, 1, 1
-        tile(axes, frame, "none", edgecolor=MARK, linewidth=3, zorder=3, clip_on=False)
-        bold = {"weight": "bold"} if line >= len(strips) - 1 else {}
-        figure.text(left / width, (y + 0.45) / height, name, va="bottom", **bold)
+        outline(axes, (marked - 0.5, -0.5, 1, 1), MARK, 3, zorder=3, clip_on=False)
+        weight = "bold" if line >= len(strips) - 1 else "normal"
+        figure.text(left / wide, (y + 0.45) / height, name, va="bottom", weight=weight)
         sign = "" if last else "=" if line == len(strips) - 1 else "+" if line else ""
-        figure.text(0.19 / width, (y + 0.2) / height, sign, size=14, **CENTRE)
+        figure.text(0.19 / wide, (y + 0.2) / height, sign, size=14, **CENTRE)
     return figure
 
 
@@ -265,8 +258,7 @@ def hands(table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayL
         pairs: (names, columns, np.column_stack([lengths, here, there])),
         "Dot products": (["product"], headings, dots[None, offsets]),
     }
-    data = {"position": start, "offset": k, "width": table.shape[1]}
-    data |= {"reach": len(dots) - 1, "widest": 32}
+    data = {"position": start, "offset": k, "width": table.shape[1], "reach": len(dots) - 1, "widest": 32}
     plain = turning({names[i]: table[:10, 2 * i : 2 * i + 2] for i in (0, 1)}, start, k)
     return Interactive("positions", data, tables, plain)
 
@@ -295,8 +287,7 @@ def moving(
             if np.shape(row) != (len(wanted),):
                 raise ValueError(f"{name}: {np.shape(row)} numbers do not fit {[*wanted]}")
         found.append({"name": name} | {kind: np.round(row, 6).tolist() for kind, row in rows.items()})
-    data = {"words": tuple(words), "asks": asks, "moves": moves}
-    data |= {"choices": tuple(choices), "parts": found}
+    data = {"words": tuple(words), "asks": asks, "moves": moves, "choices": tuple(choices), "parts": found}
     score = np.sum([*strips.values()], axis=0)
     seats = [f"{n} {word}" for n, word in enumerate(words)]
     still = parts({**strips, "score": score}, ("weight", weights), seats, moves)

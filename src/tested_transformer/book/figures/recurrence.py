@@ -33,10 +33,8 @@ def carried(words: Sequence[str], marked: int, german: Sequence[str], bold: str,
         for n in range(5):
             tile(frame, (x - half, bottom + n * size, 2 * half, size), light if on_the_way else "white")
         if i:
-            ends = ((x - gap + half, 1.6), (x - half, 1.6))
-            passes = i > marked and not back
-            look = {"width": 3, "size": 14} if passes else {"width": 1.4}
-            arrow(frame, *ends, pic.KEY if passes else pic.INK, **look)
+            look = (pic.KEY, 14, 3) if i > marked and not back else (pic.INK,)
+            arrow(frame, (x - gap + half, 1.6), (x - half, 1.6), *look)
     x, asking = pic.PHONE - 0.1, 0.0
     for word in reversed(german):
         weight = "bold" if word == bold else "normal"
@@ -83,17 +81,15 @@ def _column(figure: pic.Picture, x: ArrayLike, middle: float, low: float, name: 
     axes = figure.add_axes((middle - width / 2, low, width, height))
     pic.tiles(axes, np.reshape(x, (-1, 1)), pic.SIGNED, (-1.3, 1.3), decimals=2)
     axes.set(aspect="auto", xticks=[], yticks=[0.5 * len(np.asarray(x)) - 0.5], yticklabels=[name])
-    axes.spines[:].set_visible(True)
-    axes.spines[:].set_color(pic.FAINT)
+    axes.spines[:].set(visible=True, color=pic.FAINT)
 
 
 def _named(frame: Axes, tail: pic.Pair, head: pic.Pair, colour: str, name: str) -> None:
     """An arrow and its name: above it if it is level, else to its right."""
     arrow(frame, tail, head, colour, **ARROW)
-    level = tail[1] == head[1]
-    at = {"ha": "center", "va": "bottom"} if level else {"ha": "left", "va": "center"}
+    offset, ha, va = ((0, 4), "center", "bottom") if tail[1] == head[1] else ((5, 0), "left", "center")
     middle = (tail[0] + head[0]) / 2, (tail[1] + head[1]) / 2
-    beside(frame, name, middle, (0, 4) if level else (5, 0), color=colour, **at)
+    beside(frame, name, middle, offset, color=colour, ha=ha, va=va)
 
 
 @pic.styled

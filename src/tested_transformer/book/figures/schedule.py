@@ -71,8 +71,7 @@ def training(runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str) -
             steps = np.arange(1, len(np.asarray(loss)) + 1)
             axes.plot(steps, loss, label=None if i else label, color=colour, linestyle=line, linewidth=1.5)
     axes.axhline(level, color=pic.INK, linewidth=1)
-    place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
-    axes.annotate(name, (len(np.asarray(loss)), level), ha="right", **place)
+    beside(axes, name, (len(np.asarray(loss)), level), (0, -4), ha="right", va="top")
     axes.set(xlim=(1, None), xlabel="step", ylabel="loss in nats")
     axes.legend()
     return figure
@@ -99,7 +98,6 @@ def tries(starts: Mapping[str, tuple[int, int, int, float]], measured: pic.Pair,
     saw, blind = measured
     if not 0 < saw < blind:
         raise ValueError(f"measured ({measured}) must rise from above 0: saw, blind")
-    data = {"starts": found, "saw": saw, "blind": blind}
-    data |= {f"{what}s": some for what, some in choices.items()}
+    data = {"starts": found, "saw": saw, "blind": blind} | {f"{what}s": some for what, some in choices.items()}
     words = {"Rates of three schedules": (("schedule", "first rate", "peak", "last rate"), rows)}
     return Interactive("schedule", data, {}, plain, words=words, pictured=True)

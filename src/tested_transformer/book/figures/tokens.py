@@ -114,11 +114,8 @@ def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> pic.Picture:
     real = np.asarray(real)
     figure, axes = chart(0.5 + 0.6 * len(rows), 7.2)
     for (y, x), is_real in np.ndenumerate(real):
-        place = x + 0.04, y + 0.1, 0.92, 0.8
-        if is_real:
-            tile(axes, place, pic.WEIGHTS(0.2), rows[y][x])
-        else:
-            tile(axes, place, "white", hatch="////")
+        face, text, hatch = (pic.WEIGHTS(0.2), rows[y][x], None) if is_real else ("white", "", "////")
+        tile(axes, (x + 0.04, y + 0.1, 0.92, 0.8), face, text, hatch=hatch)
     _bare(axes, real.shape[1], real.shape[0])
     axes.set_yticks(np.arange(len(rows)) + 0.5, [f"sentence {y + 1}" for y in range(len(rows))])
     return figure

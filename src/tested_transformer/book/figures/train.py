@@ -37,12 +37,10 @@ def given_away(panels: Mapping[str, tuple[Sequence[str], Sequence[str], ArrayLik
 def _asked(axes: Axes, read: Sequence[str], asked: Sequence[str], visible: ArrayLike) -> None:
     n = len(read)
     for (i, j), seen in np.ndenumerate(np.asarray(visible)):
-        look = {"edgecolor": pic.QUERY} if seen else {"hatch": "////"}
-        place, text = (j + 0.04, i + 0.1, 0.92, 0.8), read[j] if seen else ""
-        tile(axes, place, "none", text, linewidth=1.2, **look)
-    style = {"arrowstyle": "->"}
+        look = {"text": read[j], "edgecolor": pic.QUERY} if seen else {"hatch": "////"}
+        tile(axes, (j + 0.04, i + 0.1, 0.92, 0.8), "none", linewidth=1.2, **look)
     for i, token in enumerate(asked):
-        axes.annotate("", (n + 0.55, i + 0.5), (n + 0.05, i + 0.5), arrowprops=style)
+        axes.annotate("", (n + 0.55, i + 0.5), (n + 0.05, i + 0.5), arrowprops={"arrowstyle": "->"})
         axes.text(n + 0.62, i + 0.5, token, color=pic.KEY, va="center", weight="bold")
     axes.text(0.04, -0.25, "the decoder reads", color=pic.QUERY)
     axes.text(n + 0.62, -0.25, "asked for", color=pic.KEY)
@@ -99,10 +97,8 @@ def apart(runs: pic.Arrays, gap: str, at: int, every: int = 1) -> pic.Picture:
     axes.plot(steps, upper, color=pic.QUERY)
     axes.plot(steps, lower, color=pic.KEY, linestyle="--")
     axes.fill_between(steps, lower, upper, where=upper > lower, color="#f0c9a8")
-    names = {"xytext": (10, 8), "textcoords": "offset points", "weight": "bold"}
-    axes.annotate(above, (steps[n], upper[n]), color=pic.QUERY, **names)
-    names |= {"xytext": (12, -30), "ha": "right", "va": "top"}
-    axes.annotate(below, (steps[n], lower[n]), color=pic.KEY, **names)
+    beside(axes, above, (steps[n], upper[n]), (10, 8), color=pic.QUERY, weight="bold")
+    beside(axes, below, (steps[n], lower[n]), (12, -30), color=pic.KEY, weight="bold", ha="right", va="top")
     middle = steps[n], (upper[n] + lower[n]) / 2
     beside(axes, gap, middle, (48, 0), arrowprops={"arrowstyle": "->"}, va="center")
     beside(axes, f"both {lower[-1]:.2f}", (steps[-1], upper[-1]), (0, 6), ha="right")
@@ -120,9 +116,8 @@ def written(title: str, rows: Mapping[str, Sequence[tuple[str, bool]]]) -> pic.P
         x, y = 0.82, high * (len(rows) - n) + 0.04
         axes.text(0.02, y + 0.17, name, va="center")
         for word, right in words:
-            place = x, y, letter * len(word) + space - 0.04, 0.34
             face, ink = (pic.QUERY, "white") if right else ("none", pic.INK)
-            tile(axes, place, face, word, ink)
+            tile(axes, (x, y, letter * len(word) + space - 0.04, 0.34), face, word, ink)
             x += letter * len(word) + space
     return figure
 

@@ -98,9 +98,8 @@ def company(names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]) -
     axes.axvline(0, color=pic.FAINT, linewidth=1)
     for ((x, y), name), colour in zip(shared.items(), pic.SERIES, strict=False):
         if x or y:
-            look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.5}
-            look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}
-            axes.annotate("", (x, y), (0, 0), arrowprops=look)
+            look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.5, "mutation_scale": 16}
+            axes.annotate("", (x, y), (0, 0), arrowprops=look | {"shrinkA": 0, "shrinkB": 0})
         else:
             axes.plot(x, y, "o", color=colour, markersize=7, zorder=4)
         beside(axes, name, (x, y), (9, 0 if x or y else -11), color=colour, va="center")
@@ -149,16 +148,12 @@ def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Pictur
     axes.plot(0, 0, "o", color=pic.FAINT, markersize=6)
     for name, start, end, colour in zip(names, starts, ends, pic.SERIES, strict=False):
         axes.plot(*zip((0, 0), start, strict=True), color=colour, linewidth=1.5)
-        look = {"arrowstyle": "-|>", "color": colour, "linewidth": 3, "shrinkA": 0}
-        look |= {"shrinkB": 0, "mutation_scale": 14}
-        axes.annotate("", end, start, arrowprops=look)
+        look = {"arrowstyle": "-|>", "color": colour, "linewidth": 3, "mutation_scale": 14}
+        axes.annotate("", end, start, arrowprops=look | {"shrinkA": 0, "shrinkB": 0})
         away = (start - end) / np.linalg.norm(start - end)  # where no arrow is
-        look = {"color": colour, "path_effects": HALO}
-        far, look["ha"] = (0.2, "right") if away[0] < -0.7 else (0.1, "left")
-        look["va"] = "bottom"
-        if away[1] < 0:
-            look["va"] = "top" if away[1] < -0.7 else "center"
-        axes.text(*(start + far * away), name, **look)
+        far, ha = (0.2, "right") if away[0] < -0.7 else (0.1, "left")
+        va = "top" if away[1] < -0.7 else "center" if away[1] < 0 else "bottom"
+        axes.text(*(start + far * away), name, color=colour, path_effects=HALO, ha=ha, va=va)
     axes.update_datalim(np.vstack([starts, ends]))
     axes.set(xlim=(min(starts[:, 0].min(), ends[:, 0].min()) - 0.3, 2.3), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     axes.margins(y=0.12)
