@@ -90,20 +90,17 @@ def lines(rows: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """
     starts, names = GROUPS
     figure, axes = chart(1.0 * len(rows) + 1.3)
-    colours = pic.WEIGHTS(0.62), pic.WEIGHTS(0.3), pic.KEY
-    before = None
+    before = []
     for y, p in enumerate(map(np.asarray, rows.values())):
         cuts = [p[:start].sum() for start in (*starts, len(p))]
-        for n, colour in enumerate(colours):
-            group = p[starts[n] : (*starts, len(p))[n + 1]]
-            left = cuts[n] + group.cumsum() - group
-            whole = n == len(colours) - 1  # the pieces of the tail are too short to see
-            # thin enough that of each piece something is left to be seen
-            thin = 0 if whole else np.minimum(1, 100 * group)
-            look = {"edgecolor": "none" if whole else "white", "linewidth": thin}
-            pieces = (cuts[n], group.sum()) if whole else (left, group)
-            axes.barh(y, pieces[1], 0.44, left=pieces[0], color=colour, **look)
-        for old, new in zip(before or (), cuts[1:-1], strict=False):
+        for n, colour in enumerate((pic.WEIGHTS(0.62), pic.WEIGHTS(0.3))):
+            group = p[starts[n] : starts[n + 1]]
+            # edges so thin that of each piece something is left to be seen
+            look = {"color": colour, "edgecolor": "white", "linewidth": np.minimum(1, 100 * group)}
+            axes.barh(y, group, 0.44, left=cuts[n] + group.cumsum() - group, **look)
+        tail = p[starts[-1] :].sum()  # whose pieces are too short to see
+        axes.barh(y, tail, 0.44, left=cuts[-2], color=pic.KEY, edgecolor="none", linewidth=0)
+        for old, new in zip(before, cuts[1:-1], strict=False):
             axes.plot([old, new], [y - 0.76, y - 0.24], color=pic.INK, linewidth=0.8)
         before = cuts[1:-1]
     first = np.asarray(next(iter(rows.values())))
@@ -115,10 +112,8 @@ def lines(rows: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     for word, x, spot in zip(words, middles, spots, strict=True):
         axes.text(spot, -0.56, word, ha="center", va="bottom")
         axes.plot([spot, x], [-0.52, -0.24], color=pic.INK, linewidth=0.8)
-    for n, name in enumerate(names):
-        middle = (cuts[n] + cuts[n + 1]) / 2
-        ink = pic.KEY if n == len(names) - 1 else pic.INK
-        axes.text(middle, len(rows) - 0.7, name, ha="center", va="top", color=ink)
+    for n, (name, ink) in enumerate(zip(names, (pic.INK, pic.INK, pic.KEY), strict=True)):
+        axes.text((cuts[n] + cuts[n + 1]) / 2, len(rows) - 0.7, name, ha="center", va="top", color=ink)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set(xlim=(0, 1), ylim=(len(rows) - 0.15, -0.85), xticks=[0, 0.5, 1])
     axes.tick_params(left=False)
@@ -162,7 +157,8 @@ def trade(
     others at the left. The goal, what all are measured by, has open stars in ink.
     """
     figure, axes = chart(3.9)
-    middles, low, own = {}, 1.0, {}
+    middles, own = {}, {}
+    low = min(sound for drawn in points.values() for _, sound in drawn)
     for (family, names), colour, mark in zip(families.items(), pic.SERIES, "os^", strict=False):
         own |= {name: (colour, mark) for name in names if name.startswith(family)}
     for name, drawn in points.items():
@@ -176,23 +172,21 @@ def trade(
         else:
             axes.scatter(words, sound, s=7, color=colour, alpha=0.6, linewidth=0)
             axes.scatter(words.mean(), sound.mean(), s=44, color=colour, marker=mark, zorder=3)
-        low = min(low, sound.min())
     for names in families.values():
         across, up, colours = zip(*(middles[name] for name in names), strict=True)
         axes.plot(across, up, color=next(c for c in colours if c != pic.INK), linewidth=1.6, alpha=0.7)
     most, step = max(x for x, _, _ in middles.values()), (1.02 - low) / 11
     at_left = {n for n, (colour, _) in own.items() if colour != pic.SERIES[0]}
-    for names, side in ((at_left, "right"), (middles.keys() - at_left, "left")):
+    for names, side, way in ((at_left, "right", -1), (middles.keys() - at_left, "left", 1)):
         level = np.inf
         for name in sorted(names, key=lambda name: -middles[name][1]):
             x, y, colour = middles[name]
             level = min(y, level - step)
-            column = 1.12 * most if x > most / 2 else x + 0.13 * most  # unless it is far
-            beside = x - 0.13 * most if side == "right" else column
-            axes.plot([x, beside], [y, level], color=pic.FAINT, linewidth=0.7, zorder=0)
-            apart = 0.02 * most * (1 if side == "left" else -1)
-            weight = "bold" if name == goal else "normal"
-            axes.text(beside + apart, level, name, color=colour, va="center", ha=side, weight=weight)
+            # in a column at the right, unless it is far
+            end = 1.12 * most if way > 0 and x > most / 2 else x + way * 0.13 * most
+            axes.plot([x, end], [y, level], color=pic.FAINT, linewidth=0.7, zorder=0)
+            look = {"color": colour, "va": "center", "ha": side, "weight": "bold" if name == goal else "normal"}
+            axes.text(end + way * 0.02 * most, level, name, **look)
     axes.set(xlim=(0, 1.85 * most), ylim=(low - 2.5 * step, 1.03))
     axes.set_xticks([n for n in axes.get_xticks() if 0 <= n <= 1.1 * most])
     axes.spines.bottom.set_bounds(0, 1.1 * most)
@@ -277,8 +271,7 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
             frame.text(x, y - 0.36, answer, color=pic.OUT, **CENTRE)
     (start, level), across = ends[2], top - 1.1 - 0.95 - 0.2 - 1.13 / 2
     corner = start + STACK / 2 + GAP / 2
-    way = [start, start, corner, corner], [level, level - 0.14, level - 0.14, across]
-    frame.plot(*way, color=pic.KEY, linewidth=1.6)
+    frame.plot([start, start, corner, corner], [level, *[level - 0.14] * 2, across], color=pic.KEY, linewidth=1.6)
     arrow(frame, (corner - 0.01, across), (corner + GAP / 2, across), pic.KEY, size=9)
     sides = GAP + 2 * (STACK + GAP), pic.PHONE - GAP
     frame.plot(sides, [top - 0.15] * 2, color=pic.INK, linewidth=1.4)
@@ -293,5 +286,5 @@ def _mask(frame: Axes, mask: ArrayLike, middle: pic.Pair, side: float) -> None:
     left, top = middle[0] - side * columns / 2, middle[1] + (SIDE + side * rows) / 2
     for (row, column), seen in np.ndenumerate(mask):
         place = left + side * column, top - side * (row + 1)
-        look = {"edgecolor": "white"} if seen else {"hatch": "////////"}
-        tile(frame, (*place, side, side), pic.QUERY if seen else "white", **look)
+        face, look = (pic.QUERY, {"edgecolor": "white"}) if seen else ("white", {"hatch": "////////"})
+        tile(frame, (*place, side, side), face, **look)

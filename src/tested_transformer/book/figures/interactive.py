@@ -81,18 +81,17 @@ class Interactive:
         ]
         lines = []
         for word, row in zip(rows, x, strict=True):
-            pairs = zip(ways, row, strict=True)
-            cells = (way(value, digits) for (way, digits), value in pairs)
-            numbers = "".join(f"<td>{cell}</td>" for cell in cells)
-            lines.append(f'<th scope="row">{escape(word)}</th>{numbers}')
+            cells = (f"<td>{way(value, digits)}</td>" for (way, digits), value in zip(ways, row, strict=True))
+            lines.append(f'<th scope="row">{escape(word)}</th>{"".join(cells)}')
         return _framed(title, "<td></td>" + _head(columns), lines)
 
 
 def _listed(title: str, columns: Sequence[str], rows: Any) -> str:
     """A table of words; the first cell of a row is its name."""
-    lines = []
-    for first, *cells in rows:
-        lines.append(f'<th scope="row">{_linked(first)}</th>' + "".join(f"<td>{_linked(cell)}</td>" for cell in cells))
+    lines = [
+        f'<th scope="row">{_linked(first)}</th>' + "".join(f"<td>{_linked(cell)}</td>" for cell in cells)
+        for first, *cells in rows
+    ]
     return _framed(title, _head(columns), lines, ' class="words"')
 
 
@@ -109,9 +108,7 @@ def _framed(title: str, head: str, lines: Sequence[str], kind: str = "") -> str:
 
 
 def _linked(cell: str | tuple[str, str]) -> str:
-    if isinstance(cell, str):
-        return escape(cell)
-    return f'<a href="{escape(cell[1])}">{escape(cell[0])}</a>'
+    return escape(cell) if isinstance(cell, str) else f'<a href="{escape(cell[1])}">{escape(cell[0])}</a>'
 
 
 def _said(cell: str | tuple[str, str]) -> str:

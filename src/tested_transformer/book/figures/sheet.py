@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.data_flow import n_layers
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, column, outline
+from tested_transformer.book.figures.flow import arrow, blank, column, outline, tile
 from tested_transformer.book.figures.transformer import BOXES, KINDS, PARTS, colour_of
 from tested_transformer.shares import as_share
 
@@ -110,7 +109,7 @@ def _cells(
     low, high = limits
     for n, value in enumerate(np.asarray(values)):
         face = cmap(np.clip((value - low) / (high - low), 0, 1))
-        frame.add_patch(Rectangle((x + n * wide, y), wide, LINE, facecolor=face, edgecolor="white", lw=0.6))
+        tile(frame, (x + n * wide, y, wide, LINE), face, edgecolor="white", linewidth=0.6)
         text = as_share(value, 2) if cmap is pic.WEIGHTS else number(value)
         _write(frame, x + (n + 0.5) * wide, y + LINE / 2 - 0.005, text, ha="center", color=pic.ink_on(face))
 
@@ -121,9 +120,8 @@ def _signed(frame: Axes, x: float, y: float, values: ArrayLike) -> None:
 
 def _box(frame: Axes, place: Sequence[float], colour: str, words: str) -> None:
     x, y, width, height = place
-    ink = "white" if colour != "white" else pic.INK
-    rim = pic.INK if colour == "white" else colour
-    frame.add_patch(Rectangle((x, y), width, height, facecolor=colour, edgecolor=rim))
+    ink, rim = (pic.INK, pic.INK) if colour == "white" else ("white", colour)
+    tile(frame, place, colour, edgecolor=rim)
     _write(frame, x + width / 2, y + height / 2, words, TEXT, ha="center", color=ink, weight="bold")
 
 
@@ -135,21 +133,16 @@ def _head(frame: Axes, size: int, table: tuple[int, int]) -> None:
     )
     for n, line in enumerate(said):
         _write(frame, 0.38, 11.06 - 0.15 * n, line, TEXT)
-    place = 0.38, 10.52, 7.51, 0.27
-    words = (
-        f"each token takes its row of the table E, {table[0]} × {table[1]}, times √{table[1]}, "
-        "and the pattern of its position is added"
-    )
-    _box(frame, place, KINDS["table"], words)
+    takes = f"each token takes its row of the table E, {table[0]} × {table[1]}, times √{table[1]}"
+    _box(frame, (0.38, 10.52, 7.51, 0.27), KINDS["table"], f"{takes}, and the pattern of its position is added")
 
 
 def _rows(frame: Axes, run: pic.Arrays, side: str, words: Sequence[str], followed: int, left: float) -> float:
     """The tokens, their ids and the first numbers of their rows; the height where that ends."""
     ids, vectors = run[f"{side}.ids"], np.asarray(run[f"{side}.sum"])
     x, top = left - 0.24, 10.2
-    does = {"encoder": "The encoder reads", "decoder": "The decoder has written"}
-    by = " × ".join(map(str, vectors.shape))
-    _write(frame, x, 10.4, f"{does[side]} {len(words)} tokens: {by}", 9, weight="bold")
+    does = {"encoder": "The encoder reads", "decoder": "The decoder has written"}[side]
+    _write(frame, x, 10.4, f"{does} {len(words)} tokens: {' × '.join(map(str, vectors.shape))}", 9, weight="bold")
     for across, title in ((0.0, "token"), (0.72, "id"), (1.07, "first numbers of its row")):
         _write(frame, x + across, top, title, style="italic")
     for n, (word, place, vector) in enumerate(zip(words, ids, vectors, strict=True)):
@@ -171,9 +164,8 @@ def _layers(
     first = side == "encoder"
     way, numbers = ((left - 0.14 if first else left + WIDE + 0.1), left + WIDE + (0.16 if first else 0.28))
     middle, crossings = left + WIDE / 2, []
-    said = f"{name}: what is added (+), and its row"
-    look = {"style": "italic"} | ({} if first else {"ha": "right"})
-    _write(frame, numbers if first else 7.89, top - 0.12, said, **look)
+    x, side_of_it = (numbers, "left") if first else (7.89, "right")
+    _write(frame, x, top - 0.12, f"{name}: what is added (+), and its row", style="italic", ha=side_of_it)
     low = top - 0.02
 
     def draw(place: pic.Place, part: str) -> None:
@@ -197,10 +189,8 @@ def _memory(frame: Axes, low: float, crossings: Sequence[float], shape: tuple[in
     """What the encoder ends with, and its way into each cross-attention."""
     middle, between, y = SIDES["encoder"] + WIDE / 2, 4.36, low - 0.3
     arrow(frame, (middle, low), (middle, low - 0.18), size=8, width=1.1)
-    by = " × ".join(map(str, shape))
-    _write(frame, middle, y, f"memory {by}", TEXT, weight="bold", ha="center")
-    path = ((middle + 0.62, y), (between, y), (between, max(crossings)))
-    frame.plot(*zip(*path, strict=True), color=pic.KEY, linewidth=1.6)
+    _write(frame, middle, y, f"memory {' × '.join(map(str, shape))}", TEXT, weight="bold", ha="center")
+    frame.plot([middle + 0.62, between, between], [y, y, max(crossings)], color=pic.KEY, linewidth=1.6)
     if min(crossings) < y:
         frame.plot((between, between), (y, min(crossings)), color=pic.KEY, linewidth=1.6)
     for level in crossings:
@@ -216,11 +206,8 @@ def _looks(
     wide, left, top = 0.3, 1.06, low - 1.2
     _write(frame, 0.38, low - 0.56, f"Self-attention, layer {layer + 1}, head {which + 1}", 9, weight="bold")
     most = int(weights[followed].argmax())
-    said = (
-        "A row asks, and takes this much from each column: "
-        f"“{words[followed]}” takes {as_share(weights[followed, most], 2, signs=True)} from “{words[most]}”."
-    )
-    _write(frame, 0.38, low - 0.72, said)
+    said = f"“{words[followed]}” takes {as_share(weights[followed, most], 2, signs=True)} from “{words[most]}”."
+    _write(frame, 0.38, low - 0.72, f"A row asks, and takes this much from each column: {said}")
     for n, word in enumerate(words):
         _write(frame, left + (n + 0.3) * wide, top + 0.02, word, rotation=55, va="bottom", ha="left")
         y = top - LINE * (n + 1)
@@ -248,13 +235,10 @@ def _ends(
     logits, p = (np.asarray(run[name])[followed] for name in ("logits", "probabilities"))
     for n, i in enumerate(np.argsort(-logits, kind="stable")[:3]):
         place = x + 1.145 * n, low - 0.86, 1.14, 0.33
-        face = "#f6eaf2" if n == 0 else "white"
-        rim = KINDS["table"] if n == 0 else pic.FAINT
-        frame.add_patch(Rectangle(place[:2], *place[2:], facecolor=face, edgecolor=rim))
-        look = {"weight": "bold" if n == 0 else "normal"}
-        _write(frame, place[0] + 0.06, low - 0.695, vocabulary[i].strip(), 10 if n else 12, **look)
-        edge = {"ha": "right"} | look
-        _write(frame, place[0] + 1.1, low - 0.63, percent(p[i]), TEXT, **edge)
+        face, rim, size, weight = ("white", pic.FAINT, 10, "normal") if n else ("#f6eaf2", KINDS["table"], 12, "bold")
+        tile(frame, place, face, edgecolor=rim)
+        _write(frame, place[0] + 0.06, low - 0.695, vocabulary[i].strip(), size, weight=weight)
+        _write(frame, place[0] + 1.1, low - 0.63, percent(p[i]), TEXT, ha="right", weight=weight)
         _write(frame, place[0] + 1.1, low - 0.77, f"logit {number(logits[i])}", ha="right")
     looks = np.asarray(run[f"decoder.layers.{last}.cross_attention.weights"])
     most, name = int(looks[:, followed].max(-1).argmax()), words["decoder"][followed]

@@ -62,11 +62,9 @@ def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequenc
     source, target, logits = (np.asarray(run[name]) for name in ("encoder.sum", "decoder.sum", "logits"))
     sizes = {"source": source.shape, "target": target.shape, "logits": logits.shape}
     sizes["table"] = logits.shape[1], target.shape[1]
-    largest, layers = np.argsort(-logits[-1], kind="stable")[:3], n_layers(run)
-    likeliest = {vocabulary[i].strip(): logits[-1, i] for i in largest}
+    by = {name: " × ".join(map(str, size)) for name, size in sizes.items()}
     figure, frame = blank(5.1, 6.35)
     middles = [x + width / 2 for x, width in (LEFT, RIGHT)]
-    by = {name: " × ".join(map(str, size)) for name, size in sizes.items()}
     for centre, lines in zip(middles, words, strict=True):
         for n, line in enumerate(lines):
             write(frame, centre, 6.18 - 0.2 * n, line, weight="bold")
@@ -78,7 +76,7 @@ def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequenc
         write(frame, centre, 5.17, "+ positions")
         arrow(frame, (centre, 5.06), (centre, 4.78))
         write(frame, centre + 0.08, 4.93, by[name], ha="left")
-        ends.append(_layer(frame, x, 4.61, side, layers))
+        ends.append(_layer(frame, x, 4.61, side, n_layers(run)))
     (_, memory), (cross, out) = ends
     centre, between = middles[0], LEFT[0] + LEFT[1] + 0.5
     arrow(frame, (centre, memory), (centre, memory - 0.3))
@@ -92,8 +90,9 @@ def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequenc
     tile(frame, top, KINDS["table"], "compared with all of E", "white", edgecolor="white")
     arrow(frame, (centre, out - 0.65), (centre, out - 0.95))
     write(frame, centre + 0.08, out - 0.8, f"{by['logits']} logits", ha="left")
-    for n, (token, logit) in enumerate(likeliest.items()):
-        write(frame, centre, out - 1.06 - 0.2 * n, f"{token}  {logit:.1f}", weight="normal" if n else "bold")
+    for n, i in enumerate(np.argsort(-logits[-1], kind="stable")[:3]):
+        said = f"{vocabulary[i].strip()}  {logits[-1, i]:.1f}"
+        write(frame, centre, out - 1.06 - 0.2 * n, said, weight="normal" if n else "bold")
     return figure
 
 
@@ -140,7 +139,6 @@ def journey(run: pic.Arrays, words: Sequence[Sequence[str]]) -> pic.Picture:
     The run has the names of `byhand.transformer.tensors`.
     """
     source, target = ({title: run[name] for title, name in stops.items()} for stops in STOPS)
-    across = "cross-attention"
     figure = pic.Picture(figsize=(5.1, STEP * len(target) + 0.1))
     columns = [
         [_stop(figure, *stop, x, level) for level, stop in enumerate(stops.items())]
@@ -155,8 +153,8 @@ def journey(run: pic.Arrays, words: Sequence[Sequence[str]]) -> pic.Picture:
     for stops, sentence in zip(columns, words, strict=True):
         stops[0].set_yticks(range(len(sentence)), sentence)
         stops[0].tick_params(length=0, pad=2)
-    memory, goal = columns[0][-1], columns[1][list(target).index(across)]
-    start, end = memory.get_position(), goal.get_position()
+    start = columns[0][-1].get_position()
+    end = columns[1][list(target).index("cross-attention")].get_position()
     level, aim = (start.y0 + start.y1) / 2, (end.y0 + end.y1) / 2
     bend = (start.x1 + end.x0) / 2
     way = (start.x1, level), (bend, level), (bend, aim), (end.x0, aim)
@@ -196,8 +194,7 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
             kind = next(kind for kind in KINDS if kind in box)
             # a thin one has no room for words
             words = f"{box}\n{number / 1e6:.1f} M" if height > 0.05 else ""
-            place, look = (left, bottom, width, height), {"edgecolor": "white"}
-            tile(axes, place, KINDS[kind], words, "white", linewidth=2, **look)
+            tile(axes, (left, bottom, width, height), KINDS[kind], words, "white", linewidth=2, edgecolor="white")
             bottom += height
         axes.text(left + width / 2, 1.015, part, ha="center", va="bottom")
         left += width
