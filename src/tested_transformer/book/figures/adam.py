@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import beside, chart, curves, listed
 
 PARTS = {
     "encoder": {"color": pic.QUERY, "marker": "o"},
@@ -17,25 +18,20 @@ PARTS = {
 @pic.styled
 def sizes(typical: Mapping[str, Sequence[tuple[str, float]]]) -> pic.Picture:
     """For each kind of arrays a line with a mark for each, its part of the model and its size, on one scale."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
-    used, named = set(), {}
+    figure, axes = chart(3.6)
+    named = {}
     for line, marks in enumerate(typical.values()):
         for part, size in marks:
             (mark,) = axes.plot(size, line, linestyle="", alpha=0.75, **PARTS[part])
-            named |= {} if part in used else {part: mark}
-            used.add(part)
-    axes.set_xscale("log")
-    axes.set_yticks(range(len(typical)), typical)
-    axes.set_ylim(len(typical) - 0.5, -0.5)
+            named.setdefault(part, mark)
+    axes.set(xscale="log", yticks=range(len(typical)), yticklabels=typical, ylim=(len(typical) - 0.5, -0.5))
+    axes.set_xlabel("typical size of a gradient")
     axes.grid(axis="x", color=pic.FAINT, linewidth=0.5)
     axes.set_axisbelow(True)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    listed(axes)
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("typical size of a gradient")
     parts = [part for part in PARTS if part in named]
-    labels = [named[part] for part in parts], parts
-    figure.legend(*labels, loc="outside upper center", ncols=3, handletextpad=0.1)
+    figure.legend([named[part] for part in parts], parts, loc="outside upper center", ncols=3, handletextpad=0.1)
     return figure
 
 
@@ -52,37 +48,28 @@ def rates(
     The best rate of each has a ring. A part may have a limit, a dotted line in its colour,
     and a word for what its rows are of.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.5 + 0.2 * bool(among))
-    looks = zip(tried.items(), pic.SERIES, "osD^", ("-", "--", "-.", ":"), strict=False)
-    for (name, losses), colour, marker, line in looks:
-        word = (among or {}).get(name)
-        label = f"{name}, like “{word}”" if word else name
-        style = {"color": colour, "marker": marker, "linestyle": line, "label": label}
-        axes.plot([*losses], [*losses.values()], **style)
+    figure, axes = chart(3.5 + 0.2 * bool(among))
+    for (name, losses), colour, look in zip(tried.items(), pic.SERIES, ("o-", "s--", "D-.", "^:"), strict=False):
+        label = f"{name}, like “{among[name]}”" if name in (among or {}) else name
+        axes.plot([*losses], [*losses.values()], look, color=colour, label=label)
         best = min(losses, key=losses.get)
-        ring = {"markersize": 14, "markerfacecolor": "none", "markeredgewidth": 1.5}
-        axes.plot(best, losses[best], "o", color=colour, **ring)
+        axes.plot(best, losses[best], "o", color=colour, markersize=14, markerfacecolor="none", markeredgewidth=1.5)
         if limit := (limits or {}).get(name):
             axes.axvline(limit, color=colour, linewidth=1.5, linestyle=":", zorder=1)
-            place = {"xytext": (4, 4), "textcoords": "offset points"}
-            axes.annotate(f"limit {limit:.1f}", (limit, low), color=colour, **place)
+            beside(axes, f"limit {limit:.1f}", (limit, low), (4, 4), color=colour)
     axes.set_xscale("log")
     every = sorted({rate for losses in tried.values() for rate in losses})
     axes.set_xticks(every, [f"{rate:g}" for rate in every])
     axes.set_xticks([], minor=True)
-    axes.set_ylim(low, high)
-    axes.set_xlabel("rate")
-    axes.set_ylabel("loss after ten steps")
+    axes.set(ylim=(low, high), xlabel="rate", ylabel="loss after ten steps")
     figure.legend(loc="outside upper center", ncols=2)
     return figure
 
 
 @pic.styled
-def across(paths: Mapping[str, ArrayLike], curvature: float) -> pic.Picture:
+def across(paths: pic.Arrays, curvature: float) -> pic.Picture:
     """Steps of one number in a parabola of this curvature, a panel for each path."""
-    figure, (panels,) = pic.picture(
-        pic.PHONE, 2.6, columns=len(paths), sharex=True, sharey=True
-    )
+    figure, (panels,) = pic.picture(pic.PHONE, 2.6, columns=len(paths), sharex=True, sharey=True)
     widest = 1.1 * max(abs(np.asarray(path)).max() for path in paths.values())
     places = np.linspace(-widest, widest, 81)
     for axes, (name, path) in zip(panels, paths.items(), strict=True):
@@ -90,92 +77,63 @@ def across(paths: Mapping[str, ArrayLike], curvature: float) -> pic.Picture:
         axes.plot(places, curvature / 2 * places**2, color=pic.FAINT, linewidth=1.5)
         axes.plot(w, curvature / 2 * w**2, "o-", color=pic.QUERY, markersize=4)
         axes.plot(w[0], curvature / 2 * w[0] ** 2, "o", color=pic.INK, markersize=7)
-        axes.set_title(name)
-        axes.set_xlabel("$w_2$")
+        axes.set(title=name, xlabel="$w_2$")
     panels[0].set_ylabel("loss")
     return figure
 
 
 @pic.styled
-def valley(
-    paths: Mapping[str, ArrayLike],
-    along: ArrayLike,
-    across: ArrayLike,
-    heights: ArrayLike,
-) -> pic.Picture:
+def valley(paths: pic.Arrays, along: ArrayLike, across: ArrayLike, heights: ArrayLike) -> pic.Picture:
     """Paths (points × 2) on contour lines of heights (across × along), a panel each, below each other.
 
     The heights are the same for all panels, or one more axis has a map for each.
     """
-    high = 0.6 + 1.35 * len(paths)
     maps = np.broadcast_to(heights, (len(paths), len(across), len(along)))
-    figure, panels = pic.picture(
-        pic.PHONE, high, rows=len(paths), sharex=True, sharey=True
-    )
-    lines = {"levels": [1, 4, 12, 30, 60, 100], "colors": pic.FAINT, "linewidths": 1}
-    drawn = zip(panels.flat, maps, paths.items(), strict=True)
-    for axes, below, (name, path) in drawn:
-        axes.contour(along, across, below, **lines)
+    figure, panels = pic.picture(pic.PHONE, 0.6 + 1.35 * len(paths), rows=len(paths), sharex=True, sharey=True)
+    for axes, below, (name, path) in zip(panels.flat, maps, paths.items(), strict=True):
+        axes.contour(along, across, below, levels=[1, 4, 12, 30, 60, 100], colors=pic.FAINT, linewidths=1)
         points = np.asarray(path)
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)
         axes.plot(*points[0], "o", color=pic.INK, markersize=6)
-        ring = {"markersize": 11, "markerfacecolor": "none", "markeredgewidth": 1.5}
-        axes.plot(*points[-1], "o", color=pic.INK, **ring)
-        axes.set_title(name)
-        axes.set_ylabel("$w_2$")
+        axes.plot(*points[-1], "o", color=pic.INK, markersize=11, markerfacecolor="none", markeredgewidth=1.5)
+        axes.set(title=name, ylabel="$w_2$")
     panels[-1, 0].set_xlabel("$w_1$, along the valley")
     return figure
 
 
 @pic.styled
-def starts(lengths: Mapping[str, ArrayLike]) -> pic.Picture:
+def starts(lengths: pic.Arrays) -> pic.Picture:
     """How long each step of a rule is, in learning rates, from the first step on."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    looks = zip(lengths.items(), pic.SERIES, ("--", "-.", "-"), strict=False)
-    for (name, steps), colour, line in looks:
-        numbers = np.arange(1, len(steps) + 1)
-        axes.plot(numbers, steps, color=colour, linestyle=line, label=name)
-    axes.set_xlim(1, max(map(len, lengths.values())))
-    axes.set_ylim(0, None)
-    axes.set_xlabel("step")
+    figure, axes = chart(3.2)
+    curves(axes, None, lengths, dashes=("--", "-.", "-"))
+    axes.set(xlim=(1, max(map(len, lengths.values()))), ylim=(0, None), xlabel="step")
     axes.set_ylabel("length, in learning rates")
     axes.legend(loc="upper right")
     return figure
 
 
 @pic.styled
-def rare(moved: Mapping[str, ArrayLike]) -> pic.Picture:
+def rare(moved: pic.Arrays) -> pic.Picture:
     """How far two numbers moved (steps × 2: frequent, rare), a panel for each rule."""
     figure, (panels,) = pic.picture(pic.PHONE, 3.2, columns=len(moved), sharey=True)
     for axes, (name, path) in zip(panels, moved.items(), strict=True):
         path = np.asarray(path)
         axes.plot(path[:, 0], color=pic.QUERY, label="pulled in every step")
         axes.plot(path[:, 1], color=pic.KEY, linestyle="--", label="in every fiftieth")
-        axes.set_title(name)
-        axes.set_xlabel("step")
+        axes.set(title=name, xlabel="step")
     panels[0].set_ylabel("moved")
-    labels = panels[0].get_legend_handles_labels()
-    figure.legend(*labels, loc="outside upper center", ncols=2)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
 
 
 @pic.styled
-def memory(
-    ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float
-) -> pic.Picture:
+def memory(ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float) -> pic.Picture:
     """The weight of the last steps in a mean, one curve for each β, and a level."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    looks = zip(shares.items(), pic.SERIES, ("-", "--", "-."), strict=False)
-    for (beta, share), colour, line in looks:
-        axes.plot(ages, share, color=colour, linestyle=line, label=f"β = {beta:g}")
+    figure, axes = chart(3.2)
+    curves(axes, ages, {f"β = {beta:g}": share for beta, share in shares.items()}, dashes=("-", "--", "-."))
     axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
-    place = {"xytext": (4, 4), "textcoords": "offset points"}
-    axes.annotate(f"{level:.2f}", (ages[0], level), color=pic.INK, **place)
-    axes.set_xscale("log")
-    axes.set_xlim(ages[0], ages[-1])
-    axes.set_ylim(0, 1.02)
-    axes.set_xlabel("the last k steps")
-    axes.set_ylabel("their share")
+    beside(axes, f"{level:.2f}", (ages[0], level), (4, 4), color=pic.INK)
+    axes.set(xscale="log", xlim=(ages[0], ages[-1]), ylim=(0, 1.02), xlabel="the last k steps", ylabel="their share")
     axes.legend(loc="lower right")
     return figure

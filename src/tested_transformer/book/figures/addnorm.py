@@ -10,16 +10,14 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE, DASHES, beside, chart, write
 
-STYLES = ("-", "--", ":", "-.")
 COLOURS = (*pic.SERIES[4:], pic.OUT, pic.FAINT)
 """Things side by side: not the colours of the row and of what is added to it."""
 
 
 @pic.styled
-def river(
-    word: str, boxes: Sequence[tuple[str, float, float, float, float]]
-) -> pic.Picture:
+def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) -> pic.Picture:
     """The row of a word on its way down: boxes read it and add to it, and the norm rescales the sum.
 
     Each box has its name and four lengths: of the row before it, of what it adds, of the
@@ -28,48 +26,32 @@ def river(
     high = 1.22
     figure, frame = blank(4.2, high * len(boxes) + 0.75)
     x, y = 2.55, high * len(boxes) + 0.45
-    look = {"weight": "bold", "ha": "center", "va": "center_baseline"}
-    frame.text(x, y + 0.15, word, color=pic.QUERY, size=LARGE, **look)
+    write(frame, x, y + 0.15, word, color=pic.QUERY, size=LARGE, weight="bold")
     for name, before, added, total, after in boxes:
         plus, norm = y - 0.54, y - 1.0
-        for top, bottom, length in (
-            (y, plus, before),
-            (plus, norm, total),
-            (norm, y - high - 0.02, after),  # no seam
-        ):
-            wide = {"color": pic.QUERY, "linewidth": WIDE * length, "zorder": 2}
-            frame.plot([x, x], [top, bottom], solid_capstyle="butt", **wide)
+        for top, bottom, length in ((y, plus, before), (plus, norm, total), (norm, y - high - 0.02, after)):  # no seam
+            frame.plot([x, x], [top, bottom], solid_capstyle="butt", color=pic.QUERY, linewidth=WIDE * length, zorder=2)
         frame.plot([x, 0.84], [y - 0.16] * 2, color=pic.QUERY, linewidth=1.4, zorder=1)
         arrow(frame, (0.84, y - 0.16), (0.84, plus + 0.19), pic.QUERY)
         _plate(frame, (0.06, plus - 0.19, 1.56, 0.38), name, size=LARGE - 1)
-        wide = {"color": pic.KEY, "linewidth": max(0.8, WIDE * added), "zorder": 3}
-        frame.plot([1.62, x], [plus, plus], solid_capstyle="butt", **wide)
-        disc = Circle((x, plus), 0.12, facecolor="white", edgecolor=pic.INK, zorder=5)
-        frame.add_patch(disc)
-        frame.text(x, plus, "+", zorder=6, ha="center", va="center_baseline")
+        look = {"color": pic.KEY, "linewidth": max(0.8, WIDE * added), "zorder": 3}
+        frame.plot([1.62, x], [plus, plus], solid_capstyle="butt", **look)
+        frame.add_patch(Circle((x, plus), 0.12, facecolor="white", edgecolor=pic.INK, zorder=5))
+        write(frame, x, plus, "+", zorder=6)
         _plate(frame, (x - 0.32, norm - 0.11, 0.64, 0.22), "norm")
-        for at, text, colour in (
-            (y - 0.27, f"{before:.1f}", pic.QUERY),
-            (plus, f"+ {added:.1f}", pic.KEY),
-            (plus - 0.25, f"sum {total:.1f}", pic.QUERY),
-        ):
-            style = {"color": colour, "weight": "bold", "size": LARGE}
-            frame.text(x + 0.5, at, text, va="center_baseline", **style)
+        numbers = (y - 0.27, f"{before:.1f}"), (plus, f"+ {added:.1f}"), (plus - 0.25, f"sum {total:.1f}")
+        for (at, text), colour in zip(numbers, (pic.QUERY, pic.KEY, pic.QUERY), strict=True):
+            write(frame, x + 0.5, at, text, ha="left", color=colour, weight="bold", size=LARGE)
         y -= high
-    style = {"color": pic.QUERY, "weight": "bold", "size": LARGE}
-    frame.text(x + 0.5, y - 0.1, f"{after:.1f}", va="center_baseline", **style)
+    write(frame, x + 0.5, y - 0.1, f"{after:.1f}", ha="left", color=pic.QUERY, weight="bold", size=LARGE)
     arrow(frame, (x, y), (x, y - 0.3), pic.QUERY, 26)
     return figure
 
 
-def _plate(
-    frame: Axes, place: tuple[float, float, float, float], text: str, size: float = 11
-) -> None:
+def _plate(frame: Axes, place: pic.Place, text: str, size: float = 11) -> None:
     """A white box with a word, in front of the river."""
     tile(frame, place, "white", edgecolor=pic.INK, linewidth=1.2, zorder=5)
-    middle = place[0] + place[2] / 2, place[1] + place[3] / 2
-    look = {"ha": "center", "va": "center_baseline", "zorder": 6, "size": size}
-    frame.text(*middle, text, **look)
+    write(frame, place[0] + place[2] / 2, place[1] + place[3] / 2, text, zorder=6, size=size)
 
 
 LARGE, WIDE = 13, 0.8
@@ -77,70 +59,53 @@ LARGE, WIDE = 13, 0.8
 
 
 @pic.styled
-def depth(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
+def depth(stacks: pic.Arrays) -> pic.Picture:
     """The size of the rows behind every box of a stack, a curve with its name for each kind of stack."""
-    figure, ((axes,),) = pic.picture(4.6, 3.1)
+    figure, axes = chart(3.1, 4.6)
     for j, (name, sizes) in enumerate(stacks.items()):
-        style = {"color": COLOURS[j], "linestyle": STYLES[j], "linewidth": 2.5}
-        axes.plot(range(len(sizes)), sizes, **style)
+        axes.plot(range(len(sizes)), sizes, color=COLOURS[j], linestyle=DASHES[j], linewidth=2.5)
         boxes, rises = len(sizes) - 1, sizes[-1] > sizes[0]
         at = boxes * 3 // 4 if rises else boxes // 4  # there is room above the line
-        look = {"color": COLOURS[j], "ha": "right" if rises else "left"}
-        shift = {"xytext": (0, 7), "textcoords": "offset points"}
-        axes.annotate(name, (at, sizes[at]), **shift, **look)
-    axes.set_yscale("log")
-    axes.set_ylabel("size of the rows")
+        beside(axes, name, (at, sizes[at]), (0, 7), color=COLOURS[j], ha="right" if rises else "left")
+    axes.set(yscale="log", ylabel="size of the rows")
     axes.grid(axis="y", color=pic.FAINT, linewidth=0.5)
     every = np.log10(list(stacks.values()))
     axes.set_yticks(10.0 ** np.arange(5 * np.ceil(every.min() / 5), every.max(), 5))
+    axes.set(xlim=(0, boxes), xticks=range(0, boxes + 1, boxes // 4), xlabel="boxes passed")
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.set(xlim=(0, boxes), xticks=range(0, boxes + 1, boxes // 4))
-    axes.set_xlabel("boxes passed")
     return figure
 
 
 @pic.styled
-def fan(stacks: Mapping[str, ArrayLike]) -> pic.Picture:
+def fan(stacks: pic.Arrays) -> pic.Picture:
     """The first row as an arrow upwards, and the others at their angles to it, by turns left and right.
 
     For each stack the angles in degrees.
     """
     figure, (panels,) = pic.picture(pic.PHONE, 1.6, columns=len(stacks))
     for axes, (name, angles) in zip(panels, stacks.items(), strict=True):
-        turns = np.radians(angles) * np.resize([-1, 1], len(angles))
-        for turn in turns:
-            look = {"color": COLOURS[1], "width": 0.008, "head_width": 0.07}
-            axes.arrow(
-                0, 0, np.sin(turn), np.cos(turn), length_includes_head=True, **look
-            )
-        look = {"color": pic.QUERY, "width": 0.035, "head_width": 0.14}
-        axes.arrow(0, 0, 0, 1.12, length_includes_head=True, zorder=5, **look)
-        axes.set(xlim=(-1.15, 1.15), ylim=(-0.5, 1.2))
-        axes.set_aspect("equal")
+        look = {"color": COLOURS[1], "width": 0.008, "head_width": 0.07, "length_includes_head": True}
+        for turn in np.radians(angles) * np.resize([-1, 1], len(angles)):
+            axes.arrow(0, 0, np.sin(turn), np.cos(turn), **look)
+        axes.arrow(0, 0, 0, 1.12, zorder=5, **look | {"color": pic.QUERY, "width": 0.035, "head_width": 0.14})
+        axes.set(xlim=(-1.15, 1.15), ylim=(-0.5, 1.2), aspect="equal")
         axes.set_axis_off()
         axes.set_title(name.replace(", ", ":\n"), loc="center")
     return figure
 
 
 @pic.styled
-def circle(
-    centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radius: float
-) -> pic.Picture:
+def circle(centred: ArrayLike, normalised: ArrayLike, words: Sequence[str], radius: float) -> pic.Picture:
     """Rows of width three in the plane of mean 0: (words × 2) as centred and normalised."""
-    figure, ((axes,),) = pic.picture(4.2, 4.0)
+    figure, axes = chart(4.0, 4.2)
     angle = np.linspace(0, 2 * np.pi, 200)
-    x, y = radius * np.cos(angle), radius * np.sin(angle)
-    axes.plot(x, y, color=pic.FAINT, linewidth=1)
+    axes.plot(radius * np.cos(angle), radius * np.sin(angle), color=pic.FAINT, linewidth=1)
     axes.plot(0, 0, "o", color=pic.FAINT)
-    for j, (word, start, end) in enumerate(
-        zip(words, centred, normalised, strict=True)
-    ):
+    for j, (word, start, end) in enumerate(zip(words, centred, normalised, strict=True)):
         axes.plot([0, end[0]], [0, end[1]], color=pic.FAINT, linewidth=1, linestyle=":")
         axes.plot(*start, "o", color=COLOURS[j], fillstyle="none", markersize=9)
         axes.plot(*end, "o", color=COLOURS[j], markersize=9)
-        outer = max(start, end, key=np.linalg.norm)
-        style = {"color": COLOURS[j], "ha": "center", "va": "center"}
-        axes.annotate(word, 1.17 * np.asarray(outer), **style)
+        axes.annotate(word, 1.17 * np.asarray(max(start, end, key=np.linalg.norm)), color=COLOURS[j], **CENTRE)
     for fill, name in (("none", "centred"), ("full", "normalised")):
         axes.plot([], [], "o", color=pic.INK, fillstyle=fill, markersize=9, label=name)
     axes.set_aspect("equal")
@@ -154,11 +119,9 @@ def circle(
 def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
     """Which numbers share a mean, in sentences of those lengths, filled up to longest.
 
-    Left by row (layer norm), right by column over all sentences (batch norm); padding
-    has a cross.
+    Left by row (layer norm), right by column over all sentences (batch norm); padding has a cross.
     """
-    height = 0.8 + 0.31 * (longest + 1) * len(lengths)
-    figure, (panels,) = pic.picture(pic.PHONE, height, columns=2)
+    figure, (panels,) = pic.picture(pic.PHONE, 0.8 + 0.31 * (longest + 1) * len(lengths), columns=2)
     for axes, title in zip(panels, ("layer norm", "batch norm"), strict=True):
         top = 0.0
         for s, length in enumerate(lengths):
@@ -166,40 +129,29 @@ def groups(lengths: Sequence[int], longest: int, width: int) -> pic.Picture:
                 for c in range(width):
                     first = s == t == 0 if title == "layer norm" else c == 0
                     face, ink = (COLOURS[0], "white") if first else ("white", pic.INK)
-                    place, text = (c, top + t, 0.94, 0.94), "×" if t >= length else ""
-                    tile(axes, place, face, text, ink, edgecolor=pic.INK)
-            place = (-0.4, top + longest / 2)
-            axes.text(*place, f"sentence {s + 1}", rotation=90, ha="right", va="center")
+                    tile(axes, (c, top + t, 0.94, 0.94), face, "×" * (t >= length), ink, edgecolor=pic.INK)
+            axes.text(-0.4, top + longest / 2, f"sentence {s + 1}", rotation=90, ha="right", va="center")
             top += longest + 0.7
-        axes.set_xlim(-1.3, width + 0.2)
-        axes.set_ylim(top - 0.5, -0.2)
-        axes.set_aspect("equal")
+        axes.set(xlim=(-1.3, width + 0.2), ylim=(top - 0.5, -0.2), aspect="equal")
         axes.set_axis_off()
         axes.set_title(title, loc="center")
     return figure
 
 
 @pic.styled
-def layers(gradients: Mapping[int, Mapping[str, ArrayLike]]) -> pic.Picture:
+def layers(gradients: Mapping[int, pic.Arrays]) -> pic.Picture:
     """Gradient sizes by layer, a panel for each depth and a curve for each order.
 
-    Each curve holds (seeds × layers): every seed is drawn thin, their geometric mean
-    thick.
+    Each curve holds (seeds × layers): every seed is drawn thin, their geometric mean thick.
     """
     figure, (panels,) = pic.picture(pic.PHONE, 3.7, columns=len(gradients), sharey=True)
     for axes, (n, orders) in zip(panels, gradients.items(), strict=True):
         x = np.arange(1, n + 1)
-        for j, (name, sizes) in enumerate(orders.items()):
-            colour = COLOURS[j]
+        for (name, sizes), colour, line in zip(orders.items(), COLOURS, DASHES, strict=False):
             axes.plot(x, np.transpose(sizes), color=colour, linewidth=0.5, alpha=0.25)
-            style = {"color": colour, "linestyle": STYLES[j]}
             middle = np.exp(np.mean(np.log(sizes), axis=0))
-            axes.plot(x, middle, label=name, linewidth=3, **style)
-        axes.set_yscale("log")
-        axes.set_title(f"{n} layers")
-        axes.set_xlabel("layer")
-        axes.set_xticks([1, n // 2, n])
+            axes.plot(x, middle, label=name, linewidth=3, color=colour, linestyle=line)
+        axes.set(yscale="log", title=f"{n} layers", xlabel="layer", xticks=[1, n // 2, n])
     panels[0].set_ylabel("size of the gradient")
-    handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=2)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure

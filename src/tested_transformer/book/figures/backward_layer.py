@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE, write
 from tested_transformer.book.figures.transformer import KINDS
 from tested_transformer.book.signal_propagation import Stage
 
@@ -20,32 +21,27 @@ ROADS, TAPS = (0.86, 4.24), (2.02, 3.08)
 
 
 @pic.styled
-def climb(
-    words: Sequence[str], stages: Sequence[Stage], end: Sequence[float]
-) -> pic.Picture:
+def climb(words: Sequence[str], stages: Sequence[Stage], end: Sequence[float]) -> pic.Picture:
     """Two rows on their way down through boxes, and above them a gradient on its way up, as wide as it is large.
 
     end has the sizes of the gradient with which it begins, at the bottom.
     """
     figure, frame = blank(pic.PHONE, HIGH * len(stages) + 1.0)
     top = HIGH * len(stages) + 0.62
-    look = {"ha": "center", "va": "center_baseline", "weight": "bold", "size": 13}
     for x, word in zip(ROADS, words, strict=True):
-        frame.text(x, top + 0.22, word, **look)
+        write(frame, x, top + 0.22, word, weight="bold", size=13)
     for n, stage in enumerate(stages):
         below = stages[n + 1].before if n + 1 < len(stages) else end
         _stage(frame, top - HIGH * n, stage, below)
         if stage.between is not None:  # a layer begins with its attention
-            place = sum(TAPS) / 2, top - HIGH * n - 0.24
             name = f"layer {1 + sum(s.between is not None for s in stages[:n])}"
-            frame.text(*place, name, ha="center", va="center", size=11)
+            frame.text(sum(TAPS) / 2, top - HIGH * n - 0.24, name, size=11, **CENTRE)
     bottom = top - HIGH * len(stages)
     for k, size in enumerate(end):
         _beside(frame, k, bottom - 0.08, size)
         _band(frame, [(ROADS[k], bottom - 0.2), (ROADS[k], bottom)], size)
         _head(frame, (ROADS[k], bottom - 0.06), (0, 1), size)
-    where = {"ha": "center", "va": "center", "size": 11}
-    frame.text(sum(ROADS) / 2, bottom - 0.08, "the memory, for the decoder", **where)
+    frame.text(sum(ROADS) / 2, bottom - 0.08, "the memory, for the decoder", size=11, **CENTRE)
     for x in ROADS:
         arrow(frame, (x, bottom + 0.02), (x, bottom - 0.42))
     return figure
@@ -73,47 +69,35 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         frame.plot([tap, tap, x], [low, plus, plus], **line)
         arrow(frame, (tap, high + 0.1), (tap, high), zorder=5, size=9)
         arrow(frame, (x + 0.2 * (1 if tap > x else -1), plus), (x, plus), zorder=4)
-        disc = Circle((x, plus), 0.11, facecolor="white", edgecolor=pic.INK, zorder=6)
-        frame.add_patch(disc)
-        frame.text(x, plus, "+", zorder=7, ha="center", va="center_baseline")
-        plate = {"edgecolor": KINDS["norms"], "linewidth": 1.4, "zorder": 6}
-        tile(frame, (x - 0.3, norm - 0.1, 0.6, 0.21), "white", **plate)
-        named = {"ha": "center", "va": "center_baseline", "zorder": 7, "size": 11}
-        frame.text(x, norm, "norm", **named)
+        frame.add_patch(Circle((x, plus), 0.11, facecolor="white", edgecolor=pic.INK, zorder=6))
+        write(frame, x, plus, "+", zorder=7)
+        tile(frame, (x - 0.3, norm - 0.1, 0.6, 0.21), "white", edgecolor=KINDS["norms"], linewidth=1.4, zorder=6)
+        write(frame, x, norm, "norm", zorder=7, size=11)
         _beside(frame, k, fork + 0.2, up)
         _beside(frame, k, middle, added)
-        number = {"color": pic.OUT, "ha": "center", "va": "bottom", "size": 12}
         room = 0.07 + WIDE * back / 144
-        frame.text(side, fork + room, f"{back:.0f}", weight="bold", **number)
+        frame.text(side, fork + room, f"{back:.0f}", weight="bold", color=pic.OUT, ha="center", va="bottom", size=12)
     colour = KINDS["feed-forward" if stage.between is None else "attention"]
     look = {"edgecolor": colour, "linewidth": 1.6, "zorder": 5}
-    text = {"ha": "center", "va": "center_baseline", "zorder": 8, "color": colour}
     if stage.between is None:
         for tap in TAPS:
             tile(frame, (tap - 0.49, low, 0.98, high - low), "white", **look)
-            frame.text(tap, (low + high) / 2, "feed-\nforward", **text)
+            write(frame, tap, (low + high) / 2, "feed-\nforward", zorder=8, color=colour)
         return
     tile(frame, (TAPS[0] - 0.49, low, 2.04, high - low), "white", **look)
     for (to, of), size in np.ndenumerate(np.asarray(stage.between)):
-        light = {"color": pic.OUT, "alpha": 0.35, "zorder": 6}
-        ways = [(TAPS[of], low + 0.03), (TAPS[to], high - 0.03)]
-        _band(frame, ways, size, **light)
-    frame.text(TAPS[0] - 0.02, low + 0.13, "attention", **text)
+        _band(frame, [(TAPS[of], low + 0.03), (TAPS[to], high - 0.03)], size, color=pic.OUT, alpha=0.35, zorder=6)
+    write(frame, TAPS[0] - 0.02, low + 0.13, "attention", zorder=8, color=colour)
 
 
-def _band(
-    frame: Axes, way: Sequence[tuple[float, float]], size: float, **look: object
-) -> None:
+def _band(frame: Axes, way: Sequence[pic.Pair], size: float, **look: object) -> None:
     """A way of the gradient, as wide as it is large; none where there is nothing."""
-    look = {"color": pic.OUT, "alpha": 0.55, "zorder": 2} | look
+    look = {"color": pic.OUT, "alpha": 0.55, "zorder": 2, "solid_capstyle": "butt", "solid_joinstyle": "miter"} | look
     if size >= 0.5:
-        style = {"solid_capstyle": "butt", "solid_joinstyle": "miter"}
-        frame.plot(*zip(*way, strict=True), linewidth=WIDE * size, **style, **look)
+        frame.plot(*zip(*way, strict=True), linewidth=WIDE * size, **look)
 
 
-def _head(
-    frame: Axes, tip: tuple[float, float], towards: tuple[float, float], size: float
-) -> None:
+def _head(frame: Axes, tip: pic.Pair, towards: pic.Pair, size: float) -> None:
     """A filled head on a way of the gradient that points where it goes."""
     if size >= 0.5:
         half, (x, y) = 0.05 + 0.002 * min(size, 20) + WIDE * size / 144, tip
@@ -127,14 +111,11 @@ def _head(
 def _beside(frame: Axes, k: int, y: float, size: float) -> None:
     """The size of the gradient outside of the road of a word."""
     x, side = (ROADS[0] - 0.3, "right") if k == 0 else (ROADS[1] + 0.3, "left")
-    look = {"ha": side, "va": "center", "color": pic.OUT, "weight": "bold", "size": 12}
-    frame.text(x, y, f"{size:.0f}", **look)
+    frame.text(x, y, f"{size:.0f}", ha=side, va="center", color=pic.OUT, weight="bold", size=12)
 
 
 @pic.styled
-def tangent(
-    point: ArrayLike, gradient: ArrayLike, left: ArrayLike, word: str
-) -> pic.Picture:
+def tangent(point: ArrayLike, gradient: ArrayLike, left: ArrayLike, word: str) -> pic.Picture:
     """A normalised row of width three in the plane of mean 0, and what the norm leaves of a gradient.
 
     All three are pairs of coordinates in the plane: the row, the gradient after the norm
@@ -148,21 +129,15 @@ def tangent(
     frame.plot(*(centre[:, None] + scale * circle), color=pic.FAINT, linewidth=1.2)
     frame.plot(*centre, "o", color=pic.FAINT)
     start = centre + scale * point
-    look = {"color": pic.FAINT, "linewidth": 1.2, "linestyle": ":"}
-    frame.plot(*np.stack([centre, start]).T, **look)
+    frame.plot(*np.stack([centre, start]).T, color=pic.FAINT, linewidth=1.2, linestyle=":")
     whole, rest = (start + large * scale * way for way in (gradient, left))
-    look = {"color": pic.KEY, "linewidth": 2.2, "linestyle": "--"}
-    frame.plot(*np.stack([whole, rest]).T, **look)
+    frame.plot(*np.stack([whole, rest]).T, color=pic.KEY, linewidth=2.2, linestyle="--")
     arrow(frame, tuple(start), tuple(whole), pic.INK, 15, 1.8)
     arrow(frame, tuple(start), tuple(rest), pic.OUT, 20, 3.2)
     frame.plot(*start, "o", color=pic.QUERY, markersize=11, zorder=5)
     style = {"va": "center", "size": 12}
-    inwards = start + 0.3 * (centre - start) + (0, 0.24)
-    frame.text(*inwards, word, color=pic.QUERY, weight="bold", **style)
-    middle = (start + whole) / 2 - (0.12, 0)
-    frame.text(*middle, "without\nthe shift", ha="right", **style)
-    beside = rest + np.array([0.15, -0.02])
-    frame.text(*beside, "what is left", color=pic.OUT, **style)
-    place = (whole + rest) / 2 - (0, 0.2)
-    frame.text(*place, "stretch", color=pic.KEY, ha="center", **style)
+    frame.text(*(start + 0.3 * (centre - start) + (0, 0.24)), word, color=pic.QUERY, weight="bold", **style)
+    frame.text(*((start + whole) / 2 - (0.12, 0)), "without\nthe shift", ha="right", **style)
+    frame.text(*(rest + np.array([0.15, -0.02])), "what is left", color=pic.OUT, **style)
+    frame.text(*((whole + rest) / 2 - (0, 0.2)), "stretch", color=pic.KEY, ha="center", **style)
     return figure

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import chart
 
 SIDE, LEFT, TALL = 0.4, 0.98, 0.34
 """Inches: the width of a tile, the left edge of the first, the height of a stage."""
@@ -34,11 +35,9 @@ def way(
     one token to another. The last logits belong to the decoder's last token.
     """
     most = max(np.max(stage) for stage in [*encoder, *decoder])
-    stack = [len(half) * TALL + (len(half) - 1) * GAP for half in (encoder, decoder)]
-    height = sum(stack) + 3.02
+    height = sum(len(half) * TALL + (len(half) - 1) * GAP for half in (encoder, decoder)) + 3.02
     figure, frame = blank(5.1, height)
-    top = height - 0.86
-    memory = _half(frame, top, encoder, words[0], "memory", most, steps["encoder"])
+    memory = _half(frame, height - 0.86, encoder, words[0], "memory", most, steps["encoder"])
     top = memory - 1.2
     last = _half(frame, top, decoder, words[1], "rows", most, steps["decoder"])
     _read(frame, memory, top, np.shape(decoder), steps["memory"])
@@ -62,8 +61,7 @@ def _half(
 ) -> float:
     """A half of the machine, from the tokens down; the lower edge of its last stage."""
     for place, word in enumerate(words):
-        look = {"ha": "center", "va": "bottom", "rotation": 90}
-        frame.text(_middle(place), top + 0.08, word, **look)
+        frame.text(_middle(place), top + 0.08, word, ha="center", va="bottom", rotation=90)
     right = _middle(len(words) - 1) + SIDE / 2
     for n, stage in enumerate(stages):
         bottom = top - TALL - n * (TALL + GAP)
@@ -72,17 +70,9 @@ def _half(
         for place, length in enumerate(stage):
             face = pic.WEIGHTS(0.85 * length / most)
             ink = "white" if length > 0.6 * most else "black"
-            corner = _middle(place) - SIDE / 2, bottom
-            tile(
-                frame,
-                (*corner, SIDE, TALL),
-                face,
-                f"{length:.1f}" if length else "0",
-                ink,
-            )
+            tile(frame, (_middle(place) - SIDE / 2, bottom, SIDE, TALL), face, f"{length:.1f}" if length else "0", ink)
         if n:
-            band = LEFT, bottom + TALL + 0.16, right - LEFT, GAP - 0.32
-            tile(frame, band, "#eef2f6", edgecolor="none", zorder=0)
+            tile(frame, (LEFT, bottom + TALL + 0.16, right - LEFT, GAP - 0.32), "#eef2f6", edgecolor="none", zorder=0)
             y = bottom + TALL + GAP / 2
             frame.text(LEFT - 0.12, y, f"layer {n}", ha="right", va="center")
             x = LEFT + 0.1  # so the data go
@@ -94,11 +84,7 @@ def _half(
 
 
 def _read(
-    frame: Axes,
-    memory: float,
-    top: float,
-    shape: tuple[int, int],
-    steps: Sequence[tuple[int, int, int]],
+    frame: Axes, memory: float, top: float, shape: tuple[int, int], steps: Sequence[tuple[int, int, int]]
 ) -> None:
     """The layers of the decoder read the memory beside its rows, where the gradient returns, too.
 
@@ -112,34 +98,29 @@ def _read(
         arrow(frame, (down, y - 0.06), (edge, y - 0.06), pic.INK, 9, 1.1)
     for n, _, place in steps:
         level, y, x = memory - 0.24, layers[n - 1] + 0.07, _middle(place)
-        look = {"color": BACK["colour"], "linewidth": BACK["width"]}
-        look |= {"linestyle": BACK["linestyle"], "zorder": 5}
+        look = {"color": BACK["colour"], "linewidth": BACK["width"], "linestyle": BACK["linestyle"], "zorder": 5}
         frame.plot([edge, up, up, x], [y, y, level, level], **look)
         arrow(frame, (x, level), (x, memory), size=13, **BACK)
 
 
-def _logits(
-    frame: Axes, last: float, middle: float, logits: Mapping[str, float]
-) -> None:
+def _logits(frame: Axes, last: float, middle: float, logits: Mapping[str, float]) -> None:
     """Two logits of the last row, each with its gradient."""
     frame.text(LEFT - 0.12, last - 0.66, "logits", ha="right", va="center")
     arrow(frame, (LEFT + 0.1, last), (LEFT + 0.1, last - 0.5), pic.INK, 9, 1.1)
     for side, (word, number) in zip((-1, 1), logits.items(), strict=True):
         x = middle + 0.5 * side
-        place = x - 0.46, last - 0.66 - TALL / 2, 0.92, TALL
-        tile(frame, place, "white", f"{word} {number:+.1f}".replace("-", "−"))
+        tile(frame, (x - 0.46, last - 0.66 - TALL / 2, 0.92, TALL), "white", f"{word} {number:+.1f}".replace("-", "−"))
     arrow(frame, (middle, last - 0.5), (middle, last), size=13, **BACK)
 
 
 @pic.styled
-def uses(parts: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def uses(parts: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """How much each use adds to each row of the table: a bar for a use and a word."""
-    figure, ((axes,),) = pic.picture(5.6, 3.4)
+    figure, axes = chart(3.4, 5.6)
     places, thick = np.arange(len(words)), 0.8 / len(parts)
     colours = (pic.QUERY, pic.KEY, pic.VALUE)
     for i, (use, sizes) in enumerate(parts.items()):
-        look = {"height": thick, "color": colours[i], "label": use}
-        axes.barh(places + (i - (len(parts) - 1) / 2) * thick, sizes, **look)
+        axes.barh(places + (i - (len(parts) - 1) / 2) * thick, sizes, height=thick, color=colours[i], label=use)
     axes.set_yticks(places, words)
     axes.invert_yaxis()
     axes.set_xlabel("length of the gradient of the row")

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import CENTRE, chart
 
 LOOKS = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D"))
 
@@ -21,16 +22,12 @@ def pieces(words: Sequence[str], found: Mapping[int, Sequence[bool]]) -> pic.Pic
 
 
 @pic.styled
-def compared(
-    lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]],
-) -> pic.Picture:
+def compared(lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]]) -> pic.Picture:
     """Several translations, one below the other, as `pieces` has one; each with a name, or its score."""
     return _stacked(lines)
 
 
-def _stacked(
-    lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]],
-) -> pic.Picture:
+def _stacked(lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]]) -> pic.Picture:
     high = [1.6 + sum(n + 0.8 for n in found) for _, found in lines.values()]
     figure, grid = pic.picture(6.6, 0.24 * sum(high) + 0.2 * len(high), rows=len(high))
     wide = max(_ends(words)[-1] for words, _ in lines.values())
@@ -50,20 +47,15 @@ def _bars(ax: Axes, words: Sequence[str], found: Mapping[int, Sequence[bool]]) -
     ends = _ends(words)
     starts = ends - [len(word) + 1.4 for word in words]
     for word, left, right in zip(words, starts, ends, strict=True):
-        ax.text((left + right) / 2, 0.9, word, ha="center", va="center")
+        ax.text((left + right) / 2, 0.9, word, **CENTRE)
     y = 0.0
     for n, hits in found.items():
         y -= 0.8
-        told = f"{n} word{'s' * (n > 1)}: {sum(hits)} of {len(hits)}"
-        ax.text(-1, y - n / 2, told, ha="right", va="center")
+        ax.text(-1, y - n / 2, f"{n} word{'s' * (n > 1)}: {sum(hits)} of {len(hits)}", ha="right", va="center")
         for i, hit in enumerate(hits):
-            line = y - i % n - 0.5
-            span = starts[i] + 0.3, ends[i + n - 1] - 0.3
-            look = {"height": 0.62, "left": span[0], "edgecolor": pic.INK}
-            look |= (
-                {"color": pic.QUERY} if hit else {"color": "white", "linestyle": ":"}
-            )
-            ax.barh(line, span[1] - span[0], linewidth=0.9, **look)
+            left, right = starts[i] + 0.3, ends[i + n - 1] - 0.3
+            look = {"color": pic.QUERY} if hit else {"color": "white", "linestyle": ":"}
+            ax.barh(y - i % n - 0.5, right - left, 0.62, left=left, linewidth=0.9, edgecolor=pic.INK, **look)
         y -= n
     return y
 
@@ -71,55 +63,39 @@ def _bars(ax: Axes, words: Sequence[str], found: Mapping[int, Sequence[bool]]) -
 @pic.styled
 def apart(scores: Mapping[str, Mapping[str, float]]) -> pic.Picture:
     """For each name, from top to bottom, a line with a mark for each of its scores, at most three."""
-    figure, ((axes,),) = pic.picture(5.4, 0.6 * len(scores) + 1.3)
+    figure, axes = chart(0.6 * len(scores) + 1.3, 5.4)
     for y, each in enumerate(scores.values()):
         axes.plot([min(each.values()), max(each.values())], [y, y], color=pic.FAINT)
-        for (kind, score), (_, mark), colour, lower in zip(
-            each.items(), LOOKS, pic.SERIES, (-0.18, 0.18, 0), strict=False
-        ):
-            look = {"marker": mark, "color": colour, "linestyle": "none"}
-            axes.plot(
-                score, y + lower, markersize=9, label=kind if y == 0 else None, **look
-            )
-    axes.set_yticks(range(len(scores)), scores)
-    axes.set_ylim(len(scores) - 0.5, -0.5)
-    axes.set_xlabel("BLEU")
+        for (kind, score), mark, colour, lower in zip(each.items(), "os^", pic.SERIES, (-0.18, 0.18, 0), strict=False):
+            axes.plot(score, y + lower, mark, color=colour, markersize=9, label=kind if y == 0 else None)
+    axes.set(yticks=range(len(scores)), yticklabels=scores, ylim=(len(scores) - 0.5, -0.5), xlabel="BLEU")
     figure.legend(loc="outside upper center", ncols=3, handletextpad=0.1)
     return figure
 
 
 @pic.styled
-def interval(
-    scores: ArrayLike, low: float, high: float, measured: float
-) -> pic.Picture:
+def interval(scores: ArrayLike, low: float, high: float, measured: float) -> pic.Picture:
     """How often each score came out of drawing again, and the middle 95 in 100."""
-    figure, ((axes,),) = pic.picture(6.0, 3.2)
+    figure, axes = chart(3.2, 6.0)
     axes.axvspan(low, high, color=pic.FAINT, alpha=0.3, linewidth=0, label="95 of 100")
     axes.hist(scores, bins=24, color=pic.QUERY, edgecolor="white", linewidth=0.6)
     axes.axvline(measured, color=pic.KEY, linestyle="--", label="all sentences once")
-    axes.set_xlabel("BLEU")
-    axes.set_ylabel("how often")
+    axes.set(xlabel="BLEU", ylabel="how often")
     axes.legend()
     return figure
 
 
 @pic.styled
 def minutes(
-    runs: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    losses: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    runs: Mapping[str, tuple[ArrayLike, ArrayLike]], losses: Mapping[str, tuple[ArrayLike, ArrayLike]]
 ) -> pic.Picture:
     """Against minutes of training: above BLEU, below the validation loss."""
     figure, ((above,), (below,)) = pic.picture(6.6, 5.4, rows=2, sharex=True)
-    panels = (above, runs, pic.SERIES), (below, losses, (pic.INK, pic.OUT))
-    for axes, curves, palette in panels:
+    for axes, curves, palette in ((above, runs, pic.SERIES), (below, losses, (pic.INK, pic.OUT))):
         for i, (name, (x, y)) in enumerate(curves.items()):
             line, mark = LOOKS[i % len(LOOKS)]
-            look = {"color": palette[i % len(palette)], "linestyle": line}
-            axes.plot(x, y, marker=mark, markersize=5, label=name, **look)
+            axes.plot(x, y, marker=mark, markersize=5, label=name, color=palette[i % len(palette)], linestyle=line)
         axes.legend()
-    above.set_ylabel("BLEU")
-    above.set_ylim(0, None)
-    below.set_ylabel("validation loss")
-    below.set_xlabel("minutes of training")
-    below.set_xlim(0, None)
+    above.set(ylabel="BLEU", ylim=(0, None))
+    below.set(ylabel="validation loss", xlabel="minutes of training", xlim=(0, None))
     return figure

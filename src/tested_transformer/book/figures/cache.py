@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, blank, outline, tile
+from tested_transformer.book.figures.kit import bare, chart, named
 
 
 @pic.styled
-def changes(tokens: Sequence[str], panels: Mapping[str, ArrayLike]) -> pic.Picture:
+def changes(tokens: Sequence[str], panels: pic.Arrays) -> pic.Picture:
     """A row for each step, a tile for each token so far: dark where it is new, else whether it changed in this step.
 
     Each panel, by its title, has booleans (T, T): row for the step, column for the token.
@@ -22,35 +23,21 @@ def changes(tokens: Sequence[str], panels: Mapping[str, ArrayLike]) -> pic.Pictu
     for axes, (title, changed) in zip(grid, panels.items(), strict=True):
         changed = np.asarray(changed)
         if changed.shape != (n, n):
-            raise ValueError(
-                f"{n} tokens need as many steps and tokens, not {changed.shape}"
-            )
+            raise ValueError(f"{n} tokens need as many steps and tokens, not {changed.shape}")
         for i, j in np.argwhere(np.tri(n, dtype=bool)):
-            place = j - 0.45, i - 0.45, 0.9, 0.9
-            if i == j:
-                tile(axes, place, pic.WEIGHTS(0.95))
-            else:
-                other = changed[i, j]
-                face, sign = (pic.WEIGHTS(0.35), "≠") if other else ("white", "=")
-                tile(axes, place, face, sign)
+            face, sign = (pic.WEIGHTS(0.35), "≠") if changed[i, j] else ("white", "=")
+            face, sign = (pic.WEIGHTS(0.95), "") if i == j else (face, sign)
+            tile(axes, (j - 0.45, i - 0.45, 0.9, 0.9), face, sign)
         axes.set(xlim=(-0.6, n - 0.4), ylim=(n - 0.4, -0.6), aspect="equal")
-        axes.set_xticks(range(n), names, rotation=90)
-        axes.set_yticks(range(n), names)
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
+        named(axes, names, names, rotation=90)
+        bare(axes)
         axes.set_xlabel(title)
     return figure
 
 
 @pic.styled
 def kept(
-    words: Sequence[str],
-    query: ArrayLike,
-    keys: ArrayLike,
-    values: ArrayLike,
-    weights: ArrayLike,
-    out: ArrayLike,
+    words: Sequence[str], query: ArrayLike, keys: ArrayLike, values: ArrayLike, weights: ArrayLike, out: ArrayLike
 ) -> pic.Picture:
     """A step with a cache: pale what is kept of the words before, full what the last word brings.
 
@@ -80,36 +67,26 @@ def kept(
         row(weights[i], middle, y, pic.QUERY, True)
         row(values[i], last, y, pic.VALUE, new)
         said = f"{words[i]}, {'new' if new else 'kept'}"
-        weight = "bold" if new else "normal"
-        look = {"ha": "right", "va": "center", "weight": weight}
-        axes.text(left - 0.12, y + high / 2, said, **look)
+        axes.text(left - 0.12, y + high / 2, said, ha="right", va="center", weight="bold" if new else "normal")
     for name, (x, columns) in sides.items():
-        whole = {"fill": False, "edgecolor": pic.INK, "linewidth": 1.6, "zorder": 3}
-        axes.add_patch(Rectangle((x, bottom), columns * wide, n * high, **whole))
+        outline(axes, (x, bottom, columns * wide, n * high), pic.INK, 1.6, zorder=3)
         axes.text(x + columns * wide / 2, ground + 0.08, name, ha="center", va="bottom")
     top = ground + 0.72
     row(query, left, top, pic.QUERY, True)
-    look = {"ha": "center", "va": "bottom"}
-    axes.text(left + d * wide / 2, top + high + 0.08, f"query of {words[-1]}", **look)
+    axes.text(left + d * wide / 2, top + high + 0.08, f"query of {words[-1]}", ha="center", va="bottom")
     arrow(axes, (left + d * wide / 2, top), (left + d * wide / 2, ground + 0.32))
     for start, end in ((left + d * wide, middle), (middle + 1.5 * wide, last)):
         across = (ground + bottom) / 2
         arrow(axes, (start + 0.06, across), (end - 0.06, across))
     row(out, last, foot, pic.OUT, full=True)
-    look = {"ha": "right", "va": "center"}
-    axes.text(last - 0.12, foot + high / 2, f"output of {words[-1]}", **look)
+    axes.text(last - 0.12, foot + high / 2, f"output of {words[-1]}", ha="right", va="center")
     arrow(axes, (last + d * wide / 2, bottom), (last + d * wide / 2, foot + high))
     return figure
 
 
 @pic.styled
 def ancestors(
-    sees: ArrayLike,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    width: int,
-    keys: ArrayLike,
-    values: ArrayLike,
+    sees: ArrayLike, rows: Sequence[str], columns: Sequence[str], width: int, keys: ArrayLike, values: ArrayLike
 ) -> pic.Picture:
     """What stands in each slot, and which slots each hypothesis sees: filled where it may look; a line after a step.
 
@@ -118,75 +95,51 @@ def ancestors(
     """
     sees, dropped = np.asarray(sees), "seen by none: dropped"
     held, n = {"key": (keys, pic.KEY), "value": (values, pic.VALUE)}, sees.shape[1]
-    for name, (numbers, _) in held.items():
-        if len(columns) != n or np.ndim(numbers) != 2 or len(numbers) != n:
-            rule = f"must be for {n} slots, as what is seen of them"
+    for name, (x, _) in held.items():
+        if len(columns) != n or np.ndim(x) != 2 or len(x) != n:
             raise ValueError(
-                f"{len(columns)} words, {name}s {np.shape(numbers)} {rule}"
+                f"{len(columns)} words, {name}s {np.shape(x)} must be for {n} slots, as what is seen of them"
             )
-    figure, ((axes,),) = pic.picture(5.8, 1.95 + 0.5 * len(rows))
+    figure, axes = chart(1.95 + 0.5 * len(rows), 5.8)
     figure.set_layout_engine("none")  # so that pictures before and after line up
     axes.set_position((0.17, 0.15, 0.82, 0.75))
     low, high = 0.6, -0.42  # slots lie above the hypotheses, whose first stands at 0
     levels = {name: high - 0.25 - low * (len(held) - i) for i, name in enumerate(held)}
     for name, (numbers, colour) in held.items():
         for j, row in enumerate(np.asarray(numbers)):
-            there, place = (
-                columns[j] not in ("", "–"),
-                (j - 0.45, levels[name], 0.9, low),
-            )
-            said = " ".join(f"{number:g}" for number in row) if there else ""
-            tile(axes, place, to_rgba(colour, 0.25) if there else "white", said)
+            there, place = (columns[j] not in ("", "–"), (j - 0.45, levels[name], 0.9, low))
+            tile(axes, place, to_rgba(colour, 0.25) if there else "white", " ".join(f"{x:g}" for x in row) * there)
     lost = {j for j, word in enumerate(columns) if word not in ("", "–")}
     lost -= set(np.flatnonzero(sees.any(axis=0)))
-    looks = {"sees": {"face": pic.WEIGHTS(0.6)}, "does not see": {"face": "white"}}
-    looks[dropped] = {"face": "white", "hatch": "////"}
+    looks = {"sees": (pic.WEIGHTS(0.6), None), "does not see": ("white", None), dropped: ("white", "////")}
     for (i, j), may in np.ndenumerate(sees):
-        look = "sees" if may else dropped if j in lost else "does not see"
-        tile(axes, (j - 0.45, i - 0.42, 0.9, 0.84), **looks[look])
+        face, hatch = looks["sees" if may else dropped if j in lost else "does not see"]
+        tile(axes, (j - 0.45, i - 0.42, 0.9, 0.84), face, hatch=hatch)
     for step in range(1, sees.shape[1] // width):
         axes.axvline(step * width - 0.5, color=pic.INK, linewidth=1)
     said = [
-        Patch(
-            label=name,
-            facecolor=look["face"],
-            edgecolor=pic.FAINT,
-            hatch=look.get("hatch"),
-        )
-        for name, look in looks.items()
+        Patch(label=name, facecolor=face, edgecolor=pic.FAINT, hatch=hatch)
+        for name, (face, hatch) in looks.items()
         if lost or name != dropped
     ]
-    axes.legend(
-        handles=said,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.14),
-        bbox_transform=figure.transFigure,
-        ncols=3,
-        frameon=False,
-    )
+    where = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.14), "bbox_transform": figure.transFigure}
+    axes.legend(handles=said, ncols=3, frameon=False, **where)
     top = min(levels.values()) - 0.08
-    axes.set(xlim=(-0.5, n - 0.5), ylim=(len(rows) - 0.5, top))
-    axes.set_xticks(range(n), columns)
+    axes.set(xlim=(-0.5, n - 0.5), ylim=(len(rows) - 0.5, top), xticks=range(n), xticklabels=columns)
     axes.xaxis.tick_top()
     middles = [level + low / 2 for level in levels.values()]
     axes.set_yticks([*middles, *range(len(rows))], [*levels, *rows])
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    bare(axes)
     return figure
 
 
 @pic.styled
-def work(
-    steps: ArrayLike,
-    curves: Mapping[str, ArrayLike],
-    what: str,
-    marked: Mapping[str, int],
-) -> pic.Picture:
+def work(steps: ArrayLike, curves: pic.Arrays, what: str, marked: Mapping[str, int]) -> pic.Picture:
     """What was calculated until each step, a dearer way and a cheaper one, by their names; `what` is counted.
 
     marked has names of steps: there a line joins the two, with how many times the one is the other.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    figure, axes = chart(3.2)
     steps, counts = np.asarray(steps), [np.asarray(c) for c in curves.values()]
     dear, cheap = counts
     axes.fill_between(steps, cheap, dear, color=pic.KEY, alpha=0.12, linewidth=0)
@@ -195,41 +148,32 @@ def work(
     looks = zip(curves, counts, (pic.KEY, pic.QUERY), ("--", "-"), sides, strict=True)
     for name, curve, colour, line, (across, up, side) in looks:
         axes.plot(steps, curve, color=colour, linestyle=line)
-        place = steps[middle] + across, curve[middle] + up
-        axes.text(*place, name, color=colour, ha=side, va="bottom")
+        axes.text(steps[middle] + across, curve[middle] + up, name, color=colour, ha=side, va="bottom")
     for name, step in marked.items():
         (at,) = np.flatnonzero(steps == step)
         axes.vlines(step, cheap[at], dear[at], color=pic.INK, linewidth=1.5)
         said = f"{name}:\n{dear[at] / cheap[at]:.1f} times"
-        spot = step, dear[at] + 0.04 * top
-        axes.text(*spot, said, ha="right", va="bottom", linespacing=1.3)
-    axes.set_xlabel("tokens written")
-    axes.set_ylabel(what)
-    axes.set_xlim(0, None)
-    axes.set_ylim(0, 1.2 * top)
+        axes.text(step, dear[at] + 0.04 * top, said, ha="right", va="bottom", linespacing=1.3)
+    axes.set(xlabel="tokens written", ylabel=what, xlim=(0, None), ylim=(0, 1.2 * top))
     return figure
 
 
 @pic.styled
-def bill(
-    parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str
-) -> pic.Picture:
+def bill(parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str) -> pic.Picture:
     """What each way is spent on: a bar for each, a piece for each part, and the sum at its end; `what` is counted."""
     if len(parts) > len(pic.SERIES):
         raise ValueError(f"{len(parts)} parts, colours for {len(pic.SERIES)}")
-    figure, ((axes,),) = pic.picture(pic.PHONE, 1.5 + 0.45 * len(ways))
+    figure, axes = chart(1.5 + 0.45 * len(ways))
     rows, ends = np.arange(len(ways)), np.zeros(len(ways))
     for (part, counts), colour in zip(parts.items(), pic.SERIES, strict=False):
-        look = {"color": colour, "edgecolor": "white", "label": part}
-        axes.barh(rows, counts, 0.62, left=ends, **look)
+        axes.barh(rows, counts, 0.62, left=ends, color=colour, edgecolor="white", label=part)
         ends = ends + np.asarray(counts)
     for row, end in zip(rows, ends, strict=True):
         axes.text(end + 0.015 * ends.max(), row, f"{end:.1f}", va="center")
     axes.set_yticks(rows, ways)
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.12 * ends.max())
-    axes.set_xlabel(what)
+    axes.set(xlim=(0, 1.12 * ends.max()), xlabel=what)
     # On top: where the picture can be enlarged, the sign for it lies in the corner below.
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
     return figure

@@ -8,79 +8,54 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
-
-BACK = {"linestyle": "--", "shrinkA": 0, "shrinkB": 0}
-"""How arrows look along which slopes travel."""
+from tested_transformer.book.figures.kit import CENTRE, beside, chart
 
 
 @pic.styled
-def turned(
-    curve: tuple[ArrayLike, ArrayLike],
-    points: Mapping[str, tuple[float, float]],
-    slope: float,
-    name: str,
-) -> pic.Picture:
+def turned(curve: tuple[ArrayLike, ArrayLike], points: Mapping[str, pic.Pair], slope: float, name: str) -> pic.Picture:
     """The surprise against one number, with points on the curve; the last one with its slope."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
+    figure, axes = chart(3.2)
     axes.plot(*curve, color=pic.INK)
-    at = {"textcoords": "offset points"}
-    sides = ((0, 14), "center"), ((-12, 8), "right")
-    for (text, point), (off, side) in zip(points.items(), sides, strict=True):
+    for (text, point), (off, side) in zip(points.items(), (((0, 14), "center"), ((-12, 8), "right")), strict=True):
         axes.plot(*point, "o", color=pic.QUERY, markersize=8, zorder=3)
-        axes.annotate(text, point, off, color=pic.QUERY, ha=side, **at)
+        beside(axes, text, point, off, color=pic.QUERY, ha=side)
     x, y = point
     reach = np.array([-y, 2.2]) / slope  # from the axis upwards
     axes.plot(x + reach, y + slope * reach, "--", color=pic.OUT)
-    axes.annotate(f"slope {slope:.2f}", point, (10, -14), color=pic.OUT, **at)
+    beside(axes, f"slope {slope:.2f}", point, (10, -14), color=pic.OUT)
     low, high = min(curve[0]), max(curve[0])
     axes.set_xlim(low, high + 0.14 * (high - low))  # and room for the slope
-    axes.set_ylim(-0.12, None)
-    axes.set_xlabel(name)
-    axes.set_ylabel("surprise in nats")
+    axes.set(ylim=(-0.12, None), xlabel=name, ylabel="surprise in nats")
     return figure
 
 
 @pic.styled
-def nudged(
-    curve: tuple[ArrayLike, ArrayLike],
-    points: Sequence[tuple[float, float]],
-    slopes: Sequence[float],
-) -> pic.Picture:
+def nudged(curve: tuple[ArrayLike, ArrayLike], points: Sequence[pic.Pair], slopes: Sequence[float]) -> pic.Picture:
     """A curve with a point, and one on either side of it.
 
     Lines from side to side, along the curve, and from the middle to the right, each with its slope.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
+    figure, axes = chart(3.4)
     axes.plot(*curve, color=pic.INK)
     left, middle, right = (np.array(point, dtype=float) for point in points)
     both, touching, one = slopes
     ends = (right[0] - middle[0]) * np.array([-0.8, 1.1])
-    lines = (
-        (left, right, f"to both sides: {both:g}", pic.QUERY, "-"),
-        (middle, right, f"to the right alone: {one:g}", pic.VALUE, ":"),
-    )
-    for start, end, text, colour, look in lines:
-        axes.plot(*zip(start, end, strict=True), look, color=colour, label=text)
+    axes.plot(*np.transpose([left, right]), "-", color=pic.QUERY, label=f"to both sides: {both:g}")
+    axes.plot(*np.transpose([middle, right]), ":", color=pic.VALUE, label=f"to the right alone: {one:g}")
     tangent = middle[0] + ends, middle[1] + touching * ends
-    name = f"touching the curve: {touching:g}"
-    axes.plot(*tangent, "--", color=pic.OUT, label=name)
+    axes.plot(*tangent, "--", color=pic.OUT, label=f"touching the curve: {touching:g}")
     sides = ((-4, 9), "right"), ((9, -14), "left"), ((8, -3), "left")
     for point, (off, side) in zip((left, middle, right), sides, strict=True):
         axes.plot(*point, "o", color=pic.INK, markersize=7, zorder=3)
-        text = f"({point[0]:g}, {point[1]:g})"
-        axes.annotate(text, point, off, textcoords="offset points", ha=side)
-    axes.set_xlim(min(curve[0]), max(curve[0]) + 0.7)
-    axes.set_xlabel("$w$")
-    axes.set_ylabel("$L = w^2$")
+        beside(axes, f"({point[0]:g}, {point[1]:g})", point, off, ha=side)
+    axes.set(xlim=(min(curve[0]), max(curve[0]) + 0.7), xlabel="$w$", ylabel="$L = w^2$")
     axes.legend(title="slope", loc="upper left", alignment="left")
     return figure
 
 
 @pic.styled
 def ways(
-    nodes: Mapping[str, tuple[float, float, str]],
-    links: Sequence[tuple[str, str, str]],
-    totals: Mapping[str, str],
+    nodes: Mapping[str, tuple[float, float, str]], links: Sequence[tuple[str, str, str]], totals: Mapping[str, str]
 ) -> pic.Picture:
     """A calculation that runs downwards, and the slopes that are passed back up.
 
@@ -94,11 +69,9 @@ def ways(
     figure, frame = blank(pic.PHONE, high)
     box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": pic.INK}
     for name, (x, y, text) in nodes.items():
-        at = x, high - y
-        frame.text(*at, text, ha="center", va="center", bbox=box, zorder=3)
+        frame.text(x, high - y, text, bbox=box, zorder=3, **CENTRE)
         if name in totals:
-            beside = x - 0.98, high - y
-            frame.text(*beside, totals[name], ha="right", va="center", color=pic.OUT)
+            frame.text(x - 0.98, high - y, totals[name], ha="right", va="center", color=pic.OUT)
     for start, end, slope in links:
         tail, head = (np.array([x, high - y]) for x, y, _ in (nodes[start], nodes[end]))
         _way(frame, tail, head, slope)
@@ -112,27 +85,22 @@ def _way(frame: Axes, tail: np.ndarray, head: np.ndarray, slope: str) -> None:
     gap = 0.23 / abs(along[1])
     tail, head = tail + gap * along, head - gap * along
     arrow(frame, tuple(tail - across), tuple(head - across))
-    arrow(frame, tuple(head + across), tuple(tail + across), pic.OUT, **BACK)
-    beside = (tail + head) / 2 + across + [0.12, 0.06 * np.sign(across[1])]
-    frame.text(*beside, slope, ha="left", va="center", color=pic.OUT)
+    arrow(frame, tuple(head + across), tuple(tail + across), pic.OUT, linestyle="--")
+    x, y = (tail + head) / 2 + across + [0.12, 0.06 * np.sign(across[1])]
+    frame.text(x, y, slope, va="center", color=pic.OUT)
 
 
 @pic.styled
-def errors(
-    nudges: ArrayLike, curves: Mapping[str, ArrayLike], best: Mapping[str, float]
-) -> pic.Picture:
+def errors(nudges: ArrayLike, curves: pic.Arrays, best: Mapping[str, float]) -> pic.Picture:
     """The error of a measured slope against the size of the nudge, one curve for each kind of number.
 
     A mark where the best nudge is.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
-    looks = zip(curves.items(), (pic.QUERY, pic.KEY), ("-", "--"), strict=False)
-    for (name, error), colour, line in looks:
+    figure, axes = chart(3.6)
+    for (name, error), colour, line in zip(curves.items(), (pic.QUERY, pic.KEY), ("-", "--"), strict=False):
         axes.loglog(nudges, error, line, color=colour, label=name, linewidth=1.6)
         near = int(np.abs(np.log(np.asarray(nudges) / best[name])).argmin())
-        mark = np.asarray(nudges)[near], np.asarray(error)[near]
-        axes.plot(*mark, "o", color=colour, markersize=8)
-    axes.set_xlabel("size of the nudge, $h$")
-    axes.set_ylabel("relative error of the slope")
+        axes.plot(np.asarray(nudges)[near], np.asarray(error)[near], "o", color=colour, markersize=8)
+    axes.set(xlabel="size of the nudge, $h$", ylabel="relative error of the slope")
     axes.legend(loc=(0.03, 0.52))
     return figure

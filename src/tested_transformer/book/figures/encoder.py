@@ -1,29 +1,21 @@
 """Pictures of the encoder: where the noun is read, one layer, two hops, and rows that grow alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.figures import flow, kit
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import (
-    above,
-    arrow,
-    below,
-    blank,
-    box,
-    residual,
-)
+from tested_transformer.book.figures.flow import arrow, blank
+from tested_transformer.book.figures.kit import CENTRE, chart, spread, write
 from tested_transformer.book.figures.thread import COLOURS
 
 GENDERS = {"er": "m", "ihn": "m", "sie": "f", "es": "n"}
 
 
 @pic.styled
-def traced(
-    tokens: Sequence[str], found: Sequence[Sequence[str]], usual: str
-) -> pic.Picture:
+def traced(tokens: Sequence[str], found: Sequence[Sequence[str]], usual: str) -> pic.Picture:
     """The sentence before the first layer and after each, from top to bottom.
 
     found has for each stage the pronouns that follow if the vectors of the tokens are
@@ -32,34 +24,21 @@ def traced(
     levels, step = len(found), 1.05
     figure, frame = blank(pic.PHONE, step * levels - 0.05)
     texts = [token.strip() for token in tokens]
-    widths = np.array([_width(text) for text in texts])
-    gap = (pic.PHONE - 0.1 - widths.sum()) / len(texts)
-    centres = 0.05 + np.cumsum(widths + gap) - (widths + gap) / 2
+    centres = 0.05 + spread(texts, pic.PHONE - 0.1)
     names = ["vectors in", *(f"after layer {n}" for n in range(1, levels))]
-    before: list[tuple[float, float]] = []
+    before: list[pic.Pair] = []
     for n, (name, pronouns) in enumerate(zip(names, found, strict=True)):
         y, marked = step * (levels - n) - 0.55, []
         frame.text(0.07, y + 0.35, name, va="center", style="italic")
         for x, text, pronoun in zip(centres, texts, pronouns, strict=True):
             changed = pronoun != usual
             colour = COLOURS[GENDERS[pronoun]] if changed else pic.INK
-            box = {
-                "boxstyle": "round,pad=0.22",
-                "facecolor": colour if changed else "white",
-            }
-            look = {"bbox": box | {"edgecolor": colour if changed else pic.FAINT}}
-            ink = (
-                {"color": "white", "weight": "bold"} if changed else {"color": pic.INK}
-            )
-            frame.text(x, y, text, ha="center", va="center_baseline", **look, **ink)
+            box = {"boxstyle": "round,pad=0.22", "facecolor": colour if changed else "white"}
+            ink = {"color": "white", "weight": "bold"} if changed else {"color": pic.INK}
+            write(frame, x, y, text, bbox=box | {"edgecolor": colour if changed else pic.FAINT}, **ink)
             if changed:
                 marked.append((x, y))
-                note = {
-                    "color": colour,
-                    "weight": "bold",
-                    "ha": "right",
-                    "va": "center",
-                }
+                note = {"color": colour, "weight": "bold", "ha": "right", "va": "center"}
                 frame.text(x - 0.12, y - 0.35, f"{usual} → {pronoun}", **note)
         for (x0, y0), (x1, y1) in zip(before, marked, strict=False):
             arrow(frame, (x0, y0 - 0.18), (x1, y1 + 0.18))
@@ -67,43 +46,27 @@ def traced(
     return figure
 
 
-def _width(text: str) -> float:
-    """How wide a word is, in inches."""
-    return TextPath((0, 0), text, size=11).get_extents().width / 72
-
-
 @pic.styled
-def layer(steps: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def layer(steps: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """One encoder layer from top to bottom, with its numbers.
 
     `steps` names them: x, head 1, head 2 (weights), attended, normed, hidden, fed, out.
     """
     figure, frame = blank(pic.PHONE, 9.45)
-    boxes = {}
-    for name, centre, top, title in (
-        ("x", 2.5, 9.15, "$X$"),
-        ("head 1", 1.55, 7.85, "exchange: head 1"),
-        ("head 2", 3.62, 7.85, "exchange: head 2"),
-        ("attended", 2.5, 6.55, "joined, times $W^O$"),
-        ("normed", 2.5, 4.95, "add & norm: $Z$"),
-        ("hidden", 2.5, 3.68, "work on it: hidden"),
-        ("fed", 2.5, 2.42, "and back to width 3"),
-        ("out", 2.5, 0.87, "add & norm: the output"),
-    ):
-        labels = () if name == "head 2" else words
-        whole = pic.WEIGHTS if name.startswith("head") else pic.SIGNED
-        boxes[name] = box(figure, steps[name], (centre, top), title, labels, whole)
-    for start, end in (
-        ("x", "head 1"),
-        ("x", "head 2"),
-        ("head 1", "attended"),
-        ("head 2", "attended"),
-        ("normed", "hidden"),
-        ("hidden", "fed"),
-    ):
-        arrow(frame, below(boxes[start]), above(boxes[end]))
-    for start, before, after in (("x", "attended", "normed"), ("normed", "fed", "out")):
-        residual(frame, boxes[start], boxes[before], boxes[after], 4.85)
+    places = (
+        ("x", 2.5, 9.15, "$X$", words),
+        ("head 1", 1.55, 7.85, "exchange: head 1", words),
+        ("head 2", 3.62, 7.85, "exchange: head 2", ()),
+        ("attended", 2.5, 6.55, "joined, times $W^O$", words),
+        ("normed", 2.5, 4.95, "add & norm: $Z$", words),
+        ("hidden", 2.5, 3.68, "work on it: hidden", words),
+        ("fed", 2.5, 2.42, "and back to width 3", words),
+        ("out", 2.5, 0.87, "add & norm: the output", words),
+    )
+    heads = "head 1", "head 2"
+    links = [*(("x", head) for head in heads), *((head, "attended") for head in heads)]
+    sums = ("x", "attended", "normed"), ("normed", "fed", "out")
+    flow.layer(frame, steps, places, heads, [*links, ("normed", "hidden"), ("hidden", "fed")], sums, 4.85)
     return figure
 
 
@@ -122,8 +85,7 @@ def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> pic.Picture:
     for y, name, labels in zip(heights, names, knows, strict=True):
         frame.text(0.05, y, name, color=pic.INK, va="center", style="italic")
         for x, label in zip(places, labels, strict=True):
-            bbox = edge | {"edgecolor": pic.OUT if label == knows[-1][-1] else pic.INK}
-            frame.text(x, y, label, ha="center", va="center", bbox=bbox)
+            frame.text(x, y, label, bbox=edge | {"edgecolor": pic.OUT if label == knows[-1][-1] else pic.INK}, **CENTRE)
     for y in heights[:-1]:
         for i, j in np.argwhere(looks > 0.5):
             arrow(frame, (places[j], y - 0.22), (places[i], y - step + 0.24), pic.VALUE)
@@ -131,17 +93,12 @@ def hops(looks: ArrayLike, knows: Sequence[Sequence[str]]) -> pic.Picture:
 
 
 @pic.styled
-def alike(curves: Mapping[str, ArrayLike]) -> pic.Picture:
+def alike(curves: pic.Arrays) -> pic.Picture:
     """How alike the rows are after each layer (from 0, the input): a curve for each kind of layer."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.5)
-    styles = ("o-", "s--", "^:", "d-.")
-    looks = zip(curves.items(), pic.SERIES, styles, strict=False)
-    for (name, curve), colour, style in looks:
-        axes.plot(range(len(curve)), curve, style, color=colour, label=name)
+    figure, axes = chart(3.5)
+    passed = range(len(next(iter(curves.values()))))
+    kit.curves(axes, passed, curves, marks="os^d")
     axes.axhline(1, color=pic.FAINT, linewidth=1)
-    axes.set_ylim(-0.1, 1.05)
-    axes.set_xticks(range(len(curve)))
-    axes.set_xlabel("layers passed")
-    axes.set_ylabel("mean cosine of two rows")
+    axes.set(ylim=(-0.1, 1.05), xticks=passed, xlabel="layers passed", ylabel="mean cosine of two rows")
     figure.legend(loc="outside upper center", ncols=1)
     return figure

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.colors import PowerNorm
+from matplotlib.colors import Normalize, PowerNorm
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
+from tested_transformer.book.figures.kit import beside
 from tested_transformer.shares import as_share
 
 LINE = 32
@@ -18,9 +19,7 @@ BETWEEN = ("a matrix, then no negatives", "a second matrix")
 
 
 @pic.styled
-def network(
-    row: ArrayLike, hidden: ArrayLike, added: ArrayLike, names: Sequence[str]
-) -> pic.Picture:
+def network(row: ArrayLike, hidden: ArrayLike, added: ArrayLike, names: Sequence[str]) -> pic.Picture:
     """One row on its way down: as it comes in, its hidden units, what is added to it; a name above each.
 
     Each number is a tile, in lines of 32. Hidden units that are off are white; the colour of
@@ -34,14 +33,10 @@ def network(
     width, top = figure.get_size_inches()[0], height
     for n, (x, name, size) in enumerate(zip(steps, names, tall, strict=True)):
         frame.text(left, top - 0.15, name, va="center_baseline")
-        place = left, top - 0.27 - size, side * LINE, size
-        axes = figure.add_axes(np.divide(place, (width, height) * 2))
+        axes = figure.add_axes(np.divide((left, top - 0.27 - size, side * LINE, size), (width, height) * 2))
         limit, lines = np.abs(x).max(), x.reshape(-1, LINE)
-        if n == 1:  # hidden units start at zero
-            look = {"cmap": pic.WEIGHTS, "norm": PowerNorm(0.5, 0, limit)}
-        else:
-            look = {"cmap": pic.SIGNED, "vmin": -limit, "vmax": limit}
-        axes.imshow(lines, aspect="auto", **look)
+        cmap, norm = (pic.WEIGHTS, PowerNorm(0.5, 0, limit)) if n == 1 else (pic.SIGNED, Normalize(-limit, limit))
+        axes.imshow(lines, aspect="auto", cmap=cmap, norm=norm)  # hidden units start at zero
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set(visible=True, color=pic.FAINT)
         top -= 0.27 + size
@@ -54,9 +49,7 @@ def network(
 
 
 @pic.styled
-def separated(
-    facts: ArrayLike, hidden: ArrayLike, wanted: ArrayLike, names: Sequence[str]
-) -> pic.Picture:
+def separated(facts: ArrayLike, hidden: ArrayLike, wanted: ArrayLike, names: Sequence[str]) -> pic.Picture:
     """Cases as points in the plane of two inputs, and in that of two hidden units, where a line parts them.
 
     The cases that are wanted are filled. Points that fall together get one name.
@@ -69,12 +62,9 @@ def separated(
             at.setdefault(tuple(point.tolist()), []).append(n)
         for (x, y), cases in at.items():
             face = pic.INK if wanted[cases[0]] else "white"
-            look = {"facecolor": face, "edgecolor": pic.INK, "linewidth": 2}
-            axes.scatter([x], [y], s=90, zorder=3, clip_on=False, **look)
-            text = ",\n".join(f"“{names[n]}”" for n in cases)
-            axes.annotate(text, (x, y), (0, 9), textcoords="offset points", ha="center")
-        axes.set(xlim=(-0.45, 1.45), ylim=(-0.3, 1.45), xticks=[0, 1], yticks=[0, 1])
-        axes.set_xlabel(labels[0])
+            axes.scatter([x], [y], s=90, zorder=3, clip_on=False, facecolor=face, edgecolor=pic.INK, linewidth=2)
+            beside(axes, ",\n".join(f"“{names[n]}”" for n in cases), (x, y), (0, 9), ha="center")
+        axes.set(xlim=(-0.45, 1.45), ylim=(-0.3, 1.45), xticks=[0, 1], yticks=[0, 1], xlabel=labels[0])
         axes.set_ylabel(labels[1], labelpad=0)
     panels[1].plot([-0.2, 0.9], [0.87, -0.23], color=pic.FAINT, linestyle="--")
     panels[0].set_title("what comes in", loc="center")
@@ -83,15 +73,12 @@ def separated(
 
 
 @pic.styled
-def kinks(
-    x: ArrayLike, target: ArrayLike, parts: ArrayLike, total: ArrayLike
-) -> pic.Picture:
+def kinks(x: ArrayLike, target: ArrayLike, parts: ArrayLike, total: ArrayLike) -> pic.Picture:
     """Above what each ReLU adds (parts: points × units), below their sum and the target."""
     figure, panels = pic.picture(pic.PHONE, 4.6, rows=2, sharex=True)
     upper, lower = panels[:, 0]
     for j, part in enumerate(np.asarray(parts).T):
-        style = ("-", "--", ":", "-.")[j % 4]
-        upper.plot(x, part, color=pic.SERIES[j % len(pic.SERIES)], linestyle=style)
+        upper.plot(x, part, color=pic.SERIES[j % len(pic.SERIES)], linestyle=("-", "--", ":", "-.")[j % 4])
     upper.set_title("one line for each hidden unit")
     lower.plot(x, target, color=pic.FAINT, linewidth=5, label="wanted")
     lower.plot(x, total, color=pic.QUERY, label="sum of the lines above")
@@ -103,40 +90,26 @@ def kinks(
 
 
 @pic.styled
-def firing(
-    inner: ArrayLike,
-    hidden: ArrayLike,
-    words: Sequence[str],
-    questions: Sequence[str] = (),
-) -> pic.Picture:
+def firing(inner: ArrayLike, hidden: ArrayLike, words: Sequence[str], questions: Sequence[str] = ()) -> pic.Picture:
     """The hidden layer before and after the activation: a row for each word, over each unit what it asks."""
     units = np.shape(inner)[1]
     limit = max(np.abs(inner).max(), np.abs(hidden).max())
     figure, panels = pic.picture(pic.PHONE, 3.2, rows=2)
-    names = ("before", "after ReLU")
-    for axes, x, name in zip(panels[:, 0], (inner, hidden), names, strict=True):
+    for axes, x, name in zip(panels[:, 0], (inner, hidden), ("before", "after ReLU"), strict=True):
         pic.tiles(axes, x, pic.SIGNED, (-1.3 * limit, 1.3 * limit), decimals=1)
-        axes.set_aspect("auto")
-        axes.set_xticks([])
-        axes.set_yticks(range(len(words)), words)
+        axes.set(aspect="auto", xticks=[], yticks=range(len(words)), yticklabels=words, ylabel=name)
         axes.yaxis.set_label_position("right")
-        axes.set_ylabel(name)
     upper, lower = panels[:, 0]
     if questions:
         upper.xaxis.tick_top()
         upper.set_xticks(range(units), questions)
-    lower.set_xticks(range(units), range(1, units + 1))
-    lower.set_xlabel("hidden unit")
+    lower.set(xticks=range(units), xticklabels=range(1, units + 1), xlabel="hidden unit")
     return figure
 
 
 @pic.styled
 def told(
-    inner: ArrayLike,
-    groups: Sequence[str],
-    names: Mapping[str, str],
-    units: ArrayLike,
-    shares: ArrayLike,
+    inner: ArrayLike, groups: Sequence[str], names: Mapping[str, str], units: ArrayLike, shares: ArrayLike
 ) -> pic.Picture:
     """Some units before the ReLU (cases × units), a panel for each: the cases by group, filled where the unit fires.
 
@@ -150,11 +123,9 @@ def told(
         for at, group in enumerate(names):
             x = values[of == group]
             y = at + np.linspace(-0.3, 0.3, len(x))
-            look = {"s": 11, "edgecolor": pic.INK, "linewidth": 0.7}
-            axes.scatter(x, y, c=np.where(x > 0, pic.INK, "white"), **look)
-            beside = {"transform": axes.get_yaxis_transform(), "va": "center"}
+            axes.scatter(x, y, c=np.where(x > 0, pic.INK, "white"), s=11, edgecolor=pic.INK, linewidth=0.7)
             share = as_share(100 * fires[at], 0, 100, signs=True)
-            axes.text(1.03, at, f"{share}%", **beside)
+            axes.text(1.03, at, f"{share}%", transform=axes.get_yaxis_transform(), va="center")
         axes.set_yticks(range(len(names)), names.values() if axes is panels[0] else [])
         axes.set(ylim=(len(names) - 0.5, -0.5))
         axes.tick_params(axis="y", length=0)
@@ -164,19 +135,14 @@ def told(
 
 
 @pic.styled
-def activations(
-    x: ArrayLike, values: Mapping[str, ArrayLike], slopes: Mapping[str, ArrayLike]
-) -> pic.Picture:
+def activations(x: ArrayLike, values: pic.Arrays, slopes: pic.Arrays) -> pic.Picture:
     """Some activation functions by name, left their values, right their slopes."""
     figure, (panels,) = pic.picture(pic.PHONE, 2.9, columns=2)
-    titles = ("value", "slope")
-    for axes, curves, title in zip(panels, (values, slopes), titles, strict=True):
+    for axes, curves, title in zip(panels, (values, slopes), ("value", "slope"), strict=True):
         axes.axhline(0, color=pic.FAINT, linewidth=1)
         axes.axvline(0, color=pic.FAINT, linewidth=1)
         for j, (name, y) in enumerate(curves.items()):
-            colour = (pic.KEY, pic.QUERY, pic.OUT, pic.INK)[j]
-            axes.plot(x, y, ("-", "--")[j % 2], color=colour, label=name)
-        axes.set_title(title)
-        axes.set_xlabel("x")
+            axes.plot(x, y, ("-", "--")[j % 2], color=(pic.KEY, pic.QUERY, pic.OUT, pic.INK)[j], label=name)
+        axes.set(title=title, xlabel="x")
     panels[0].legend(loc="upper left")
     return figure

@@ -27,10 +27,9 @@ def learning(
 ) -> Interactive:
     """A slider over the stops of a training, with what the model writes and looks at.
 
-    `losses` has the training loss of each step, from the first; `valid` the validation
-    loss at each stop. `first` is the layer and the head that are enlarged at first,
-    counted from 0. The slider stands at the step `opens` at first, or at the first stop.
-    Losses and weights have two decimals on the page.
+    `losses` has the training loss of each step, from the first; `valid` the validation loss at each stop. `first` is
+    the layer and the head that are enlarged at first, counted from 0. The slider stands at the step `opens` at first,
+    or at the first stop. Losses and weights have two decimals on the page.
     """
     losses = np.asarray(losses)
     _check(reel, losses, valid, first)
@@ -43,10 +42,7 @@ def learning(
     some = sorted({stops[0], middle, stops[-1]})
     heads = ("step", "training loss", "validation loss", "sentences right")
     written = [line for i in range(len(reel.pairs)) for line in _lines(reel, i, some)]
-    words = {
-        "The loss at each stop": (heads, rows),
-        "What the model writes": (("when", "sentence"), written),
-    }
+    words = {"The loss at each stop": (heads, rows), "What the model writes": (("when", "sentence"), written)}
     data = {
         "languages": languages,
         "first": first,
@@ -60,59 +56,45 @@ def learning(
 
 
 @pic.styled
-def maps(stops: Mapping[str, ArrayLike]) -> pic.Picture:
+def maps(stops: pic.Arrays) -> pic.Picture:
     """For each stop the weights (layers, heads, T, S) as small maps without words."""
     layers, heads, *_ = np.shape(next(iter(stops.values())))
     rows = [(title, layer) for title in stops for layer in range(layers)]
     figure, grid = pic.picture(5.1, 0.3 + 0.85 * len(rows), len(rows), heads)
-    look = {"cmap": pic.WEIGHTS, "vmin": 0, "vmax": 1, "interpolation": "none"}
-    beside = {"rotation": 0, "ha": "right", "va": "center"}
     for (title, layer), line in zip(rows, grid, strict=True):
         for axes, weights in zip(line, np.asarray(stops[title])[layer], strict=True):
-            axes.imshow(weights, aspect="auto", **look)
+            axes.imshow(weights, aspect="auto", cmap=pic.WEIGHTS, vmin=0, vmax=1, interpolation="none")
             axes.set(xticks=[], yticks=[])
             axes.spines[:].set_visible(False)
             axes.patch.set(edgecolor=pic.FAINT, linewidth=1.5)
-        line[0].set_ylabel(f"{title}\nlayer {layer + 1}", **beside)
+        line[0].set_ylabel(f"{title}\nlayer {layer + 1}", rotation=0, ha="right", va="center")
     for head, axes in enumerate(grid[0]):
         axes.set_title(f"head {head + 1}", loc="center")
     return figure
 
 
-def _check(
-    reel: Reel,
-    losses: np.ndarray,
-    valid: Mapping[int, float],
-    first: tuple[int, int],
-) -> None:
+def _check(reel: Reel, losses: np.ndarray, valid: Mapping[int, float], first: tuple[int, int]) -> None:
     if len(reel.stops) < 2:
         raise ValueError(f"{len(reel.stops)} stop: a film needs two at least")
     missing = sorted(reel.stops.keys() - valid.keys())
     if missing:
-        raise ValueError(
-            f"valid has no loss for step {missing[0]}, where the film stops"
-        )
+        raise ValueError(f"valid has no loss for step {missing[0]}, where the film stops")
     if losses.ndim != 1 or not 0 <= min(reel.stops) <= max(reel.stops) <= losses.size:
-        rule = f"must have one number for each step up to {max(reel.stops)}"
-        raise ValueError(f"losses (shape {losses.shape}) {rule}")
+        raise ValueError(f"losses (shape {losses.shape}) must have one number for each step up to {max(reel.stops)}")
     layers, heads, *_ = next(iter(reel.stops.values())).cross[0].shape
     if not (0 <= first[0] < layers and 0 <= first[1] < heads):
-        rule = f"must be one of {layers} layers and one of {heads} heads, from 0"
-        raise ValueError(f"first {first} {rule}")
+        raise ValueError(f"first {first} must be one of {layers} layers and one of {heads} heads, from 0")
     for (source, _), tokens in zip(reel.pairs, reel.tokens, strict=True):
         if (most := max(map(len, tokens))) > MOST:
             rule = f"{most} tokens, and a map has room for {MOST}"
-            raise ValueError(
-                f"{source!r} or its translation has {rule}: take a shorter one"
-            )
+            raise ValueError(f"{source!r} or its translation has {rule}: take a shorter one")
 
 
 def _row(step: int, losses: np.ndarray, valid: float, reel: Reel) -> list[str]:
     """A line of the table; before the first step nothing was asked yet."""
     both = zip(reel.stops[step].written, reel.pairs, strict=True)
     right = sum(written == target for written, (_, target) in both)
-    training = f"{losses[step - 1]:.2f}" if step else "–"
-    return [str(step), training, f"{valid:.2f}", f"{right} of {len(reel.pairs)}"]
+    return [str(step), f"{losses[step - 1]:.2f}" if step else "–", f"{valid:.2f}", f"{right} of {len(reel.pairs)}"]
 
 
 def _lines(reel: Reel, i: int, steps: Sequence[int]) -> list[tuple[str, str]]:
@@ -125,17 +107,13 @@ def _lines(reel: Reel, i: int, steps: Sequence[int]) -> list[tuple[str, str]]:
 def _sentence(reel: Reel, i: int) -> dict:
     """One sentence at all stops. A head is its hundredths, row by row; zeros are left out."""
     source, target = reel.pairs[i]
-    read, write = (
-        [token.strip() or token for token in side] for side in reel.tokens[i]
-    )
+    read, write = ([token.strip() or token for token in side] for side in reel.tokens[i])
     stops = []
     for stop in reel.stops.values():
         written = _cut(stop.written[i], target)
         heads = [[_hundredths(w) for w in layer] for layer in stop.cross[i]]
-        marks = _marks(stop.written[i], written, target)
-        stops.append({"written": written, "marks": marks, "heads": heads})
-    names = {"source": source, "target": target, "read": read, "write": write}
-    return names | {"stops": stops}
+        stops.append({"written": written, "marks": _marks(stop.written[i], written, target), "heads": heads})
+    return {"source": source, "target": target, "read": read, "write": write, "stops": stops}
 
 
 def _cut(text: str, target: str) -> str:

@@ -1,6 +1,6 @@
 """What pictures are made of that show a way: arrows, boxes of numbers, tiles, and the ways around."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,6 +9,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import CENTRE, write
 
 CELL, LINE = 0.54, 0.27
 """Width and height of a tile in a box, in inches."""
@@ -24,55 +25,45 @@ def blank(width: float, height: float) -> tuple[pic.Picture, Axes]:
     return figure, frame
 
 
-def tile(
-    axes: Axes,
-    place: tuple[float, float, float, float],
-    face: object,
-    text: str = "",
-    ink: str = pic.INK,
-    **look: object,
-) -> None:
+def tile(axes: Axes, place: pic.Place, face: object, text: str = "", ink: str = pic.INK, **look: object) -> None:
     """A rectangle with words in its middle; place is a corner, the width, the height."""
     x, y, width, height = place
     look = {"facecolor": face, "edgecolor": pic.FAINT} | look
     axes.add_patch(Rectangle((x, y), width, height, **look))
     if text:
-        middle = x + width / 2, y + height / 2
-        axes.text(*middle, text, ha="center", va="center", color=ink)
+        axes.text(x + width / 2, y + height / 2, text, color=ink, **CENTRE)
+
+
+def outline(axes: Axes, place: pic.Place, colour: str, line: float, **look: object) -> None:
+    """A frame around a place: a corner, the width, the height."""
+    x, y, width, height = place
+    axes.add_patch(Rectangle((x, y), width, height, fill=False, edgecolor=colour, linewidth=line, **look))
 
 
 def box(
-    figure: pic.Picture,
-    x: ArrayLike,
-    place: tuple[float, float],
-    title: str,
-    words: Sequence[str],
-    cmap: Colormap = pic.SIGNED,
+    figure: pic.Picture, x: ArrayLike, place: pic.Pair, title: str, words: Sequence[str], cmap: Colormap = pic.SIGNED
 ) -> Axes:
     """A matrix as tiles under its title; place is the middle of its upper edge. In WEIGHTS it has shares."""
     rows, columns = np.shape(x)
     (centre, top), (width, height) = place, figure.get_size_inches()
     left, bottom = centre - CELL * columns / 2, top - LINE * rows
-    size = (CELL * columns / width, LINE * rows / height)
-    axes = figure.add_axes((left / width, bottom / height, *size))
+    axes = figure.add_axes((left / width, bottom / height, CELL * columns / width, LINE * rows / height))
     shares = cmap is pic.WEIGHTS
     limits, whole = ((0, 1.25), 1) if shares else ((-3.5, 3.5), None)
     pic.tiles(axes, x, cmap, limits, decimals=2, whole=whole)
     pic.alike(axes, x, decimals=2)
-    axes.set_aspect("auto")
-    axes.set_xticks([])
-    axes.set_yticks(range(rows), words or [""] * rows)
+    axes.set(aspect="auto", xticks=[], yticks=range(rows), yticklabels=words or [""] * rows)
     axes.set_title(title, loc="center", pad=4)
     return axes
 
 
-def below(axes: Axes, across: float = 0.5) -> tuple[float, float]:
+def below(axes: Axes, across: float = 0.5) -> pic.Pair:
     """The point under a box, in inches."""
     (width, height), at = axes.figure.get_size_inches(), axes.get_position()
     return (at.x0 + across * at.width) * width, at.y0 * height - 0.04
 
 
-def above(axes: Axes, across: float = 0.5) -> tuple[float, float]:
+def above(axes: Axes, across: float = 0.5) -> pic.Pair:
     """The point over the title of a box, in inches."""
     (width, height), at = axes.figure.get_size_inches(), axes.get_position()
     return (at.x0 + across * at.width) * width, at.y1 * height + 0.25
@@ -80,8 +71,8 @@ def above(axes: Axes, across: float = 0.5) -> tuple[float, float]:
 
 def arrow(
     where: Axes | pic.Picture,
-    tail: tuple[float, float],
-    head: tuple[float, float],
+    tail: pic.Pair,
+    head: pic.Pair,
     colour: str = pic.INK,
     size: float = 12,
     width: float = 1.4,
@@ -93,13 +84,72 @@ def arrow(
     where.add_artist(FancyArrowPatch(tail, head, **look))
 
 
-def link(
-    start: Axes, end: Axes, colour: str, gap: float, at: float = 0.5, **look: float
-) -> None:
+def link(start: Axes, end: Axes, colour: str, gap: float, at: float = 0.5, **look: float) -> None:
     """An arrow from a gap below one box to above the title of another, at that part of its width."""
     a, b = start.get_position(), end.get_position()
     tail, head = ((a.x0 + a.x1) / 2, a.y0 - gap), (b.x0 + at * b.width, b.y1 + 0.032)
     arrow(start.figure, tail, head, colour, **look)
+
+
+def bent(frame: Axes, way: Sequence[pic.Pair], colour: str = pic.INK, line: float = 1.2, **look: object) -> None:
+    """A line through some points; its last piece is an arrow."""
+    frame.plot(*zip(*way[:-1], strict=True), color=colour, linewidth=line)
+    arrow(frame, way[-2], way[-1], colour, **look)
+
+
+def column(
+    frame: Axes,
+    parts: Sequence[str],
+    x: pic.Pair,
+    y: tuple[float, float, float],
+    way: pic.Pair,
+    draw: Callable[[pic.Place, str], None],
+    size: float,
+    widths: pic.Pair,
+) -> Iterator[tuple[str, float]]:
+    """The boxes of a layer below each other, an arrow between two; yields the name and the lower edge of each.
+
+    x is the left edge and the width of a box, y the upper edge of the first, the height of each and the gap between
+    two. What is added in `add & norm` comes around a box: `way` is where, and how far above the box it begins. The
+    widths are those of the arrows between and around; `draw` draws a box.
+    """
+    (left, width), (top, high, gap), (side, over), (line, round_line) = x, y, way, widths
+    middle, edge = left + width / 2, left if side < left else left + width
+    for n, part in enumerate(parts):
+        low = top - n * (high + gap) - high
+        draw((left, low, width, high), part)
+        if n:
+            arrow(frame, (middle, low + high + gap), (middle, low + high), size=size, width=line)
+        yield part, low
+        if part == "add & norm":
+            above, level = low + 2 * high + gap + over, low + high / 2
+            corners = (middle, above), (side, above), (side, level), (edge, level)
+            bent(frame, corners, line=round_line, size=size, width=round_line)
+
+
+def layer(
+    frame: Axes,
+    steps: pic.Arrays,
+    places: Sequence[tuple[str, float, float, str, Sequence[str]]],
+    weights: Sequence[str],
+    links: Sequence[tuple[str, str]],
+    sums: Sequence[tuple[str, str, str]],
+    side: float,
+) -> dict[str, Axes]:
+    """A layer with its numbers: for each step a box, by its middle, its upper edge, its title and its words.
+
+    `weights` names the steps that are weights, `links` are arrows from one step to another, `sums` the ways around
+    sub-layers (`residual`), along the side.
+    """
+    boxes = {}
+    for name, x, top, title, words in places:
+        cmap = pic.WEIGHTS if name in weights else pic.SIGNED
+        boxes[name] = box(frame.figure, steps[name], (x, top), title, words, cmap)
+    for start, end in links:
+        arrow(frame, below(boxes[start]), above(boxes[end]))
+    for start, before, after in sums:
+        residual(frame, boxes[start], boxes[before], boxes[after], side)
+    return boxes
 
 
 def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -> None:
@@ -113,4 +163,4 @@ def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -
     arrow(frame, (x, low), (x, y + 0.11))
     arrow(frame, (x, y - 0.11), (x, high))
     frame.add_patch(Circle((x, y), 0.11, fill=False, color=pic.INK, linewidth=1.4))
-    frame.text(x, y - 0.005, "+", ha="center", va="center_baseline")
+    write(frame, x, y - 0.005, "+")

@@ -10,14 +10,11 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import CENTRE, chart
 from tested_transformer.shares import as_share
 
 
-def sampler(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str]]],
-    k: int,
-    nucleus: float = 0.9,
-) -> Interactive:
+def sampler(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], k: int, nucleus: float = 0.9) -> Interactive:
     """What temperature, top-k and top-p leave of real probabilities, with words to draw; at first the k likeliest.
 
     For each beginning the probabilities of all next words, the likeliest first, and
@@ -31,13 +28,11 @@ def sampler(
         fill = int((p.cumsum() < nucleus).sum()) + 1
         stills[text] = p, words, fill
         all_of_them = k >= len(p)  # a sum may lack the last bit
-        together = as_share(1 if all_of_them else p[:k].sum(), 3, signs=True)
-        rows.append((text, ", ".join(words[:k]), together, str(fill)))
+        rows.append((text, ", ".join(words[:k]), as_share(1 if all_of_them else p[:k].sum(), 3, signs=True), str(fill)))
         drawn = p > 0
         logs, order = np.log(p[drawn]).round(6), [ids[word] for word in words]
         texts.append({"text": text, "z": logs.tolist(), "words": order[: drawn.sum()]})
-    names = f"the {k} likeliest", "together", f"words to fill {nucleus}"
-    tables = {"Next words": (("beginning", *names), rows)}
+    tables = {"Next words": (("beginning", f"the {k} likeliest", "together", f"words to fill {nucleus}"), rows)}
     data, still = {"words": known, "texts": texts, "k": k}, likeliest(stills, k)
     return Interactive("sampler", data, {}, still, words=tables, pictured=True)
 
@@ -54,9 +49,7 @@ def _falling(text: str, p: ArrayLike, words: Sequence[str]) -> np.ndarray:
 
 
 @pic.styled
-def likeliest(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int, most: int = 16
-) -> pic.Picture:
+def likeliest(panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int, most: int = 16) -> pic.Picture:
     """For each text its likeliest next words, `most` of them, on a scale of its own.
 
     A text has (probabilities, words, how many fill the nucleus). A dashed line with its name
@@ -66,13 +59,10 @@ def likeliest(
     for axes, (title, (p, words, nucleus)) in zip(row, panels.items(), strict=True):
         p, words = np.asarray(p)[:most], words[:most]
         places, inside = np.arange(len(p)), min(nucleus, len(p))
-        look = {"color": pic.QUERY, "height": 0.75}
-        axes.barh(places[:inside], p[:inside], **look)
-        axes.barh(places[inside:], p[inside:], alpha=0.3, **look)
+        axes.barh(places[:inside], p[:inside], 0.75, color=pic.QUERY)
+        axes.barh(places[inside:], p[inside:], 0.75, color=pic.QUERY, alpha=0.3)
         axes.axhline(k - 0.5, color=pic.KEY, linestyle="--", linewidth=1.5)
-        look = {"color": pic.KEY, "ha": "right", "va": "bottom"}
-        end = 1, k - 0.55
-        axes.text(*end, f"k = {k}", transform=axes.get_yaxis_transform(), **look)
+        axes.text(1, k - 0.55, f"k = {k}", transform=axes.get_yaxis_transform(), color=pic.KEY, ha="right", va="bottom")
         axes.set_yticks(places, words)
         axes.invert_yaxis()
         axes.tick_params(left=False)
@@ -92,28 +82,25 @@ LETTER = 0.022
 
 
 @pic.styled
-def lines(rows: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def lines(rows: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """For each name a line of length 1 in pieces as long as their probabilities, the likeliest first.
 
     The words stand above the first pieces of the top line. Thin lines lead from the ends of
     the groups to where these end in the next line; below the last line stand their names.
     """
     starts, names = GROUPS
-    figure, ((axes,),) = pic.picture(pic.PHONE, 1.0 * len(rows) + 1.3)
-    colours = pic.WEIGHTS(0.62), pic.WEIGHTS(0.3), pic.KEY
-    before = None
+    figure, axes = chart(1.0 * len(rows) + 1.3)
+    before = []
     for y, p in enumerate(map(np.asarray, rows.values())):
         cuts = [p[:start].sum() for start in (*starts, len(p))]
-        for n, colour in enumerate(colours):
-            group = p[starts[n] : (*starts, len(p))[n + 1]]
-            left = cuts[n] + group.cumsum() - group
-            whole = n == len(colours) - 1  # the pieces of the tail are too short to see
-            # thin enough that of each piece something is left to be seen
-            thin = 0 if whole else np.minimum(1, 100 * group)
-            look = {"edgecolor": "none" if whole else "white", "linewidth": thin}
-            pieces = (cuts[n], group.sum()) if whole else (left, group)
-            axes.barh(y, pieces[1], 0.44, left=pieces[0], color=colour, **look)
-        for old, new in zip(before or (), cuts[1:-1], strict=False):
+        for n, colour in enumerate((pic.WEIGHTS(0.62), pic.WEIGHTS(0.3))):
+            group = p[starts[n] : starts[n + 1]]
+            # edges so thin that of each piece something is left to be seen
+            look = {"color": colour, "edgecolor": "white", "linewidth": np.minimum(1, 100 * group)}
+            axes.barh(y, group, 0.44, left=cuts[n] + group.cumsum() - group, **look)
+        tail = p[starts[-1] :].sum()  # whose pieces are too short to see
+        axes.barh(y, tail, 0.44, left=cuts[-2], color=pic.KEY, edgecolor="none", linewidth=0)
+        for old, new in zip(before, cuts[1:-1], strict=False):
             axes.plot([old, new], [y - 0.76, y - 0.24], color=pic.INK, linewidth=0.8)
         before = cuts[1:-1]
     first = np.asarray(next(iter(rows.values())))
@@ -125,11 +112,8 @@ def lines(rows: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
     for word, x, spot in zip(words, middles, spots, strict=True):
         axes.text(spot, -0.56, word, ha="center", va="bottom")
         axes.plot([spot, x], [-0.52, -0.24], color=pic.INK, linewidth=0.8)
-    for n, name in enumerate(names):
-        middle = (cuts[n] + cuts[n + 1]) / 2
-        ink = pic.KEY if n == len(names) - 1 else pic.INK
-        look = {"ha": "center", "va": "top", "color": ink}
-        axes.text(middle, len(rows) - 0.7, name, **look)
+    for n, (name, ink) in enumerate(zip(names, (pic.INK, pic.INK, pic.KEY), strict=True)):
+        axes.text((cuts[n] + cuts[n + 1]) / 2, len(rows) - 0.7, name, ha="center", va="top", color=ink)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set(xlim=(0, 1), ylim=(len(rows) - 0.15, -0.85), xticks=[0, 0.5, 1])
     axes.tick_params(left=False)
@@ -142,34 +126,21 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
     """Probabilities laid end to end on a line of length 1, each named; the point hits one, which is dark."""
     p = np.asarray(p, dtype=float)
     if not 0 <= point < p.sum():
-        raise ValueError(
-            f"the point ({point}) must be on the line, which ends at {p.sum():g}"
-        )
+        raise ValueError(f"the point ({point}) must be on the line, which ends at {p.sum():g}")
     ends = p.cumsum()
     chosen = int((ends <= point).sum())
-    figure, ((axes,),) = pic.picture(pic.PHONE, 1.6)
+    figure, axes = chart(1.6)
     for i, (name, end, share) in enumerate(zip(names, ends, p, strict=True)):
-        face = pic.WEIGHTS(0.62 if i == chosen else 0.15)
-        tile(axes, (end - share, 0, share, 1), face, edgecolor=pic.INK)
+        tile(axes, (end - share, 0, share, 1), pic.WEIGHTS(0.62 if i == chosen else 0.15), edgecolor=pic.INK)
         weight = "bold" if i == chosen else "normal"
-        axes.text(
-            end - share / 2,
-            1.12,
-            f"{name}\n{share:g}",
-            ha="center",
-            va="bottom",
-            weight=weight,
-        )
+        axes.text(end - share / 2, 1.12, f"{name}\n{share:g}", ha="center", va="bottom", weight=weight)
     marks, near = np.array([0, *ends]), 0.08
     gaps = np.diff(marks, prepend=-1) < near, np.diff(marks, append=2) < near
     for end, back, on in zip(marks, *map(np.int64, gaps), strict=True):
         aside = on - back  # where two are near, their numbers step apart
-        look = {"ha": ("center", "right", "left")[aside], "va": "top"}
-        axes.text(end + 0.012 * aside, -0.12, f"{end:g}", **look)
+        axes.text(end + 0.012 * aside, -0.12, f"{end:g}", ha=("center", "right", "left")[aside], va="top")
     arrow(axes, (point, -1.1), (point, 0.02), pic.KEY)
-    axes.text(
-        point, -1.15, f"the point {point:g}", ha="center", va="top", color=pic.KEY
-    )
+    axes.text(point, -1.15, f"the point {point:g}", ha="center", va="top", color=pic.KEY)
     axes.set(xlim=(-0.01, 1.03), ylim=(-1.9, 2.3))
     axes.set_axis_off()
     return figure
@@ -177,9 +148,7 @@ def hit(p: ArrayLike, names: Sequence[str], point: float) -> pic.Picture:
 
 @pic.styled
 def trade(
-    points: Mapping[str, Sequence[tuple[float, float]]],
-    families: Mapping[str, Sequence[str]],
-    goal: str = "",
+    points: Mapping[str, Sequence[pic.Pair]], families: Mapping[str, Sequence[str]], goal: str = ""
 ) -> pic.Picture:
     """For each way to draw: different words across, the share of sound triples up; its name stands beside.
 
@@ -187,46 +156,37 @@ def trade(
     and a line, which may run through ways of none. Names of the first family and of none stand at the right, the
     others at the left. The goal, what all are measured by, has open stars in ink.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.9)
-    middles, low, own = {}, 1.0, {}
-    for (family, names), colour, mark in zip(
-        families.items(), pic.SERIES, "os^", strict=False
-    ):
+    figure, axes = chart(3.9)
+    middles, own = {}, {}
+    low = min(sound for drawn in points.values() for _, sound in drawn)
+    for (family, names), colour, mark in zip(families.items(), pic.SERIES, "os^", strict=False):
         own |= {name: (colour, mark) for name in names if name.startswith(family)}
     for name, drawn in points.items():
         words, sound = np.transpose(drawn)
         colour, mark = own.get(name, (pic.INK, "D"))
         middles[name] = words.mean(), sound.mean(), colour
         if name == goal:
-            open_star = {"facecolor": "none", "linewidth": 1.4}
-            axes.scatter(words, sound, 90, marker="*", edgecolor=colour, **open_star)
+            axes.scatter(words, sound, 90, marker="*", edgecolor=colour, facecolor="none", linewidth=1.4)
             top = sound.argmax()  # its name stands beside the highest star
             middles[name] = words[top], sound[top], colour
         else:
             axes.scatter(words, sound, s=7, color=colour, alpha=0.6, linewidth=0)
-            middle = {"s": 44, "color": colour, "marker": mark, "zorder": 3}
-            axes.scatter(words.mean(), sound.mean(), **middle)
-        low = min(low, sound.min())
+            axes.scatter(words.mean(), sound.mean(), s=44, color=colour, marker=mark, zorder=3)
     for names in families.values():
         across, up, colours = zip(*(middles[name] for name in names), strict=True)
-        colour = next(c for c in colours if c != pic.INK)
-        axes.plot(across, up, color=colour, linewidth=1.6, alpha=0.7)
+        axes.plot(across, up, color=next(c for c in colours if c != pic.INK), linewidth=1.6, alpha=0.7)
     most, step = max(x for x, _, _ in middles.values()), (1.02 - low) / 11
     at_left = {n for n, (colour, _) in own.items() if colour != pic.SERIES[0]}
-    for names, side in ((at_left, "right"), (middles.keys() - at_left, "left")):
+    for names, side, way in ((at_left, "right", -1), (middles.keys() - at_left, "left", 1)):
         level = np.inf
         for name in sorted(names, key=lambda name: -middles[name][1]):
             x, y, colour = middles[name]
             level = min(y, level - step)
-            column = (
-                1.12 * most if x > most / 2 else x + 0.13 * most
-            )  # unless it is far
-            beside = x - 0.13 * most if side == "right" else column
-            axes.plot([x, beside], [y, level], color=pic.FAINT, linewidth=0.7, zorder=0)
-            apart = 0.02 * most * (1 if side == "left" else -1)
-            look = {"color": colour, "va": "center", "ha": side}
-            look["weight"] = "bold" if name == goal else "normal"
-            axes.text(beside + apart, level, name, **look)
+            # in a column at the right, unless it is far
+            end = 1.12 * most if way > 0 and x > most / 2 else x + way * 0.13 * most
+            axes.plot([x, end], [y, level], color=pic.FAINT, linewidth=0.7, zorder=0)
+            look = {"color": colour, "va": "center", "ha": side, "weight": "bold" if name == goal else "normal"}
+            axes.text(end + way * 0.02 * most, level, name, **look)
     axes.set(xlim=(0, 1.85 * most), ylim=(low - 2.5 * step, 1.03))
     axes.set_xticks([n for n in axes.get_xticks() if 0 <= n <= 1.1 * most])
     axes.spines.bottom.set_bounds(0, 1.1 * most)
@@ -236,9 +196,7 @@ def trade(
 
 
 @pic.styled
-def doubts(
-    given: ArrayLike, came: ArrayLike, cases: ArrayLike, low: float
-) -> pic.Picture:
+def doubts(given: ArrayLike, came: ArrayLike, cases: ArrayLike, low: float) -> pic.Picture:
     """How often what a model gave a probability came: a point for each group of cases, both axes logarithmic.
 
     given and came are counts, so many as should have come and as came among the cases, (N,) each. Whoever is right
@@ -248,7 +206,7 @@ def doubts(
         rule = "one of each for every group, and what came more than 0 times"
         raise ValueError(f"given {given}, came {came}, cases {cases}: {rule}")
     given, came = np.asarray(given) / cases, np.asarray(came) / cases
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
+    figure, axes = chart(3.6)
     ends = 0.5 * min(given.min(), came.min()), 1.4
     axes.plot(ends, ends, color=pic.FAINT, linestyle="--", linewidth=1.2)
     axes.text(0.02, 0.035, "as often as given", color=pic.INK, ha="right")
@@ -256,16 +214,12 @@ def doubts(
     for here, colour, mark in ((~small, pic.QUERY, "o"), (small, pic.KEY, "s")):
         axes.scatter(given[here], came[here], 40, color=colour, marker=mark, zorder=3)
     for x, y in zip(given[small], came[small], strict=True):
-        said = f"came {y / x:.2f} times as often"
-        axes.text(1.6 * x, y, said, color=pic.KEY, va="center")
+        axes.text(1.6 * x, y, f"came {y / x:.2f} times as often", color=pic.KEY, va="center")
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(
-            lambda x, _: np.format_float_positional(x, 9, trim="-")
-        )
+        axis.set_major_formatter(lambda x, _: np.format_float_positional(x, 9, trim="-"))
         axis.set_minor_locator(NullLocator())
-    axes.set_xlabel("probability given, on average")
-    axes.set_ylabel("share that came")
+    axes.set(xlabel="probability given, on average", ylabel="share that came")
     return figure
 
 
@@ -276,24 +230,13 @@ STACKS = (
     ("BERT", "I need\n[MASK] chair", ("attention", "feed-\nforward"), "the"),
     ("GPT", "<bos> I\nneed the", ("attention", "feed-\nforward"), "chair"),
     ("encoder", "I need\nthe chair", ("attention", "feed-\nforward"), ""),
-    (
-        "decoder",
-        "<bos> Ich\nbrauche",
-        ("attention", "cross-\nattention", "feed-\nforward"),
-        "den",
-    ),
+    ("decoder", "<bos> Ich\nbrauche", ("attention", "cross-\nattention", "feed-\nforward"), "den"),
 )
 """For each stack its name, what it reads, its boxes in order, and what it answers."""
 
 
 @pic.styled
-def three(
-    bert: ArrayLike,
-    gpt: ArrayLike,
-    encoder: ArrayLike,
-    decoder: ArrayLike,
-    cross: ArrayLike,
-) -> pic.Picture:
+def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLike, cross: ArrayLike) -> pic.Picture:
     """BERT, GPT and the translator side by side, from above to below; each attention has its mask inside.
 
     A mask has a row for each word that is read and a column for each that may be looked at: filled is what may be
@@ -301,25 +244,22 @@ def three(
     """
     masks, high = ((bert,), (gpt,), (encoder,), (decoder, cross)), (0.5, 0.95, 1.13)
     side = SIDE / max(n for own in masks for mask in own for n in np.shape(mask))
-    top, middle = 4.58, {"ha": "center", "va": "center"}
+    top = 4.58
     figure, frame = blank(pic.PHONE, top + 0.2)
     ends = []
     for n, (name, given, boxes, answer) in enumerate(STACKS):
         left, y, own = GAP + n * (STACK + GAP), top - 1.1, iter(masks[n])
         x, weight = left + STACK / 2, "bold" if name.isupper() else "normal"
-        frame.text(
-            x, top - (0 if name.isupper() else 0.3), name, weight=weight, **middle
-        )
-        frame.text(x, y + 0.47, given, **middle)
+        frame.text(x, top - (0 if name.isupper() else 0.3), name, weight=weight, **CENTRE)
+        frame.text(x, y + 0.47, given, **CENTRE)
         arrow(frame, (x, y + 0.25), (x, y))
         for box in boxes:
             looks = "attention" in box
             height = high[looks + ("\n" in box) * looks]
             y -= height
-            face = pic.tint(pic.QUERY if looks else pic.VALUE)(0.5)
-            tile(frame, (left, y, STACK, height), face, edgecolor=pic.INK)
+            tile(frame, (left, y, STACK, height), pic.tint(pic.QUERY if looks else pic.VALUE)(0.5), edgecolor=pic.INK)
             lines = 0.2 + 0.18 * ("\n" in box)
-            frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **middle)
+            frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **CENTRE)
             if looks:
                 _mask(frame, next(own), (x, y + 0.08), side)
             if box != boxes[-1]:
@@ -328,26 +268,23 @@ def three(
         ends.append((x, y))
         if answer:
             arrow(frame, (x, y), (x, y - 0.24))
-            frame.text(x, y - 0.36, answer, color=pic.OUT, **middle)
+            frame.text(x, y - 0.36, answer, color=pic.OUT, **CENTRE)
     (start, level), across = ends[2], top - 1.1 - 0.95 - 0.2 - 1.13 / 2
     corner = start + STACK / 2 + GAP / 2
-    way = [start, start, corner, corner], [level, level - 0.14, level - 0.14, across]
-    frame.plot(*way, color=pic.KEY, linewidth=1.6)
+    frame.plot([start, start, corner, corner], [level, *[level - 0.14] * 2, across], color=pic.KEY, linewidth=1.6)
     arrow(frame, (corner - 0.01, across), (corner + GAP / 2, across), pic.KEY, size=9)
     sides = GAP + 2 * (STACK + GAP), pic.PHONE - GAP
     frame.plot(sides, [top - 0.15] * 2, color=pic.INK, linewidth=1.4)
-    frame.text(sum(sides) / 2, top, "translator", weight="bold", **middle)
+    frame.text(sum(sides) / 2, top, "translator", weight="bold", **CENTRE)
     return figure
 
 
-def _mask(
-    frame: Axes, mask: ArrayLike, middle: tuple[float, float], side: float
-) -> None:
+def _mask(frame: Axes, mask: ArrayLike, middle: pic.Pair, side: float) -> None:
     """A mask as squares with this side, its first row on top, around the middle of a space as high as SIDE."""
     mask = np.asarray(mask, dtype=bool)
     rows, columns = mask.shape
     left, top = middle[0] - side * columns / 2, middle[1] + (SIDE + side * rows) / 2
     for (row, column), seen in np.ndenumerate(mask):
         place = left + side * column, top - side * (row + 1)
-        look = {"edgecolor": "white"} if seen else {"hatch": "////////"}
-        tile(frame, (*place, side, side), pic.QUERY if seen else "white", **look)
+        face, look = (pic.QUERY, {"edgecolor": "white"}) if seen else ("white", {"hatch": "////////"})
+        tile(frame, (*place, side, side), face, **look)

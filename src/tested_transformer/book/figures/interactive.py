@@ -22,10 +22,9 @@ Words = tuple[Sequence[str], Sequence[Sequence[str | tuple[str, str]]]]
 class Interactive:
     """A figure to change on the page, as `<NAME-figure>`; its script is book/_static/figures/NAME.js.
 
-    `data` is what it starts from. The tables, and before them those of words, hold what
-    it shows at first: they are seen where no script runs. The picture, if there is one,
-    is for whoever shows no pages; `pictured` puts it over the tables, too. `shares` has
-    the titles of the tables, or the names of the columns, whose numbers are shares of 1.
+    `data` is what it starts from. The tables, and before them those of words, hold what it shows at first: they are
+    seen where no script runs. The picture, if there is one, is for whoever shows no pages; `pictured` puts it over the
+    tables, too. `shares` has the titles of the tables, or the names of the columns, whose numbers are shares of 1.
     """
 
     def __init__(
@@ -77,26 +76,22 @@ class Interactive:
         places = places_of(x, self.decimals)
         ways = [
             # a zero and a one are exact among shares, and have no decimals
-            (as_share, places or self.decimals)
-            if {title, column} & {*self.shares}
-            else (written, places)
+            (as_share, places or self.decimals) if {title, column} & {*self.shares} else (written, places)
             for column in columns
         ]
         lines = []
         for word, row in zip(rows, x, strict=True):
-            pairs = zip(ways, row, strict=True)
-            cells = (way(value, digits) for (way, digits), value in pairs)
-            numbers = "".join(f"<td>{cell}</td>" for cell in cells)
-            lines.append(f'<th scope="row">{escape(word)}</th>{numbers}')
+            cells = (f"<td>{way(value, digits)}</td>" for (way, digits), value in zip(ways, row, strict=True))
+            lines.append(f'<th scope="row">{escape(word)}</th>{"".join(cells)}')
         return _framed(title, "<td></td>" + _head(columns), lines)
 
 
 def _listed(title: str, columns: Sequence[str], rows: Any) -> str:
     """A table of words; the first cell of a row is its name."""
-    lines = []
-    for first, *cells in rows:
-        name = f'<th scope="row">{_linked(first)}</th>'
-        lines.append(name + "".join(f"<td>{_linked(cell)}</td>" for cell in cells))
+    lines = [
+        f'<th scope="row">{_linked(first)}</th>' + "".join(f"<td>{_linked(cell)}</td>" for cell in cells)
+        for first, *cells in rows
+    ]
     return _framed(title, _head(columns), lines, ' class="words"')
 
 
@@ -113,9 +108,7 @@ def _framed(title: str, head: str, lines: Sequence[str], kind: str = "") -> str:
 
 
 def _linked(cell: str | tuple[str, str]) -> str:
-    if isinstance(cell, str):
-        return escape(cell)
-    return f'<a href="{escape(cell[1])}">{escape(cell[0])}</a>'
+    return escape(cell) if isinstance(cell, str) else f'<a href="{escape(cell[1])}">{escape(cell[0])}</a>'
 
 
 def _said(cell: str | tuple[str, str]) -> str:
@@ -138,9 +131,7 @@ def written(value: float, places: int) -> str:
 def _numbers(title: str, rows: Any, columns: Any, x: ArrayLike) -> Numbers:
     x = np.asarray(x, dtype=float)
     if x.shape != (len(rows), len(columns)):
-        raise ValueError(
-            f"{title} has shape {x.shape}, but {len(rows)} rows and {len(columns)} columns are named"
-        )
+        raise ValueError(f"{title} has shape {x.shape}, but {len(rows)} rows and {len(columns)} columns are named")
     return rows, columns, x
 
 

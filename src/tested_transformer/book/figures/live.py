@@ -9,9 +9,7 @@ PARTS = ("rivals", "beam")
 
 
 def translator(
-    examples: Sequence[Answer],
-    failing: Sequence[tuple[Answer, str]] = (),
-    parts: Sequence[str] = (),
+    examples: Sequence[Answer], failing: Sequence[tuple[Answer, str]] = (), parts: Sequence[str] = ()
 ) -> Interactive:
     """A field for English, and below it what the model reads and writes, greedily.
 
@@ -26,17 +24,12 @@ def translator(
             raise ValueError(f"a part ({part!r}) must be one of {', '.join(PARTS)}")
     first, *others = examples
     data = {
-        "first": {
-            "english": first.english,
-            "pieces": first.reads,
-            "german": first.writes,
-        },
+        "first": {"english": first.english, "pieces": first.reads, "german": first.writes},
         "examples": [answer.english for answer in (*others, first)],
         "failing": [(answer.english, why) for answer, why in failing],
         "parts": list(parts),
         "width": 4,
     }
     shown = [*examples, *(answer for answer, _ in failing)]
-    rows = [(answer.english, answer.german) for answer in shown]
-    words = {"What the model writes": (("English", "German"), rows)}
+    words = {"What the model writes": (("English", "German"), [(answer.english, answer.german) for answer in shown])}
     return Interactive("live", data, {}, words=words)

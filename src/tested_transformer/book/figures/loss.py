@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book import logit_descent
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import beside, chart, write
 from tested_transformer.byhand.softmax import softmax
 
 ROW, NAMES = 0.27, 0.66
@@ -19,9 +21,7 @@ STEPS = (*(n * 10**k for k in range(4) for n in (1, 2, 5)), 10_000)
 
 
 @pic.styled
-def tokens(
-    answers: Mapping[str, tuple[Sequence[str], ArrayLike]], decimals: int = 1
-) -> pic.Picture:
+def tokens(answers: Mapping[str, tuple[Sequence[str], ArrayLike]], decimals: int = 1) -> pic.Picture:
     """Bars side by side, a column for each case: the surprise at each token, which are below each other.
 
     Each case has its tokens and their surprises in nats. Where a token is not that of the
@@ -30,14 +30,13 @@ def tokens(
     first = next(iter(answers.values()))[0]
     for title, (names, nats) in answers.items():
         if not len(first) == len(names) == len(nats):
-            found = f"{len(names)} tokens and {len(nats)} surprises"
-            raise ValueError(f"{title}: {found} in a picture of {len(first)} tokens")
+            rest = f"{len(nats)} surprises in a picture of {len(first)} tokens"
+            raise ValueError(f"{title}: {len(names)} tokens and {rest}")
     high, column = ROW * len(first), (pic.PHONE - NAMES) / len(answers)
     figure, frame = blank(pic.PHONE, high + 0.4)
     scale = (column - 0.5) / max(np.max(nats) for _, nats in answers.values())
-    middle = {"va": "center_baseline"}
     for n, name in enumerate(first):
-        frame.text(0.05, high - ROW * (n + 0.5), name, **middle)
+        write(frame, 0.05, high - ROW * (n + 0.5), name, ha="left")
     for place, (title, (names, nats)) in enumerate(answers.items()):
         left = NAMES + column * place
         frame.plot([left, left], [0.02, high], color=pic.INK, linewidth=1)
@@ -45,13 +44,11 @@ def tokens(
         for n, (name, one) in enumerate(zip(names, nats, strict=True)):
             other, y = name != first[n], high - ROW * (n + 0.5)
             colour = pic.KEY if other else pic.QUERY
-            bar = left, y - 0.09, scale * one, 0.18
-            tile(frame, bar, colour, edgecolor="none")
-            number = f"{one:z.{decimals}f}"
-            look = {"color": colour if other else pic.INK} | middle
-            frame.text(left + scale * one + 0.05, y, number, **look)
+            tile(frame, (left, y - 0.09, scale * one, 0.18), colour, edgecolor="none")
+            ink = colour if other else pic.INK
+            write(frame, left + scale * one + 0.05, y, f"{one:z.{decimals}f}", ha="left", color=ink)
             if other:
-                frame.text(left + 0.06, y, name, color="white", weight="bold", **middle)
+                write(frame, left + 0.06, y, name, ha="left", color="white", weight="bold")
     return figure
 
 
@@ -68,27 +65,22 @@ def surprise(
 
     At each marked probability a guide joins the two, with both heights at its ends.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 4.2)
+    figure, axes = chart(4.2)
     axes.plot(p, nats, color=pic.QUERY)
     axes.plot([0, 1], [1, 0], color=pic.INK, linestyle="--")
-    offset = {"textcoords": "offset points"}
     for x, y, token in zip(token_p, token_nats, tokens, strict=True):
         axes.plot(x, y, "o", color=pic.KEY)
-        axes.annotate(token, (x, y), color=pic.KEY, xytext=(3, 7), **offset)
+        beside(axes, token, (x, y), (3, 7), color=pic.KEY)
     for name, x in marks.items():
         ends = -np.log(x), 1 - x
         axes.plot([x, x], ends, color=pic.FAINT, linewidth=1, zorder=1)
         axes.plot(x, ends[0], "o", color=pic.QUERY, clip_on=False)
         axes.plot(x, ends[1], "o", color=pic.INK, markersize=4, clip_on=False)
         words = f"{name}: surprise {ends[0]:.1f}, 1 − p is {ends[1]:.1f}"
-        place = {"xytext": (12, 4 if x < 0.01 else 24), "va": "center_baseline"}
-        axes.annotate(words, (x, ends[0]), color=pic.INK, **place, **offset)
+        beside(axes, words, (x, ends[0]), (12, 4 if x < 0.01 else 24), color=pic.INK, va="center_baseline")
     axes.text(0.03, 7.5, "surprise, −ln p", color=pic.QUERY)
     axes.text(0.19, 0.13, "1 − p")
-    axes.set_xlim(0, 1.02)
-    axes.set_ylim(0, None)
-    axes.set_xlabel("probability given to the right token")
-    axes.set_ylabel("surprise in nats")
+    axes.set(xlim=(0, 1.02), ylim=(0, None), xlabel="probability given to the right token", ylabel="surprise in nats")
     return figure
 
 
@@ -96,7 +88,7 @@ def goals(
     logits: ArrayLike,
     right: int,
     tokens: Sequence[str],
-    shares: Mapping[str, ArrayLike],
+    shares: pic.Arrays,
     plain: pic.Picture,
     start: int = 100,
     steps: Sequence[int] = STEPS,
@@ -107,72 +99,52 @@ def goals(
     after `start` steps. `plain` is the picture for paper.
     """
     logits = np.asarray(logits, dtype=float)
-    shapes = {name: np.shape(share) for name, share in shares.items()}
-    for name, shape in shapes.items():
-        if shape != logits.shape or len(tokens) != len(logits):
-            found = f"{shape} for logits {logits.shape} of {len(tokens)} tokens"
-            raise ValueError(
-                f"{name}: the shares must have one number each, not {found}"
-            )
+    for name, share in shares.items():
+        if np.shape(share) != logits.shape or len(tokens) != len(logits):
+            found = f"{np.shape(share)} for logits {logits.shape} of {len(tokens)} tokens"
+            raise ValueError(f"{name}: the shares must have one number each, not {found}")
     if start not in steps:
         raise ValueError(f"start ({start}) must be one of the steps {list(steps)}")
     (kind, q), *_ = shares.items()
     p = softmax(logit_descent.towards(logits, np.asarray(q, dtype=float), start)[-1])
     data = {"logits": logits, "right": right, "tokens": tuple(tokens), "epsilon": 0}
-    data |= {"shares": {name: [*map(float, x)] for name, x in shares.items()}}
-    data |= {"steps": tuple(steps), "start": start}
+    targets = {name: [*map(float, x)] for name, x in shares.items()}
+    data |= {"shares": targets, "steps": tuple(steps), "start": start}
     columns = "target", "model", "surprise"
     table = tokens, columns, np.column_stack([q, p, -np.log(p)])
     title = f"{kind}, not smoothed, after {start} steps"
-    shares = columns[:2]
-    return Interactive(
-        "smoothing", data, {title: table}, plain, pictured=True, shares=shares
-    )
+    return Interactive("smoothing", data, {title: table}, plain, pictured=True, shares=columns[:2])
 
 
 @pic.styled
-def gaps(steps: ArrayLike, cases: Mapping[str, ArrayLike]) -> pic.Picture:
+def gaps(steps: ArrayLike, cases: pic.Arrays) -> pic.Picture:
     """How far the right logit gets above the others, after so many steps, with a line for each kind of target.
 
-    The first line is the one that never ends. Steps are drawn at equal distances where one
-    is ten times another.
+    The first line is the one that never ends. Steps are drawn at equal distances where one is ten times another.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
+    figure, axes = chart(3.4)
     looks = zip((pic.KEY, pic.INK, pic.QUERY), ("-", "--", "-"), strict=True)
     for (name, heights), (colour, dashes) in zip(cases.items(), looks, strict=False):
         axes.plot(steps, heights, color=colour, linestyle=dashes)
         under = heights[-1] == min(line[-1] for line in cases.values())
-        place = {"xytext": (-2, -15 if under else 6), "textcoords": "offset points"}
-        end = steps[-1], heights[-1]
-        axes.annotate(name, end, color=colour, ha="right", **place)
-    axes.set_xscale("log")
+        beside(axes, name, (steps[-1], heights[-1]), (-2, -15 if under else 6), color=colour, ha="right")
+    axes.set(xscale="log", xlim=(1, steps[-1]), ylim=(0, None), xlabel="steps", ylabel="gap between the logits")
     axes.xaxis.set_major_formatter("{x:.0f}")
-    axes.set_xlim(1, steps[-1])
-    axes.set_ylim(0, None)
-    axes.set_xlabel("steps")
-    axes.set_ylabel("gap between the logits")
     return figure
 
 
 @pic.styled
-def smoothing(
-    gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: tuple[float, float]
-) -> pic.Picture:
+def smoothing(gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: pic.Pair) -> pic.Picture:
     """The loss against the gap between logits, one curve for each share of smoothing.
 
     A mark at the lowest point of the smoothed one.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    looks = zip(curves.items(), (pic.INK, pic.QUERY), ("--", "-"), strict=False)
-    for (share, losses), colour, line in looks:
-        name = f"smoothing {share:g}"
-        axes.plot(gaps, losses, color=colour, linestyle=line, label=name)
+    figure, axes = chart(3.2)
+    lines = {f"smoothing {share:g}": losses for share, losses in curves.items()}
+    kit.curves(axes, gaps, lines, (pic.INK, pic.QUERY), ("--", "-"))
     axes.plot(*lowest, "o", color=pic.KEY)
-    place = {"xytext": (0, 12), "textcoords": "offset points", "ha": "center"}
-    axes.annotate("lowest point", lowest, color=pic.KEY, **place)
+    beside(axes, "lowest point", lowest, (0, 12), color=pic.KEY, ha="center")
     axes.axhline(0, color=pic.FAINT, linewidth=1)
-    axes.set_xlim(0, max(gaps))
-    axes.set_xlabel("the right logit minus the others")
-    axes.set_ylabel("loss in nats")
+    axes.set(xlim=(0, max(gaps)), xlabel="the right logit minus the others", ylabel="loss in nats")
     axes.legend()
     return figure

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import tile
+from tested_transformer.book.figures.flow import outline, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import CENTRE, chart, listed
 from tested_transformer.shares import as_share
 
 ANSWER = pic.SERIES[4]
@@ -17,29 +17,23 @@ ANSWER = pic.SERIES[4]
 
 
 @pic.styled
-def answers(
-    weights: ArrayLike, tokens: Sequence[str], following: Sequence[str], marked: int
-) -> pic.Picture:
+def answers(weights: ArrayLike, tokens: Sequence[str], following: Sequence[str], marked: int) -> pic.Picture:
     """Weights (T, T) of tokens that look back, with the token after each on the right.
 
     Hidden tiles are hatched. A frame marks the token that follows, if it is in the sentence.
     """
     weights, n, side, left = np.asarray(weights), len(tokens), 0.31, 0.62
     if weights.shape != (n, n) or len(following) != n:
-        raise ValueError(
-            f"{n} tokens need as many rows, columns and answers: {weights.shape}, {len(following)}"
-        )
+        raise ValueError(f"{n} tokens need as many rows, columns and answers: {weights.shape}, {len(following)}")
     width, height = left + side * n + 0.72, side * n + 0.72
     figure = pic.Picture(figsize=(width, height))
-    place = left, 0.04, side * n, side * n
-    axes = figure.add_axes(np.divide(place, (width, height) * 2))
+    axes = figure.add_axes(np.divide((left, 0.04, side * n, side * n), (width, height) * 2))
     pic.tiles(axes, weights, pic.WEIGHTS, (0, 1), decimals=0)
     for text in axes.texts:
         text.set_visible(False)
     _hatch(axes, np.tri(n, dtype=bool), edgecolor=pic.FAINT)
     for i, answer in enumerate(following):
-        look = {"color": ANSWER, "weight": "bold" if i == marked else "normal"}
-        axes.text(n - 0.35, i, answer.strip(), va="center", **look)
+        axes.text(n - 0.35, i, answer.strip(), va="center", color=ANSWER, weight="bold" if i == marked else "normal")
         if i + 1 < n:
             look = {"edgecolor": ANSWER, "linewidth": 3.5 if i == marked else 1.8}
             tile(axes, (i + 0.56, i - 0.44, 0.88, 0.88), "none", zorder=5, **look)
@@ -52,17 +46,13 @@ def answers(
 
 
 @pic.styled
-def kinds(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], marked: int
-) -> pic.Picture:
+def kinds(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]], marked: int) -> pic.Picture:
     """Masks under their titles, two side by side, with their queries and keys.
 
     Filled tiles may be looked at, hatched tiles are hidden, and the marked row is framed.
     """
     figure, grid = pic.picture(pic.PHONE, 2.55 * len(panels) / 2, len(panels) // 2, 2)
-    for axes, (title, (mask, rows, columns)) in zip(
-        grid.flat, panels.items(), strict=True
-    ):
+    for axes, (title, (mask, rows, columns)) in zip(grid.flat, panels.items(), strict=True):
         mask = np.asarray(mask)
         _flags(axes, mask, np.ones_like(mask))
         axes.set_xticks(range(len(columns)), columns, rotation=90, color=pic.KEY)
@@ -70,44 +60,33 @@ def kinds(
         axes.xaxis.tick_top()
         axes.tick_params(length=0)
         axes.set_xlabel(title)
-        frame = Rectangle((-0.5, marked - 0.5), len(columns), 1, fill=False)
-        frame.set(edgecolor=pic.INK, linewidth=2.5, zorder=5, clip_on=False)
-        axes.add_patch(frame)
+        outline(axes, (-0.5, marked - 0.5, len(columns), 1), pic.INK, 2.5, zorder=5, clip_on=False)
     return figure
 
 
 @pic.styled
-def votes(bars: Mapping[str, ArrayLike], words: Sequence[str]) -> pic.Picture:
+def votes(bars: pic.Arrays, words: Sequence[str]) -> pic.Picture:
     """Weights of one word as bars with a piece for each key. The last piece is grey, and a gap is hatched."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 0.5 + 0.55 * len(bars))
+    figure, axes = chart(0.5 + 0.55 * len(bars))
     for line, weights in enumerate(bars.values()):
-        left, at = 0.0, {"ha": "center", "va": "center"}
+        left = 0.0
         for key, (word, weight) in enumerate(zip(words, weights, strict=True)):
             if weight:
                 face = pic.FAINT if key == len(words) - 1 else pic.WEIGHTS(0.3)
                 axes.barh(line, weight, 0.7, left, color=face, edgecolor="white")
-                axes.text(
-                    left + weight / 2, line, f"{word}\n{as_share(weight, 2)}", **at
-                )
+                axes.text(left + weight / 2, line, f"{word}\n{as_share(weight, 2)}", **CENTRE)
             left += weight
         if left < 0.999:
-            look = {"color": "white", "edgecolor": pic.FAINT, "hatch": "////"}
-            axes.barh(line, 1 - left, 0.7, left, **look)
+            axes.barh(line, 1 - left, 0.7, left, color="white", edgecolor=pic.FAINT, hatch="////")
     axes.set(xlim=(0, 1), xticks=[0, 0.5, 1], yticks=range(len(bars)))
     axes.set_yticklabels(list(bars))
     axes.invert_yaxis()
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    listed(axes)
     return figure
 
 
 def painter(
-    scores: ArrayLike,
-    words: Sequence[str],
-    real: ArrayLike,
-    masks: Mapping[str, ArrayLike],
-    weights: Mapping[str, ArrayLike],
-    marked: int,
+    scores: ArrayLike, words: Sequence[str], real: ArrayLike, masks: pic.Arrays, weights: pic.Arrays, marked: int
 ) -> Interactive:
     """One attention whose mask a reader paints, look by look.
 
@@ -118,17 +97,13 @@ def painter(
     scores, real = np.asarray(scores, dtype=float), np.asarray(real)
     n = len(words)
     if scores.shape != (n, n) or real.shape != (n,):
-        found = f"scores {scores.shape}, real {real.shape}"
-        raise ValueError(f"{n} words need {n} by {n} scores and {n} flags: {found}")
+        raise ValueError(f"{n} words need {n} by {n} scores and {n} flags: scores {scores.shape}, real {real.shape}")
     if masks.keys() != weights.keys():
-        found = f"masks {sorted(masks)}, weights {sorted(weights)}"
-        raise ValueError(f"each mask needs its weights: {found}")
-    data = {"words": list(words), "scores": scores, "real": real}
-    data["mask"] = np.asarray(next(iter(masks.values())))
+        raise ValueError(f"each mask needs its weights: masks {sorted(masks)}, weights {sorted(weights)}")
+    data = {"words": list(words), "scores": scores, "real": real, "mask": np.asarray(next(iter(masks.values())))}
     tables = {f"Weights, {name}": (words, words, weights[name]) for name in masks}
     still = kinds({name: (mask, words, words) for name, mask in masks.items()}, marked)
-    shares = tuple(tables)
-    return Interactive("masks", data, tables, still, pictured=True, shares=shares)
+    return Interactive("masks", data, tables, still, pictured=True, shares=tuple(tables))
 
 
 def _hatch(axes: Axes, mask: np.ndarray, **look: object) -> None:
@@ -139,9 +114,7 @@ def _hatch(axes: Axes, mask: np.ndarray, **look: object) -> None:
 
 
 @pic.styled
-def combined(
-    causal: ArrayLike, padding: ArrayLike, sentences: Sequence[Sequence[str]]
-) -> pic.Picture:
+def combined(causal: ArrayLike, padding: ArrayLike, sentences: Sequence[Sequence[str]]) -> pic.Picture:
     """Causal (T, T) and padding (B, 1, 1, T) and what both allow, a row for each sentence.
 
     Filled tiles are True. Small tiles are the copies that broadcasting makes.
@@ -154,8 +127,7 @@ def combined(
         keys = np.broadcast_to(padding[b, 0], (n, n))
         first = np.arange(n)[:, None] == np.zeros(n)  # the one row that is stored
         stored = (np.full((n, n), b == 0), first, np.full((n, n), True))
-        masks = causal, keys, causal & keys
-        for axes, mask, real in zip(rows[b], masks, stored, strict=True):
+        for axes, mask, real in zip(rows[b], (causal, keys, causal & keys), stored, strict=True):
             _flags(axes, mask, real)
             first = axes is rows[b, 0]
             axes.set_yticks(range(n), words if first else [""] * n, color=pic.QUERY)
@@ -166,8 +138,7 @@ def combined(
         axes.set_title(title, loc="center", pad=10)
     for axes, sign in zip(rows[:, 1:].T, ("&", "="), strict=True):
         for one in axes:
-            look = {"ha": "center", "va": "center", "fontsize": 16, "color": pic.INK}
-            one.text(-0.14, 0.5, sign, transform=one.transAxes, **look)
+            one.text(-0.14, 0.5, sign, transform=one.transAxes, fontsize=16, color=pic.INK, **CENTRE)
     return figure
 
 
@@ -183,24 +154,20 @@ def _flags(axes: Axes, mask: np.ndarray, stored: np.ndarray) -> None:
 
 
 @pic.styled
-def reach(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
+def reach(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
     """How far word j reaches output i: a row of panels for each mask, a panel for each way to measure.
 
     Each panel is scaled to its largest number; exact zeros are written.
     """
-    columns = len(next(iter(panels.values())))
-    figure, grid = pic.picture(
-        pic.PHONE, 0.4 + 2.95 * len(panels), len(panels), columns
-    )
+    figure, grid = pic.picture(pic.PHONE, 0.4 + 2.95 * len(panels), len(panels), len(next(iter(panels.values()))))
     for row, (mask, measured) in zip(grid, panels.items(), strict=True):
         for axes, (how, size) in zip(row, measured.items(), strict=True):
             size = np.asarray(size)
             axes.imshow(size, cmap=pic.WEIGHTS, vmin=0, vmax=size.max())
             for i, j in np.argwhere(size == 0):
-                axes.text(j, i, "0", ha="center", va="center")
+                axes.text(j, i, "0", **CENTRE)
             numbers = [str(place + 1) for place in range(len(size))]
-            axes.set_xticks(range(len(size)), numbers)
-            axes.set_yticks(range(len(size)), numbers)
+            axes.set(xticks=range(len(size)), xticklabels=numbers, yticks=range(len(size)), yticklabels=numbers)
             axes.set_xticks(np.arange(len(size) + 1) - 0.5, minor=True)
             axes.set_yticks(np.arange(len(size) + 1) - 0.5, minor=True)
             axes.grid(which="minor", color=pic.FAINT, linewidth=0.5)

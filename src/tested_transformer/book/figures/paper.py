@@ -6,55 +6,42 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import chart, curves
 
 MARKERS = "os^Dv"
 
 
 @pic.styled
-def operations(
-    n: ArrayLike,
-    counts: Mapping[str, ArrayLike],
-    d: int,
-    lines: Mapping[str, ArrayLike],
-) -> pic.Picture:
+def operations(n: ArrayLike, counts: pic.Arrays, d: int, lines: pic.Arrays) -> pic.Picture:
     """Counted multiplications as points over n, formulas as lines, n = d dotted."""
-    figure, ((axes,),) = pic.picture(5.8, 4.2)
+    figure, axes = chart(4.2, 5.8)
     axes.axvline(d, color=pic.FAINT, linestyle=":")
     for i, (name, values) in enumerate(counts.items()):
         axes.plot(n, lines[name], color=pic.SERIES[i])
         axes.plot(n, values, MARKERS[i], color=pic.SERIES[i], label=name)
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xticks(n, [f"{x:,}" for x in n])
-    axes.set_xlabel(f"words n (dotted: n = d = {d})")
+    axes.set(yscale="log", xticks=n, xticklabels=[f"{x:,}" for x in n], xlabel=f"words n (dotted: n = d = {d})")
     axes.set_ylabel("multiplications per layer")
     axes.legend(loc="upper left")
     return figure
 
 
 @pic.styled
-def paths(n: Sequence[int], lengths: Mapping[str, ArrayLike]) -> pic.Picture:
+def paths(n: Sequence[int], lengths: pic.Arrays) -> pic.Picture:
     """How many steps lie between the first word and the last, a line for each layer."""
-    figure, ((axes,),) = pic.picture(5.8, 3.8)
-    for i, (name, values) in enumerate(lengths.items()):
-        axes.plot(n, values, MARKERS[i] + "-", color=pic.SERIES[i], label=name)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xticks(n, n)
+    figure, axes = chart(3.8, 5.8)
+    curves(axes, n, lengths, dashes=("-",), marks=MARKERS)
+    axes.set(xscale="log", yscale="log", xticks=n, xticklabels=n, xlabel="words n", ylabel="steps from first to last")
     axes.minorticks_off()
     axes.set_ylim(0.7, 12 * max(map(np.max, lengths.values())))  # room for the names
-    axes.set_xlabel("words n")
-    axes.set_ylabel("steps from first to last")
     axes.legend(loc="upper left")
     return figure
 
 
 @pic.styled
-def shares(
-    n: ArrayLike, parts: Mapping[str, ArrayLike], marks: Mapping[str, float]
-) -> pic.Picture:
+def shares(n: ArrayLike, parts: pic.Arrays, marks: Mapping[str, float]) -> pic.Picture:
     """Shares of one whole, stacked, against a length; `marks` are lengths with a name."""
-    figure, ((axes,),) = pic.picture(5.8, 3.8)
+    figure, axes = chart(3.8, 5.8)
     bottom = np.zeros(len(np.asarray(n)))
     for i, (name, values) in enumerate(parts.items()):
         top = bottom + values
@@ -65,11 +52,8 @@ def shares(
         axes.annotate(name, (length, 1.02), ha="center", annotation_clip=False)
     axes.set_xscale("log", base=2)
     ticks = [2**i for i in range(4, 15, 2)]
-    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    axes.set_xlim(np.min(n), np.max(n))
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("words n")
-    axes.set_ylabel("share of the multiplications")
+    axes.set(xticks=ticks, xticklabels=[f"{tick:,}" for tick in ticks], xlim=(np.min(n), np.max(n)), ylim=(0, 1))
+    axes.set(xlabel="words n", ylabel="share of the multiplications")
     figure.legend(loc="outside lower center", ncols=1)
     return figure
 
@@ -77,32 +61,26 @@ def shares(
 @pic.styled
 def boxes(counts: Mapping[str, float]) -> pic.Picture:
     """A bar for each part of a model, its million parameters beside it."""
-    figure, ((axes,),) = pic.picture(6.2, 0.8 + 0.42 * len(counts))
-    bars = axes.barh(list(counts), list(counts.values()), color=pic.QUERY, height=0.7)
-    axes.bar_label(bars, fmt="{:.2f}", padding=4)
+    figure, axes = chart(0.8 + 0.42 * len(counts), 6.2)
+    axes.bar_label(axes.barh(list(counts), list(counts.values()), color=pic.QUERY, height=0.7), fmt="{:.2f}", padding=4)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.18 * max(counts.values()))
-    axes.set_xlabel("million parameters")
+    axes.set(xlim=(0, 1.18 * max(counts.values())), xlabel="million parameters")
     return figure
 
 
 @pic.styled
-def intervals(
-    sizes: Mapping[str, range], common: Sequence[int], marked: int
-) -> pic.Picture:
+def intervals(sizes: Mapping[str, range], common: Sequence[int], marked: int) -> pic.Picture:
     """Vocabulary sizes as bars, those in common as a band, one size as a line."""
-    figure, ((axes,),) = pic.picture(6.4, 1.2 + 0.36 * len(sizes))
+    figure, axes = chart(1.2 + 0.36 * len(sizes), 6.4)
     axes.axvspan(common[0], common[-1], color=pic.FAINT, alpha=0.6, linewidth=0)
     axes.axvline(marked, color=pic.KEY, linestyle="--")
-    above = {"xycoords": ("data", "axes fraction"), "annotation_clip": False}
     place, name = (marked, 1.01), f"{marked:,} stated"
-    axes.annotate(name, place, color=pic.KEY, ha="center", **above)
+    axes.annotate(name, place, color=pic.KEY, ha="center", xycoords=("data", "axes fraction"), annotation_clip=False)
     for name, bar in sizes.items():
         axes.barh(name, len(bar), left=bar[0], color=pic.QUERY, height=0.6)
     axes.invert_yaxis()
     axes.use_sticky_edges = False
     axes.autoscale_view(scaley=False)
-    labels = [f"{x}\u202f000" for x in range(36, 44, 2)]
-    axes.set_xticks(range(36_000, 44_000, 2000), labels)
+    axes.set_xticks(range(36_000, 44_000, 2000), [f"{x}\u202f000" for x in range(36, 44, 2)])
     axes.set_xlabel("tokens in the vocabulary")
     return figure

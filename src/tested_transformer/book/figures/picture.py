@@ -4,7 +4,7 @@ import functools
 import hashlib
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec
 
 import numpy as np
@@ -16,6 +16,12 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.shares import as_share
 
+Arrays = Mapping[str, ArrayLike]
+"""Arrays by their names."""
+
+Pair, Place = tuple[float, float], tuple[float, float, float, float]
+"""Across and up, or two ends; a corner, the width and the height."""
+
 QUERY, KEY, VALUE, OUT = "#0072B2", "#C04F00", "#00825F", "#A0488A"
 """The colours of queries, keys, values and outputs, wherever they are drawn."""
 
@@ -25,14 +31,10 @@ SERIES = (QUERY, KEY, VALUE, OUT, "#8A6D00", "#444444")
 INK, FAINT = "#1d2530", "#98a2ad"
 """Text and lines; grids and guides."""
 
-WEIGHTS = LinearSegmentedColormap.from_list(
-    "weights", ["#ffffff", "#b9d7ea", "#2f86bd", "#00456e"]
-)
+WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", "#b9d7ea", "#2f86bd", "#00456e"])
 """From nothing (white) to much: for numbers that start at zero."""
 
-SIGNED = LinearSegmentedColormap.from_list(
-    "signed", ["#9c3a00", "#e8985c", "#ffffff", "#6aa9d2", "#00456e"]
-)
+SIGNED = LinearSegmentedColormap.from_list("signed", ["#9c3a00", "#e8985c", "#ffffff", "#6aa9d2", "#00456e"])
 """From negative (brown) through zero (white) to positive (blue)."""
 
 PHONE = 5.1
@@ -65,8 +67,7 @@ class Picture(Figure):
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         buffer = io.BytesIO()
         with rc_context(STYLE):
-            look = {"facecolor": "white", "metadata": {"Software": None}}
-            self.savefig(buffer, format="png", **look)
+            self.savefig(buffer, format="png", facecolor="white", metadata={"Software": None})
         # CSS pixels: sharp on a fine screen, the right size on any
         width, height = self.get_size_inches() * 96
         return buffer.getvalue(), {"width": round(width), "height": round(height)}
@@ -75,8 +76,7 @@ class Picture(Figure):
         """The drawing to print, "svg" or "pdf": its letters come with it, and it has no date inside."""
         buffer, date = io.BytesIO(), "Date" if form == "svg" else "CreationDate"
         with rc_context(STYLE | {"pdf.fonttype": 42, "svg.hashsalt": "book"}):
-            look = {"facecolor": "white", "metadata": {"Creator": None, date: None}}
-            self.savefig(buffer, format=form, **look)
+            self.savefig(buffer, format=form, facecolor="white", metadata={"Creator": None, date: None})
         return buffer.getvalue()
 
     def svg(self) -> str:
@@ -87,9 +87,7 @@ class Picture(Figure):
             self.savefig(buffer, format="svg", facecolor="white", metadata=nothing)
         element = "<svg" + buffer.getvalue().partition("<svg")[2].rstrip()
         # no rules for the whole page, and no addresses
-        element = re.sub(
-            r"<style.*?</style>|<metadata>.*?</metadata>", "", element, flags=re.S
-        )
+        element = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>", "", element, flags=re.S)
         return _named(re.sub(r' xmlns(:\w+)?="[^"]*"', "", element))
 
 
@@ -98,8 +96,7 @@ def _named(element: str) -> str:
 
     matplotlib's names hang on the last bit of a frame's position.
     """
-    frames = re.findall(r'<clipPath id="(\w+)"', element)
-    for number, name in enumerate(frames):
+    for number, name in enumerate(re.findall(r'<clipPath id="(\w+)"', element)):
         element = element.replace(name, f"frame{number}")
     drawing = hashlib.sha256(element.encode()).hexdigest()[:8]
     return re.sub(r"\bframe(\d+)\b", rf"frame\1-{drawing}", element)

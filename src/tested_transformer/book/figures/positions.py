@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, blank, outline, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import CENTRE, bare, beside, chart, width, write
 from tested_transformer.shares import as_share
 
 MARK = pic.SERIES[4]
@@ -17,9 +17,7 @@ MARK = pic.SERIES[4]
 
 
 @pic.styled
-def orders(
-    read: Sequence[tuple[str, str]], without: str, marked: tuple[str, str]
-) -> pic.Picture:
+def orders(read: Sequence[tuple[str, str]], without: str, marked: tuple[str, str]) -> pic.Picture:
     """Orders of the same words with what is written for each, and what is written for all without positions.
 
     read are pairs of English and German. The word that moves is marked in English, its translation in German.
@@ -38,16 +36,13 @@ def orders(
     return figure
 
 
-def _sentence(frame: Axes, place: tuple[float, float], text: str, marked: str) -> None:
+def _sentence(frame: Axes, place: pic.Pair, text: str, marked: str) -> None:
     """A sentence in one line; words that begin with the marked letters are bold, in a colour."""
     x, y = place
     for word in text.split():
-        mine = word.startswith(marked)
-        weight = "bold" if mine else "normal"
-        look = {"weight": weight, "color": MARK if mine else pic.INK, "size": 12}
-        frame.text(x, y, word, **look)
-        path = TextPath((0, 0), word, size=12, prop={"weight": weight})
-        x += path.get_extents().x1 / 72 + 0.07
+        weight, colour = ("bold", MARK) if word.startswith(marked) else ("normal", pic.INK)
+        frame.text(x, y, word, weight=weight, color=colour, size=12)
+        x += width(word, 12, weight) + 0.07
 
 
 @pic.styled
@@ -59,13 +54,11 @@ def clocks(table: ArrayLike, words: Sequence[str]) -> pic.Picture:
     circle = np.linspace(0, 2 * np.pi, 100)
     for position, (word, row) in enumerate(zip(words, hands, strict=True)):
         y = top - 0.52 * position - 0.24
-        look = {"size": 12, "va": "center_baseline"}
-        frame.text(0.32, y, str(position), ha="right", color=MARK, **look)
-        frame.text(0.45, y, word, **look)
+        write(frame, 0.32, y, str(position), ha="right", color=MARK, size=12)
+        write(frame, 0.45, y, word, ha="left", size=12)
         for pair, (sine, cosine) in enumerate(row):
             x = 1.72 + 2.1 / (len(row) - 1) * pair
-            ring = {"color": pic.FAINT, "linewidth": 1}
-            frame.plot(x + 0.21 * np.sin(circle), y + 0.21 * np.cos(circle), **ring)
+            frame.plot(x + 0.21 * np.sin(circle), y + 0.21 * np.cos(circle), color=pic.FAINT, linewidth=1)
             end = x + 0.21 * sine, y + 0.21 * cosine
             frame.plot([x, end[0]], [y, end[1]], color=MARK, linewidth=2.5)
             frame.plot(*end, "o", color=MARK, markersize=4)
@@ -76,26 +69,16 @@ def clocks(table: ArrayLike, words: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def sums(
-    parts: Mapping[str, ArrayLike], words: Sequence[str], limit: float
-) -> pic.Picture:
+def sums(parts: pic.Arrays, words: Sequence[str], limit: float) -> pic.Picture:
     """Tables with a row for each word below each other, in the same colours from -limit to limit."""
     n = len(parts)
     figure, panels = pic.picture(4.2, 0.5 + n * (0.3 + 0.19 * len(words)), rows=n)
     for axes, (name, table) in zip(panels[:, 0], parts.items(), strict=True):
-        image = axes.imshow(
-            table, cmap=pic.SIGNED, vmin=-limit, vmax=limit, aspect="auto",
-            interpolation="nearest",
-        )  # fmt: skip
-        axes.set_title(name)
-        axes.set_yticks(range(len(words)), words)
-        axes.tick_params(length=0)
-        axes.set_xticks([])
-        axes.spines[:].set_visible(False)
-    ticks = [-limit, 0, limit]
-    figure.colorbar(
-        image, ax=panels, ticks=ticks, location="bottom", aspect=40, pad=0.02
-    )
+        look = {"cmap": pic.SIGNED, "vmin": -limit, "vmax": limit, "interpolation": "nearest"}
+        image = axes.imshow(table, aspect="auto", **look)
+        axes.set(title=name, yticks=range(len(words)), yticklabels=words, xticks=[])
+        bare(axes)
+    figure.colorbar(image, ax=panels, ticks=[-limit, 0, limit], location="bottom", aspect=40, pad=0.02)
     return figure
 
 
@@ -103,12 +86,9 @@ def sums(
 def heat(table: ArrayLike, name: str = "column") -> pic.Picture:
     """A table of positions as colours from -1 through 0 to 1, one row for each."""
     rows, columns = np.shape(table)
-    figure, ((axes,),) = pic.picture(5.4, 1.0 + 4.3 * rows / columns)
-    image = axes.imshow(
-        table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest"
-    )
-    axes.set_xlabel(name)
-    axes.set_ylabel("position")
+    figure, axes = chart(1.0 + 4.3 * rows / columns, 5.4)
+    image = axes.imshow(table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest")
+    axes.set(xlabel=name, ylabel="position")
     figure.colorbar(image, ax=axes, ticks=[-1, 0, 1], shrink=0.8, pad=0.02)
     return figure
 
@@ -123,17 +103,14 @@ def curves(sines: ArrayLike, cosines: ArrayLike, names: Sequence[str]) -> pic.Pi
         axes.axhline(0, color=pic.FAINT, linewidth=1)
         axes.plot(sines[:, i], color=pic.QUERY, label="sine")
         axes.plot(cosines[:, i], color=pic.KEY, linestyle="--", label="cosine")
-        axes.set_ylim(-1.15, 1.15)
-        axes.set_yticks([-1, 0, 1])
-        axes.set_title(name)
+        axes.set(ylim=(-1.15, 1.15), yticks=[-1, 0, 1], title=name)
     panels[-1, 0].set_xlabel("position")
-    labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(*labels, loc="outside upper right", ncols=2)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return figure
 
 
 @pic.styled
-def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> pic.Picture:
+def turning(pairs: pic.Arrays, start: int, k: int) -> pic.Picture:
     """Some pairs as hands of a clock, with arrows to position start and to start + k.
 
     Each pair is an array (positions × 2): the sine goes across, the cosine up.
@@ -149,15 +126,9 @@ def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> pic.Picture:
             if ends:
                 arrow(axes, (0, 0), (x, y), colour, 11, 2, zorder=3)
             axes.plot(x, y, "o", color=colour, markersize=6 if ends else 4)
-            middle = {"ha": "center", "va": "center"}
-            axes.annotate(str(position), (1.18 * x, 1.18 * y), color=colour, **middle)
-        axes.set_xlim(-1.35, 1.35)
-        axes.set_ylim(-1.35, 1.35)
-        axes.set_aspect("equal")
-        axes.set_xticks([-1, 0, 1])
-        axes.set_yticks([-1, 0, 1])
-        axes.set_xlabel("sine")
-        axes.set_title(name)
+            axes.annotate(str(position), (1.18 * x, 1.18 * y), color=colour, **CENTRE)
+        axes.set(xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+        axes.set(xlabel="sine", title=name)
     panels[0].set_ylabel("cosine")
     return figure
 
@@ -166,43 +137,33 @@ def turning(pairs: Mapping[str, ArrayLike], start: int, k: int) -> pic.Picture:
 def wavelengths(lengths: ArrayLike, limit: float) -> pic.Picture:
     """The wavelength of each pair, with a line at a length of text."""
     lengths = np.asarray(lengths)
-    figure, ((axes,),) = pic.picture(5.4, 3.4)
+    figure, axes = chart(3.4, 5.4)
     axes.plot(lengths, color=pic.QUERY)
     axes.axhline(limit, color=pic.KEY, linestyle="--")
-    place = {"xytext": (0, 5), "textcoords": "offset points"}
-    axes.annotate(f"{limit:g} positions", (0, limit), color=pic.KEY, **place)
-    ends = ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right"))
-    for i, form, offset, side in ends:
+    beside(axes, f"{limit:g} positions", (0, limit), (0, 5), color=pic.KEY)
+    for i, form, offset, side in ((0, ".2f", (10, -8), "left"), (len(lengths) - 1, ",.1f", (-10, 2), "right")):
         axes.plot(i, lengths[i], "o", color=pic.QUERY)
-        place = {"xytext": offset, "textcoords": "offset points", "ha": side}
-        axes.annotate(f"{lengths[i]:{form}}", (i, lengths[i]), **place)
-    axes.set_ylim(lengths[0] / 2, 2 * lengths[-1])
-    axes.set_yscale("log")
-    axes.set_xlabel("pair")
-    axes.set_ylabel("positions for one full turn")
+        beside(axes, f"{lengths[i]:{form}}", (i, lengths[i]), offset, ha=side)
+    axes.set(ylim=(lengths[0] / 2, 2 * lengths[-1]), yscale="log", xlabel="pair", ylabel="positions for one full turn")
     return figure
 
 
 @pic.styled
 def offsets(dots: ArrayLike, reach: int) -> pic.Picture:
     """Dot products of one position with those up to `reach` before and after it."""
-    figure, ((axes,),) = pic.picture(5.4, 3.1)
+    figure, axes = chart(3.1, 5.4)
     axes.plot(np.arange(-reach, reach + 1), dots, color=pic.QUERY)
-    axes.set_ylim(0, None)
-    axes.set_xlabel("offset between the two positions")
-    axes.set_ylabel("dot product")
+    axes.set(ylim=(0, None), xlabel="offset between the two positions", ylabel="dot product")
     return figure
 
 
 @pic.styled
-def lengths(squared: Mapping[str, ArrayLike]) -> pic.Picture:
+def lengths(squared: pic.Arrays) -> pic.Picture:
     """The squared length of every row, one curve for each table; the first on top."""
-    figure, ((axes,),) = pic.picture(5.4, 3.1)
+    figure, axes = chart(3.1, 5.4)
     for i, (name, values) in enumerate(squared.items()):
-        look = {"linewidth": 1 if i else 3, "zorder": 3 - i}
-        axes.plot(values, color=pic.SERIES[i], label=name, **look)
-    axes.set_xlabel("position")
-    axes.set_ylabel("squared length of the row")
+        axes.plot(values, color=pic.SERIES[i], label=name, linewidth=1 if i else 3, zorder=3 - i)
+    axes.set(xlabel="position", ylabel="squared length of the row")
     axes.legend(loc="lower left")
     return figure
 
@@ -214,26 +175,21 @@ def shares(a: ArrayLike, framed: bool = False) -> pic.Picture:
     framed marks the largest of each row.
     """
     a = np.asarray(a)
-    figure, ((axes,),) = pic.picture(4.6, 3.9)
+    figure, axes = chart(3.9, 4.6)
     top = np.ceil(10 * a.max()) / 10
-    look = {"vmin": 0, "vmax": top, "interpolation": "nearest"}
-    image = axes.imshow(a, cmap=pic.WEIGHTS, **look)
+    image = axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=top, interpolation="nearest")
     if framed:
         for row, column in enumerate(a.argmax(axis=1)):
             tile(axes, (column - 0.5, row - 0.5, 1, 1), "none", edgecolor=pic.INK)
-    axes.set_xlabel("takes from position")
-    axes.set_ylabel("position")
+    axes.set(xlabel="takes from position", ylabel="position")
     ticks = range(0, len(a), 4)
-    axes.set_xticks(ticks)
-    axes.set_yticks(ticks)
+    axes.set(xticks=ticks, yticks=ticks)
     figure.colorbar(image, ax=axes, ticks=[0, top / 2, top], shrink=0.8)
     return figure
 
 
 @pic.styled
-def swapped(
-    panels: Mapping[str, tuple[Sequence[str], ArrayLike, int]],
-) -> pic.Picture:
+def swapped(panels: Mapping[str, tuple[Sequence[str], ArrayLike, int]]) -> pic.Picture:
     """What a token takes from one position, a panel of bars for each thing that is changed there.
 
     A panel is the name of each choice, its weight, and the choice that is in the sentence as it is.
@@ -241,11 +197,9 @@ def swapped(
     figure, rows = pic.picture(pic.PHONE, 2.6 * len(panels), rows=len(panels))
     for axes, (title, panel) in zip(rows[:, 0], panels.items(), strict=True):
         names, weights, marked = panel
-        colours = [MARK if i == marked else pic.FAINT for i in range(len(names))]
         for i, weight in enumerate(np.asarray(weights)):
-            axes.bar(i, weight, color=colours[i], width=0.8)
-            number = as_share(weight, 2)
-            axes.text(i, weight + 0.03, number, ha="center")
+            axes.bar(i, weight, color=MARK if i == marked else pic.FAINT, width=0.8)
+            axes.text(i, weight + 0.03, as_share(weight, 2), ha="center")
         axes.set_title(title, pad=10)
         axes.set(ylim=(0, 1.08), xlim=(-0.6, len(names) - 0.4), yticks=[])
         axes.set_xticks(range(len(names)), names, rotation=90)
@@ -256,54 +210,42 @@ def swapped(
 
 
 @pic.styled
-def parts(
-    strips: Mapping[str, ArrayLike],
-    weights: tuple[str, ArrayLike],
-    words: Sequence[str],
-    marked: int,
-) -> pic.Picture:
+def parts(strips: pic.Arrays, weights: tuple[str, ArrayLike], words: Sequence[str], marked: int) -> pic.Picture:
     """Parts of one token's scores, a strip of tiles for each; then their sum and the weights, with their names.
 
     The tiles of the marked word are framed.
     """
     side, left, gap, top = 0.46, 0.38, 0.68, 1.05
     n, lines = len(words), [*strips.items(), weights]
-    width, height = left + side * n + 0.06, top + gap * len(lines) + 0.05
-    figure = pic.Picture(figsize=(width, height))
+    wide, height = left + side * n + 0.06, top + gap * len(lines) + 0.05
+    figure = pic.Picture(figsize=(wide, height))
     limit = np.ceil(max(np.abs(strip).max() for strip in strips.values()))
     for line, (name, row) in enumerate(lines):
         y = height - top - gap * line - 0.22 - 0.4
-        place = left, y, side * n, 0.4
-        axes = figure.add_axes(np.divide(place, (width, height) * 2))
+        axes = figure.add_axes(np.divide((left, y, side * n, 0.4), (wide, height) * 2))
         if last := line == len(lines) - 1:
             pic.tiles(axes, [row], pic.WEIGHTS, (0, 1), decimals=2, whole=1)
         else:
             pic.tiles(axes, [row], pic.SIGNED, (-limit, limit), decimals=1)
-        axes.set_aspect("auto")
+        axes.set(aspect="auto", yticks=[])
         axes.spines[:].set(visible=True, color=pic.FAINT)
-        axes.set_yticks([])
         axes.set_xticks(range(n), [] if line else words, rotation=90)
         axes.xaxis.tick_top()
         axes.tick_params(length=0, pad=24)
         if not line:
             axes.get_xticklabels()[marked].set(color=MARK, weight="bold")
-        frame = marked - 0.5, -0.5, 1, 1
-        tile(axes, frame, "none", edgecolor=MARK, linewidth=3, zorder=3, clip_on=False)
-        bold = {"weight": "bold"} if line >= len(strips) - 1 else {}
-        figure.text(left / width, (y + 0.45) / height, name, va="bottom", **bold)
+        outline(axes, (marked - 0.5, -0.5, 1, 1), MARK, 3, zorder=3, clip_on=False)
+        weight = "bold" if line >= len(strips) - 1 else "normal"
+        figure.text(left / wide, (y + 0.45) / height, name, va="bottom", weight=weight)
         sign = "" if last else "=" if line == len(strips) - 1 else "+" if line else ""
-        middle = {"ha": "center", "va": "center", "size": 14}
-        figure.text(0.19 / width, (y + 0.2) / height, sign, **middle)
+        figure.text(0.19 / wide, (y + 0.2) / height, sign, size=14, **CENTRE)
     return figure
 
 
-def hands(
-    table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayLike
-) -> Interactive:
+def hands(table: ArrayLike, start: int, k: int, lengths: ArrayLike, dots: ArrayLike) -> Interactive:
     """Every pair of a table as a hand, at position start and k later, to change.
 
-    `lengths` are the wavelengths of the pairs, `dots` the products of row start with
-    the rows from there on.
+    `lengths` are the wavelengths of the pairs, `dots` the products of row start with the rows from there on.
     """
     table, dots = np.asarray(table), np.asarray(dots)
     names = [f"pair {i}" for i in range(table.shape[1] // 2)]
@@ -316,19 +258,17 @@ def hands(
         pairs: (names, columns, np.column_stack([lengths, here, there])),
         "Dot products": (["product"], headings, dots[None, offsets]),
     }
-    data = {"position": start, "offset": k, "width": table.shape[1]}
-    data |= {"reach": len(dots) - 1, "widest": 32}
-    first = {names[i]: table[:10, 2 * i : 2 * i + 2] for i in (0, 1)}
-    plain = turning(first, start, k)
+    data = {"position": start, "offset": k, "width": table.shape[1], "reach": len(dots) - 1, "widest": 32}
+    plain = turning({names[i]: table[:10, 2 * i : 2 * i + 2] for i in (0, 1)}, start, k)
     return Interactive("positions", data, tables, plain)
 
 
 def moving(
-    strips: Mapping[str, ArrayLike],
+    strips: pic.Arrays,
     weights: ArrayLike,
     words: Sequence[str],
     pair: tuple[int, int],
-    others: Mapping[str, ArrayLike],
+    others: pic.Arrays,
     choices: Sequence[str],
 ) -> Interactive:
     """Parts of one token's scores, with one word to move or replace, and parts to take away.
@@ -345,21 +285,13 @@ def moving(
         rows = {"strip": strip} | ({"words": others[name]} if name in others else {})
         for row, wanted in zip(rows.values(), (words, choices), strict=False):
             if np.shape(row) != (len(wanted),):
-                raise ValueError(
-                    f"{name}: {np.shape(row)} numbers do not fit {[*wanted]}"
-                )
-        found.append(
-            {"name": name}
-            | {kind: np.round(row, 6).tolist() for kind, row in rows.items()}
-        )
-    data = {"words": tuple(words), "asks": asks, "moves": moves}
-    data |= {"choices": tuple(choices), "parts": found}
+                raise ValueError(f"{name}: {np.shape(row)} numbers do not fit {[*wanted]}")
+        found.append({"name": name} | {kind: np.round(row, 6).tolist() for kind, row in rows.items()})
+    data = {"words": tuple(words), "asks": asks, "moves": moves, "choices": tuple(choices), "parts": found}
     score = np.sum([*strips.values()], axis=0)
     seats = [f"{n} {word}" for n, word in enumerate(words)]
     still = parts({**strips, "score": score}, ("weight", weights), seats, moves)
     short = [name.partition(":")[0] for name in strips]
-    numbers = np.column_stack([*strips.values(), score, weights])
-    table = seats, [*short, "score", "weight"], numbers
+    table = seats, [*short, "score", "weight"], np.column_stack([*strips.values(), score, weights])
     title = f'What "{words[asks]}" gives each word'
-    shares = ("weight",)
-    return Interactive("parts", data, {title: table}, still, decimals=2, shares=shares)
+    return Interactive("parts", data, {title: table}, still, decimals=2, shares=("weight",))

@@ -8,9 +8,11 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.cost import price
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import tile
+from tested_transformer.book.figures.flow import outline, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import CENTRE, bare, beside, chart, listed, named
 from tested_transformer.config import Config
 
 LETTER = 0.092
@@ -22,7 +24,7 @@ LINES, MARKS = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))), "os^Dv"
 @pic.styled
 def curves(
     x: ArrayLike,
-    lines: Mapping[str, ArrayLike],
+    lines: pic.Arrays,
     labels: tuple[str, str],
     points: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     levels: Mapping[str, float] | None = None,
@@ -31,11 +33,10 @@ def curves(
 
     labels name the two axes; levels are heights with a name, dotted.
     """
-    figure, ((axes,),) = pic.picture(6.4, 4.2)
+    figure, axes = chart(4.2, 6.4)
     for name, height in (levels or {}).items():
         axes.axhline(height, color=pic.FAINT, linestyle=":", linewidth=1.5)
-        place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(name, (1, height), xycoords=("axes fraction", "data"), **place)
+        beside(axes, name, (1, height), (4, 0), va="center", xycoords=("axes fraction", "data"))
     for i, (name, y) in enumerate(lines.items()):
         axes.plot(x, y, color=pic.SERIES[i], linestyle=LINES[i], label=name)
         if points and name in points:
@@ -51,40 +52,26 @@ def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
 
     The parts have no borders, which would cover a thin one; a line leads from each to its name.
     """
-    figure, ((axes,),) = pic.picture(6.8, 0.75 + 0.95 * len(parts))
+    figure, axes = chart(0.75 + 0.95 * len(parts), 6.8)
     figure.set_layout_engine("none")
     start = 0.2 + LETTER * max(map(len, parts))
     width, high = 6.65 - start, figure.get_figheight()
     axes.set_position((start / 6.8, 0.6 / high, width / 6.8, 1 - 0.65 / high))
     kinds = list(dict.fromkeys(kind for bar in parts.values() for kind in bar))
     most = 1.14 * max(sum(bar.values()) for bar in parts.values())
-    place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
     for row, bar in enumerate(parts.values()):
         ends = np.cumsum([0.0, *bar.values()])
         middles = (ends[:-1] + ends[1:]) / 2
-        words = _spread(
-            middles, [LETTER * len(kind) * most / width for kind in bar], most
-        )
-        for kind, left, middle, word in zip(
-            bar, ends[:-1], middles, words, strict=True
-        ):
+        words = _spread(middles, [LETTER * len(kind) * most / width for kind in bar], most)
+        for kind, left, middle, word in zip(bar, ends[:-1], middles, words, strict=True):
             i = kinds.index(kind)
-            look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2]}
-            look |= {"edgecolor": "white", "linewidth": 0, "height": 0.4}
-            axes.barh(row, bar[kind], left=left, **look)
-            axes.plot(
-                (middle, word),
-                (row + 0.2, row + 0.36),
-                color=pic.SERIES[i],
-                linewidth=1,
-            )
-            axes.text(
-                word, row + 0.37, kind, ha="center", va="top", color=pic.SERIES[i]
-            )
-        axes.annotate(f"{ends[-1]:.2f}", (ends[-1], row), **place)
+            look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2], "edgecolor": "white", "linewidth": 0}
+            axes.barh(row, bar[kind], left=left, height=0.4, **look)
+            axes.plot((middle, word), (row + 0.2, row + 0.36), color=pic.SERIES[i], linewidth=1)
+            axes.text(word, row + 0.37, kind, ha="center", va="top", color=pic.SERIES[i])
+        beside(axes, f"{ends[-1]:.2f}", (ends[-1], row), (4, 0), va="center")
     axes.set_yticks(range(len(parts)), list(parts))
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    listed(axes)
     axes.set(xlim=(0, most), ylim=(len(parts) - 0.3, -0.25), xlabel=unit)
     return figure
 
@@ -98,14 +85,11 @@ def _spread(middles: ArrayLike, widths: Sequence[float], most: float) -> np.ndar
         places[i] = max(places[i], least + half[i])
     for i in reversed(range(len(places))):
         last = i + 1 == len(places)
-        end = most if last else places[i + 1] - half[i + 1] - gap
-        places[i] = min(places[i], end - half[i])
+        places[i] = min(places[i], (most if last else places[i + 1] - half[i + 1] - gap) - half[i])
     return places
 
 
-def cost(
-    models: Mapping[str, Config], start: tuple[str, int, int], plain: pic.Picture
-) -> Interactive:
+def cost(models: Mapping[str, Config], start: tuple[str, int, int], plain: pic.Picture) -> Interactive:
     """What models cost, to change: start names one, its tokens on a side, its sentences.
 
     The plain picture is for where no script runs; its table has `counting.price`.
@@ -114,10 +98,7 @@ def cost(
     told = price(models[first], n, sentences)
     sizes = ("d_model", "d_ff", "n_heads", "n_layers", "vocab_size")
     data = {
-        "models": [
-            {"name": name} | {size: getattr(config, size) for size in sizes}
-            for name, config in models.items()
-        ],
+        "models": [{"name": name} | {size: getattr(config, size) for size in sizes} for name, config in models.items()],
         "start": {"model": first, "n": n, "sentences": sentences},
     }
     title = f"{first}, {sentences} sentences of {n} tokens"
@@ -126,7 +107,7 @@ def cost(
 
 
 @pic.styled
-def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
+def areas(panels: Mapping[str, pic.Pair]) -> pic.Picture:
     """What an encoder layer multiplies for one token, as areas; d_ff is 4 d.
 
     Each panel has a number of tokens n and a width d, all on one scale: twelve squares of
@@ -134,64 +115,51 @@ def areas(panels: Mapping[str, tuple[float, float]]) -> pic.Picture:
     """
     unit = min(d for _, d in panels.values())
     kinds = [("projections", 4, ""), ("feed-forward", 8, "//"), ("attention", 0, "..")]
-    look = {
-        name: {"facecolor": pic.SERIES[i], "edgecolor": "white", "hatch": hatch}
-        for i, (name, _, hatch) in enumerate(kinds)
-    }
+    colours = zip(kinds, pic.SERIES, strict=False)
+    look = {name: {"facecolor": colour, "edgecolor": "white", "hatch": hatch} for (name, _, hatch), colour in colours}
     squares = [name for name, n, _ in kinds for _ in range(n)]
     ends = [max(6 * d, n) / unit for n, d in panels.values()]
     wide = max(sum(ends) + len(ends) - 1, 12)
     tallest, left = max(4 * d for _, d in panels.values()) / unit + 0.4, 0.0
-    size = 7.2, 7.2 / wide * (tallest + 1.0) + 0.4
-    figure, ((axes,),) = pic.picture(*size)
+    figure, axes = chart(7.2 / wide * (tallest + 1.0) + 0.4, 7.2)
     for (title, (n, d)), end in zip(panels.items(), ends, strict=True):
         side = d / unit
         for i, name in enumerate(squares):
-            corner = left + i % 6 * side, i // 6 * side
-            axes.add_patch(Rectangle(corner, side, side, **look[name]))
+            axes.add_patch(Rectangle((left + i % 6 * side, i // 6 * side), side, side, **look[name]))
         for i in (2, 3):
-            corner = left, i * side + 0.4
-            axes.add_patch(Rectangle(corner, n / unit, side, **look["attention"]))
-        above = {"ha": "left", "va": "bottom", "color": pic.INK}
-        axes.text(left, -0.25, title, **above)
+            axes.add_patch(Rectangle((left, i * side + 0.4), n / unit, side, **look["attention"]))
+        axes.text(left, -0.25, title, ha="left", va="bottom", color=pic.INK)
         left += end + 1
-    shown = (Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look)
-    figure.legend(handles=list(shown), loc="outside lower center", ncols=3)
-    axes.set(xlim=(-0.1, wide + 0.1), ylim=(tallest + 0.1, -0.9))
-    axes.set_aspect("equal")
+    shown = [Rectangle((0, 0), 1, 1, label=name, **look[name]) for name in look]
+    figure.legend(handles=shown, loc="outside lower center", ncols=3)
+    axes.set(xlim=(-0.1, wide + 0.1), ylim=(tallest + 0.1, -0.9), aspect="equal")
     axes.set_axis_off()
     return figure
 
 
 @pic.styled
-def shares(
-    rows: Mapping[str, ArrayLike], across: str, decimals: int = 2
-) -> pic.Picture:
+def shares(rows: pic.Arrays, across: str, decimals: int = 2) -> pic.Picture:
     """Numbers of a gradient as tiles, a row for each process and for what is made of them.
 
     The columns are numbered from 1; across says what they are.
     """
     x = np.array(list(rows.values()))
     most = abs(x).max()
-    figure, ((axes,),) = pic.picture(7.2, 0.62 * len(x) + 0.9)
+    figure, axes = chart(0.62 * len(x) + 0.9, 7.2)
     pic.tiles(axes, x, pic.SIGNED, (-most, most), decimals)
-    axes.set_yticks(range(len(x)), list(rows))
-    axes.set_xticks(range(x.shape[1]), [f"{i + 1}" for i in range(x.shape[1])])
-    axes.xaxis.tick_top()
+    named(axes, list(rows), [f"{i + 1}" for i in range(x.shape[1])])
     axes.xaxis.set_label_position("top")
     axes.set_xlabel(across)
     return figure
 
 
 @pic.styled
-def sums(n: ArrayLike, totals: Mapping[str, ArrayLike], true: ArrayLike) -> pic.Picture:
+def sums(n: ArrayLike, totals: pic.Arrays, true: ArrayLike) -> pic.Picture:
     """What a running sum reaches in each number format, and the true sum."""
-    figure, ((axes,),) = pic.picture(6.0, 3.6)
+    figure, axes = chart(3.6, 6.0)
     axes.plot(n, true, color=pic.FAINT, linewidth=5, label="true")
-    for i, (name, values) in enumerate(totals.items()):
-        axes.plot(n, values, color=pic.SERIES[i], linestyle=LINES[i], label=name)
-    axes.set_xlabel("numbers added")
-    axes.set_ylabel("sum")
+    kit.curves(axes, n, totals, dashes=LINES)
+    axes.set(xlabel="numbers added", ylabel="sum")
     axes.legend()
     return figure
 
@@ -211,13 +179,12 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
     k = len(counts[0])
     turn = np.pi / 2 - 2 * np.pi * np.arange(k + 1) / k
     around = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    circle = {"boxstyle": "circle", "facecolor": "none", "edgecolor": pic.FAINT}
+    way = {"arrowstyle": "-|>", "color": pic.INK, "shrinkA": 13, "shrinkB": 13}
     for i, (x, y) in enumerate(around[:k]):
-        circle = {"boxstyle": "circle", "facecolor": "none", "edgecolor": pic.FAINT}
-        first.text(x, y, f"{i}", ha="center", va="center", color=pic.INK, bbox=circle)
-        way = {"arrowstyle": "-|>", "color": pic.INK, "shrinkA": 13, "shrinkB": 13}
+        first.text(x, y, f"{i}", color=pic.INK, bbox=circle, **CENTRE)
         first.annotate("", around[i + 1], (x, y), arrowprops=way)
-    first.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), title="who sends to whom")
-    first.set_aspect("equal")
+    first.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), title="who sends to whom", aspect="equal")
     first.set_axis_off()
     for axes in blocks[len(counts) :]:
         axes.set_visible(False)
@@ -225,19 +192,14 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
     for axes, name, x in zip(blocks, names, counts, strict=False):
         pic.tiles(axes, x, pic.WEIGHTS, (0, len(x)), decimals=0)
         for process, piece in np.argwhere(np.not_equal(x, before)):
-            frame = {"fill": False, "edgecolor": pic.KEY, "linewidth": 2.5, "zorder": 3}
-            axes.add_patch(
-                Rectangle((piece - 0.46, process - 0.46), 0.92, 0.92, **frame)
-            )
-        axes.set_title(name)
-        axes.set_xticks([])
-        axes.set_yticks(range(len(x)))
+            outline(axes, (piece - 0.46, process - 0.46, 0.92, 0.92), pic.KEY, 2.5, zorder=3)
+        axes.set(title=name, xticks=[], yticks=range(len(x)))
         before = x
     return figure
 
 
 @pic.styled
-def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
+def held(schemes: Mapping[str, pic.Arrays]) -> pic.Picture:
     """Which pieces each process holds: a block for each scheme, a strip for each kind.
 
     The arrays are True where a process (row) holds a piece (column).
@@ -247,34 +209,24 @@ def held(schemes: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
         for k, (kind, has) in enumerate(kinds.items()):
             n, pieces = np.shape(has)
             for (row, piece), here in np.ndenumerate(has):
-                place = k * 1.12 + piece / pieces, row + 0.1, 1 / pieces, 0.8
-                tile(axes, place, pic.SERIES[k] if here else "white")
+                tile(axes, (k * 1.12 + piece / pieces, row + 0.1, 1 / pieces, 0.8), pic.SERIES[k] if here else "white")
             middle = k * 1.12 + 0.5
             axes.text(middle, -0.15, kind, ha="center", va="bottom", color=pic.INK)
         axes.set(xlim=(-0.05, len(kinds) * 1.12), ylim=(n, -0.7))
-        axes.set_yticks(np.arange(n) + 0.5, [f"{i + 1}" for i in range(n)])
-        axes.set_xticks([])
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        axes.set_title(scheme)
+        axes.set(yticks=np.arange(n) + 0.5, yticklabels=[f"{i + 1}" for i in range(n)], xticks=[], title=scheme)
+        bare(axes)
     return figure
 
 
 @pic.styled
-def measured(
-    cases: Mapping[str, Mapping[str, float]],
-    unit: str,
-    colours: Sequence[str] = (pic.QUERY,),
-) -> pic.Picture:
+def measured(cases: Mapping[str, Mapping[str, float]], unit: str, colours: Sequence[str] = (pic.QUERY,)) -> pic.Picture:
     """For each case a group of bars, one for each program, in these colours; 1 is dotted."""
     counts = [len(sides) for sides in cases.values()]
     height = 0.5 + sum(0.32 * n + 0.45 for n in counts)
-    look = {"sharex": True, "height_ratios": [n + 1 for n in counts]}
-    figure, grid = pic.picture(6.8, height, len(cases), **look)
+    figure, grid = pic.picture(6.8, height, len(cases), sharex=True, height_ratios=[n + 1 for n in counts])
     for axes, (case, sides) in zip(grid[:, 0], cases.items(), strict=True):
         axes.axvline(1, color=pic.FAINT, linestyle=":")
-        look = {"color": list(islice(cycle(colours), len(sides))), "height": 0.7}
-        bars = axes.barh(list(sides), list(sides.values()), **look)
+        bars = axes.barh(list(sides), list(sides.values()), color=list(islice(cycle(colours), len(sides))), height=0.7)
         axes.bar_label(bars, fmt="{:.2f}", padding=4)
         axes.invert_yaxis()
         axes.set_title(case)

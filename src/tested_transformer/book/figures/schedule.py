@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import beside, chart
 from tested_transformer.training.schedule import rate
 
 WARMUPS = 1, 2, 5, 10, 20, 40, 100, 200, 400, 1000, 2000, 4000, 8000, 16_000
@@ -16,22 +18,16 @@ TOTALS = 60, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000
 
 
 @pic.styled
-def hover(
-    distances: Mapping[str, ArrayLike], places: Mapping[str, tuple[float, float]]
-) -> pic.Picture:
+def hover(distances: pic.Arrays, places: Mapping[str, pic.Pair]) -> pic.Picture:
     """How far from the lowest point, step by step, one curve for each rate, with its name at a place."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.4)
+    figure, axes = chart(3.4)
     looks = zip(distances.items(), pic.SERIES, ("--", ":", "-", "-."), strict=False)
     for n, ((name, distance), colour, line) in enumerate(looks):
         steps = np.arange(1, len(np.asarray(distance)) + 1)
         # The first on top: its gaps show the others where they run together
         axes.plot(steps, distance, color=colour, linestyle=line, zorder=3 - n / 10)
         axes.text(*places[name], name, color=colour)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(1, None)
-    axes.set_xlabel("step")
-    axes.set_ylabel("distance from the lowest point")
+    axes.set(xscale="log", yscale="log", xlim=(1, None), xlabel="step", ylabel="distance from the lowest point")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter("")
@@ -41,72 +37,51 @@ def hover(
 @pic.styled
 def noise(measured: ArrayLike, expected: ArrayLike, limit: float) -> pic.Picture:
     """The size of Adam's steps on pure noise, from step 1, and the limit that they approach."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.0)
+    figure, axes = chart(3.0)
     steps = np.arange(1, len(np.asarray(measured)) + 1)
     axes.plot(steps, expected, color=pic.FAINT, linewidth=5, label="by the formula")
     axes.plot(steps, measured, ".", color=pic.QUERY, label="measured")
     axes.axhline(limit, color=pic.KEY, linewidth=1.5, linestyle=":")
-    axes.set_ylim(0, 1.05)
-    axes.set_xlabel("step")
-    axes.set_ylabel("size of the step, in rates")
+    axes.set(ylim=(0, 1.05), xlabel="step", ylabel="size of the step, in rates")
     axes.legend()
     return figure
 
 
 @pic.styled
-def rates(
-    steps: ArrayLike, curves: Mapping[str, ArrayLike], warmup: int
-) -> pic.Picture:
+def rates(steps: ArrayLike, curves: pic.Arrays, warmup: int) -> pic.Picture:
     """The learning rate at each step, one curve for each model, and the warm-up."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    looks = zip(curves.items(), pic.SERIES, ("-", "--"), strict=False)
-    for (name, curve), colour, line in looks:
-        axes.plot(steps, curve, color=colour, linestyle=line, label=name)
+    figure, axes = chart(3.2)
+    kit.curves(axes, steps, curves, dashes=("-", "--"))
     axes.axvline(warmup, color=pic.FAINT, linewidth=1.5, linestyle=":")
-    place = {"xytext": (4, 0), "textcoords": "offset points"}
-    axes.annotate(f"step {warmup:,}", (warmup, 0), color=pic.INK, va="bottom", **place)
+    beside(axes, f"step {warmup:,}", (warmup, 0), (4, 0), color=pic.INK, va="bottom")
     axes.set_ylim(0, None)
     ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= np.max(steps)]
-    axes.set_xticks(ticks, [f"{tick:,.0f}" for tick in ticks])
-    axes.set_xlim(0, np.max(steps))
-    axes.set_xlabel("step")
+    axes.set(xticks=ticks, xticklabels=[f"{tick:,.0f}" for tick in ticks], xlim=(0, np.max(steps)), xlabel="step")
     axes.set_ylabel("learning rate")
     axes.legend()
     return figure
 
 
 @pic.styled
-def training(
-    runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str
-) -> pic.Picture:
+def training(runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str) -> pic.Picture:
     """Losses step by step, several runs in one colour, and a named level."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
-    looks = zip(runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False)
-    for (label, losses), colour, line in looks:
+    figure, axes = chart(3.6)
+    for (label, losses), colour, line in zip(runs.items(), pic.SERIES, ("-", "--", ":", "-."), strict=False):
         for i, loss in enumerate(losses):
             steps = np.arange(1, len(np.asarray(loss)) + 1)
-            style = {"color": colour, "linestyle": line, "linewidth": 1.5}
-            axes.plot(steps, loss, label=None if i else label, **style)
+            axes.plot(steps, loss, label=None if i else label, color=colour, linestyle=line, linewidth=1.5)
     axes.axhline(level, color=pic.INK, linewidth=1)
-    place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
-    axes.annotate(name, (len(np.asarray(loss)), level), ha="right", **place)
-    axes.set_xlim(1, None)
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss in nats")
+    beside(axes, name, (len(np.asarray(loss)), level), (0, -4), ha="right", va="top")
+    axes.set(xlim=(1, None), xlabel="step", ylabel="loss in nats")
     axes.legend()
     return figure
 
 
-def tries(
-    starts: Mapping[str, tuple[int, int, int, float]],
-    measured: tuple[float, float],
-    plain: pic.Picture,
-) -> Interactive:
+def tries(starts: Mapping[str, tuple[int, int, int, float]], measured: pic.Pair, plain: pic.Picture) -> Interactive:
     """The paper's schedule with its warm-up, its width and the length of the training to change.
 
-    `starts` are schedules by name: warm-up, width, steps and factor; the first stays as a
-    guide. `measured` are how far ten steps could go in models that still saw, and in models
-    that were blind. `plain` is the picture for paper.
+    `starts` are schedules by name: warm-up, width, steps and factor; the first stays as a guide. `measured` are how far
+    ten steps could go in models that still saw, and in models that were blind. `plain` is the picture for paper.
     """
     choices = {"warmup": WARMUPS, "width": WIDTHS, "total": TOTALS}
     found, rows = [], []
@@ -119,14 +94,10 @@ def tries(
         k, d, total, factor = values
         steps = 1, k, total
         rates = (f"{rate(step, d, k, factor):.4e}" for step in steps)
-        rows.append(
-            (name, *(f"{r} in step {s:,}" for r, s in zip(rates, steps, strict=True)))
-        )
+        rows.append((name, *(f"{r} in step {s:,}" for r, s in zip(rates, steps, strict=True))))
     saw, blind = measured
     if not 0 < saw < blind:
         raise ValueError(f"measured ({measured}) must rise from above 0: saw, blind")
-    data = {"starts": found, "saw": saw, "blind": blind}
-    data |= {f"{what}s": some for what, some in choices.items()}
-    columns = "schedule", "first rate", "peak", "last rate"
-    words = {"Rates of three schedules": (columns, rows)}
+    data = {"starts": found, "saw": saw, "blind": blind} | {f"{what}s": some for what, some in choices.items()}
+    words = {"Rates of three schedules": (("schedule", "first rate", "peak", "last rate"), rows)}
     return Interactive("schedule", data, {}, plain, words=words, pictured=True)

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.data_flow import n_layers
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank
-from tested_transformer.book.figures.transformer import KINDS, PARTS
+from tested_transformer.book.figures.flow import arrow, blank, column, outline, tile
+from tested_transformer.book.figures.transformer import BOXES, KINDS, PARTS, colour_of
 from tested_transformer.shares import as_share
 
 PAPER = (8.27, 11.69)
@@ -31,15 +30,6 @@ SIDES = {"encoder": 0.62, "decoder": 4.7}
 
 NUMBERS, ADDED = 6, 4
 """So many numbers of each row that goes in, and of the row that is followed from box to box."""
-
-BOXES = {
-    "encoder": ("self_attention", "addnorm_1", "feed_forward", "addnorm_2"),
-    "decoder": (
-        *("self_attention", "addnorm_1", "cross_attention", "addnorm_2"),
-        *("feed_forward", "addnorm_3"),
-    ),
-}
-"""The names of the boxes in a run, in the order of `PARTS`."""
 
 FORMULAS = {
     "attention": (
@@ -76,11 +66,7 @@ LETTERS = (
 
 @pic.styled
 def sheet(
-    run: Mapping[str, ArrayLike],
-    vocabulary: Sequence[str],
-    followed: tuple[int, int],
-    head: tuple[int, int],
-    size: int,
+    run: pic.Arrays, vocabulary: Sequence[str], followed: tuple[int, int], head: tuple[int, int], size: int
 ) -> pic.Picture:
     """The whole model on a sheet of A4, from top to bottom, with the numbers of a run.
 
@@ -94,17 +80,13 @@ def sheet(
 
     """
     figure, frame = blank(*PAPER)
-    words = {
-        side: [vocabulary[i].strip() for i in run[f"{side}.ids"]] for side in SIDES
-    }
+    words = {side: [vocabulary[i].strip() for i in run[f"{side}.ids"]] for side in SIDES}
     rows = dict(zip(SIDES, followed, strict=True))
-    table = len(vocabulary), np.shape(run["encoder.sum"])[1]
-    _head(frame, size, table)
+    _head(frame, size, (len(vocabulary), np.shape(run["encoder.sum"])[1]))
     ends = {}
     for side, left in SIDES.items():
         low = _rows(frame, run, side, words[side], rows[side], left)
-        name = f"“{words[side][rows[side]]}”"
-        ends[side] = _layers(frame, run, side, rows[side], name, left, low)
+        ends[side] = _layers(frame, run, side, rows[side], f"“{words[side][rows[side]]}”", left, low)
     (memory, _), (out, crossings) = ends["encoder"], ends["decoder"]
     _memory(frame, memory, crossings, np.shape(run["encoder.sum"]))
     _looks(frame, run, words["encoder"], rows["encoder"], head, memory)
@@ -113,22 +95,12 @@ def sheet(
     return figure
 
 
-def _write(
-    frame: Axes, x: float, y: float, words: str, size: float = SMALL, **look: object
-) -> None:
-    frame.text(
-        x, y, words, **{"va": "center_baseline", "fontsize": size, "ha": "left"} | look
-    )
+def _write(frame: Axes, x: float, y: float, words: str, size: float = SMALL, **look: object) -> None:
+    frame.text(x, y, words, **{"va": "center_baseline", "fontsize": size, "ha": "left"} | look)
 
 
 def _cells(
-    frame: Axes,
-    x: float,
-    y: float,
-    values: ArrayLike,
-    cmap: Colormap,
-    limits: tuple[float, float],
-    wide: float = CELL,
+    frame: Axes, x: float, y: float, values: ArrayLike, cmap: Colormap, limits: pic.Pair, wide: float = CELL
 ) -> None:
     """A row of coloured tiles with their numbers, which are shares in the colours of weights.
 
@@ -137,65 +109,41 @@ def _cells(
     low, high = limits
     for n, value in enumerate(np.asarray(values)):
         face = cmap(np.clip((value - low) / (high - low), 0, 1))
-        place = (x + n * wide, y), wide, LINE
-        frame.add_patch(Rectangle(*place, facecolor=face, edgecolor="white", lw=0.6))
-        look = {"ha": "center", "color": pic.ink_on(face)}
+        tile(frame, (x + n * wide, y, wide, LINE), face, edgecolor="white", linewidth=0.6)
         text = as_share(value, 2) if cmap is pic.WEIGHTS else number(value)
-        _write(frame, x + (n + 0.5) * wide, y + LINE / 2 - 0.005, text, **look)
+        _write(frame, x + (n + 0.5) * wide, y + LINE / 2 - 0.005, text, ha="center", color=pic.ink_on(face))
 
 
 def _signed(frame: Axes, x: float, y: float, values: ArrayLike) -> None:
     _cells(frame, x, y, values, pic.SIGNED, (-3, 3))
 
 
-def _frame(frame: Axes, place: Sequence[float], colour: str) -> None:
-    x, y, width, height = place
-    look = {"fill": False, "edgecolor": colour, "linewidth": 1.3, "zorder": 3}
-    frame.add_patch(Rectangle((x, y), width, height, **look))
-
-
 def _box(frame: Axes, place: Sequence[float], colour: str, words: str) -> None:
     x, y, width, height = place
-    ink = "white" if colour != "white" else pic.INK
-    rim = pic.INK if colour == "white" else colour
-    frame.add_patch(Rectangle((x, y), width, height, facecolor=colour, edgecolor=rim))
-    look = {"ha": "center", "color": ink, "weight": "bold"}
-    _write(frame, x + width / 2, y + height / 2, words, TEXT, **look)
+    ink, rim = (pic.INK, pic.INK) if colour == "white" else ("white", colour)
+    tile(frame, place, colour, edgecolor=rim)
+    _write(frame, x + width / 2, y + height / 2, words, TEXT, ha="center", color=ink, weight="bold")
 
 
 def _head(frame: Axes, size: int, table: tuple[int, int]) -> None:
     _write(frame, 0.38, 11.3, "The whole Transformer on one sheet", 20, weight="bold")
     said = (
-        f"A trained translator of {size:,} numbers reads an English sentence and is "
-        "asked for the next German word.",
+        f"A trained translator of {size:,} numbers reads an English sentence and is asked for the next German word.",
         "Every number on this sheet is the model’s own, rounded; but no weight below 1 is rounded up to it.",
     )
     for n, line in enumerate(said):
         _write(frame, 0.38, 11.06 - 0.15 * n, line, TEXT)
-    place = 0.38, 10.52, 7.51, 0.27
-    words = (
-        f"each token takes its row of the table E, {table[0]} × {table[1]}, times √{table[1]}, "
-        "and the pattern of its position is added"
-    )
-    _box(frame, place, KINDS["table"], words)
+    takes = f"each token takes its row of the table E, {table[0]} × {table[1]}, times √{table[1]}"
+    _box(frame, (0.38, 10.52, 7.51, 0.27), KINDS["table"], f"{takes}, and the pattern of its position is added")
 
 
-def _rows(
-    frame: Axes,
-    run: Mapping[str, ArrayLike],
-    side: str,
-    words: Sequence[str],
-    followed: int,
-    left: float,
-) -> float:
+def _rows(frame: Axes, run: pic.Arrays, side: str, words: Sequence[str], followed: int, left: float) -> float:
     """The tokens, their ids and the first numbers of their rows; the height where that ends."""
     ids, vectors = run[f"{side}.ids"], np.asarray(run[f"{side}.sum"])
     x, top = left - 0.24, 10.2
-    does = {"encoder": "The encoder reads", "decoder": "The decoder has written"}
-    by = " × ".join(map(str, vectors.shape))
-    _write(frame, x, 10.4, f"{does[side]} {len(words)} tokens: {by}", 9, weight="bold")
-    titles = ((0.0, "token"), (0.72, "id"), (1.07, "first numbers of its row"))
-    for across, title in titles:
+    does = {"encoder": "The encoder reads", "decoder": "The decoder has written"}[side]
+    _write(frame, x, 10.4, f"{does} {len(words)} tokens: {' × '.join(map(str, vectors.shape))}", 9, weight="bold")
+    for across, title in ((0.0, "token"), (0.72, "id"), (1.07, "first numbers of its row")):
         _write(frame, x + across, top, title, style="italic")
     for n, (word, place, vector) in enumerate(zip(words, ids, vectors, strict=True)):
         y = top - 0.1 - LINE * (n + 1)
@@ -205,120 +153,74 @@ def _rows(
         _signed(frame, x + 1.07, y, vector[:NUMBERS])
         _write(frame, x + 1.07 + CELL * NUMBERS + 0.04, y + LINE / 2, "…")
         if n == followed:
-            _frame(frame, (x + 1.07, y, CELL * NUMBERS, LINE), pic.KEY)
+            outline(frame, (x + 1.07, y, CELL * NUMBERS, LINE), pic.KEY, 1.3, zorder=3)
     return 10.2 - 0.1 - LINE * max(len(run[f"{s}.ids"]) for s in SIDES)
 
 
 def _layers(
-    frame: Axes,
-    run: Mapping[str, ArrayLike],
-    side: str,
-    followed: int,
-    name: str,
-    left: float,
-    top: float,
+    frame: Axes, run: pic.Arrays, side: str, followed: int, name: str, left: float, top: float
 ) -> tuple[float, list[float]]:
     """All layers of one half; the height where they end, and that of each cross-attention."""
     first = side == "encoder"
-    way, numbers = (
-        (left - 0.14 if first else left + WIDE + 0.1),
-        left + WIDE + (0.16 if first else 0.28),
-    )
+    way, numbers = ((left - 0.14 if first else left + WIDE + 0.1), left + WIDE + (0.16 if first else 0.28))
     middle, crossings = left + WIDE / 2, []
-    said = f"{name}: what is added (+), and its row"
-    look = {"style": "italic"} | ({} if first else {"ha": "right"})
-    _write(frame, numbers if first else 7.89, top - 0.12, said, **look)
+    x, side_of_it = (numbers, "left") if first else (7.89, "right")
+    _write(frame, x, top - 0.12, f"{name}: what is added (+), and its row", style="italic", ha=side_of_it)
     low = top - 0.02
+
+    def draw(place: pic.Place, part: str) -> None:
+        _box(frame, place, colour_of(part), part)
+
     for layer in range(n_layers(run)):
-        look = {"weight": "bold", "ha": "right"}
-        _write(frame, middle - 0.08, low - 0.1, f"layer {layer + 1}", TEXT, **look)
+        _write(frame, middle - 0.08, low - 0.1, f"layer {layer + 1}", TEXT, weight="bold", ha="right")
         arrow(frame, (middle, low), (middle, low - 0.23), size=8, width=1.1)
-        y = low - 0.23
-        for n, (part, box) in enumerate(zip(PARTS[side], BOXES[side], strict=True)):
-            if n:
-                arrow(frame, (middle, y), (middle, y - GAP), size=8, width=1.1)
-                y -= GAP
-            y -= BOX
-            norm = box.startswith("addnorm")
-            colour = next((c for kind, c in KINDS.items() if kind in part), "white")
-            _box(frame, (left, y, WIDE, BOX), colour, part)
+        boxes = column(frame, PARTS[side], (left, WIDE), (low - 0.23, BOX, GAP), (way, 0.07), draw, 8, (1.1, 1.0))
+        for (part, low), box in zip(boxes, BOXES[side], strict=True):
             values = np.asarray(run[f"{side}.layers.{layer}.{box}.out"])[followed]
-            level = y + (BOX - LINE) / 2
-            _signed(frame, numbers, level, values[:ADDED])
-            if not norm:
-                _write(
-                    frame,
-                    numbers - 0.04,
-                    y + BOX / 2,
-                    "+",
-                    TEXT,
-                    ha="right",
-                    weight="bold",
-                )
-            else:
-                above = y + 2 * BOX + GAP + 0.07
-                edge = left if first else left + WIDE
-                path = ((middle, above), (way, above), (way, y + BOX / 2))
-                frame.plot(*zip(*path, strict=True), color=pic.INK, linewidth=1)
-                arrow(frame, (way, y + BOX / 2), (edge, y + BOX / 2), size=8, width=1.0)
-            if box == "cross_attention":
-                crossings.append(y + BOX / 2)
-        low = y
+            _signed(frame, numbers, low + (BOX - LINE) / 2, values[:ADDED])
+            if part != "add & norm":
+                _write(frame, numbers - 0.04, low + BOX / 2, "+", TEXT, ha="right", weight="bold")
+            if part == "cross-attention":
+                crossings.append(low + BOX / 2)
     return low, crossings
 
 
-def _memory(
-    frame: Axes, low: float, crossings: Sequence[float], shape: tuple[int, ...]
-) -> None:
+def _memory(frame: Axes, low: float, crossings: Sequence[float], shape: tuple[int, ...]) -> None:
     """What the encoder ends with, and its way into each cross-attention."""
     middle, between, y = SIDES["encoder"] + WIDE / 2, 4.36, low - 0.3
     arrow(frame, (middle, low), (middle, low - 0.18), size=8, width=1.1)
-    by = " × ".join(map(str, shape))
-    _write(frame, middle, y, f"memory {by}", TEXT, weight="bold", ha="center")
-    path = ((middle + 0.62, y), (between, y), (between, max(crossings)))
-    frame.plot(*zip(*path, strict=True), color=pic.KEY, linewidth=1.6)
+    _write(frame, middle, y, f"memory {' × '.join(map(str, shape))}", TEXT, weight="bold", ha="center")
+    frame.plot([middle + 0.62, between, between], [y, y, max(crossings)], color=pic.KEY, linewidth=1.6)
     if min(crossings) < y:
-        frame.plot(
-            (between, between), (y, min(crossings)), color=pic.KEY, linewidth=1.6
-        )
+        frame.plot((between, between), (y, min(crossings)), color=pic.KEY, linewidth=1.6)
     for level in crossings:
         arrow(frame, (between, level), (SIDES["decoder"], level), pic.KEY, 9, width=1.6)
 
 
 def _looks(
-    frame: Axes,
-    run: Mapping[str, ArrayLike],
-    words: Sequence[str],
-    followed: int,
-    head: tuple[int, int],
-    low: float,
+    frame: Axes, run: pic.Arrays, words: Sequence[str], followed: int, head: tuple[int, int], low: float
 ) -> None:
     """The weights of one head of the encoder: a row for each token that asks."""
     layer, which = head
     weights = np.asarray(run[f"encoder.layers.{layer}.self_attention.weights"])[which]
     wide, left, top = 0.3, 1.06, low - 1.2
-    title = f"Self-attention, layer {layer + 1}, head {which + 1}"
-    _write(frame, 0.38, low - 0.56, title, 9, weight="bold")
+    _write(frame, 0.38, low - 0.56, f"Self-attention, layer {layer + 1}, head {which + 1}", 9, weight="bold")
     most = int(weights[followed].argmax())
-    said = (
-        "A row asks, and takes this much from each column: "
-        f"“{words[followed]}” takes {as_share(weights[followed, most], 2, signs=True)} from “{words[most]}”."
-    )
-    _write(frame, 0.38, low - 0.72, said)
+    said = f"“{words[followed]}” takes {as_share(weights[followed, most], 2, signs=True)} from “{words[most]}”."
+    _write(frame, 0.38, low - 0.72, f"A row asks, and takes this much from each column: {said}")
     for n, word in enumerate(words):
-        look = {"rotation": 55, "va": "bottom", "ha": "left"}
-        _write(frame, left + (n + 0.3) * wide, top + 0.02, word, **look)
+        _write(frame, left + (n + 0.3) * wide, top + 0.02, word, rotation=55, va="bottom", ha="left")
         y = top - LINE * (n + 1)
         look = {"weight": "bold", "color": pic.KEY} if n == followed else {}
         _write(frame, left - 0.06, y + LINE / 2, word, ha="right", **look)
         _cells(frame, left, y, weights[n], pic.WEIGHTS, (0, 1), wide)
     y = top - LINE * (followed + 1)
-    _frame(frame, (left, y, wide * len(words), LINE), pic.KEY)
+    outline(frame, (left, y, wide * len(words), LINE), pic.KEY, 1.3, zorder=3)
 
 
 def _ends(
     frame: Axes,
-    run: Mapping[str, ArrayLike],
+    run: pic.Arrays,
     words: Mapping[str, Sequence[str]],
     followed: int,
     vocabulary: Sequence[str],
@@ -328,35 +230,24 @@ def _ends(
     left, last = SIDES["decoder"], n_layers(run) - 1
     x, wide, middle = left - 0.24, 0.335, left + WIDE / 2
     arrow(frame, (middle, low), (middle, low - 0.16), size=8, width=1.1)
-    place = x, low - 0.43, 3.43, 0.27
-    _box(frame, place, KINDS["table"], "compared with all rows of E, then softmax")
+    _box(frame, (x, low - 0.43, 3.43, 0.27), KINDS["table"], "compared with all rows of E, then softmax")
     arrow(frame, (x + 0.57, low - 0.43), (x + 0.57, low - 0.53), size=8, width=1.1)
-    logits, p = (
-        np.asarray(run[name])[followed] for name in ("logits", "probabilities")
-    )
+    logits, p = (np.asarray(run[name])[followed] for name in ("logits", "probabilities"))
     for n, i in enumerate(np.argsort(-logits, kind="stable")[:3]):
         place = x + 1.145 * n, low - 0.86, 1.14, 0.33
-        face = "#f6eaf2" if n == 0 else "white"
-        rim = KINDS["table"] if n == 0 else pic.FAINT
-        frame.add_patch(Rectangle(place[:2], *place[2:], facecolor=face, edgecolor=rim))
-        look = {"weight": "bold" if n == 0 else "normal"}
-        word = vocabulary[i].strip()
-        _write(frame, place[0] + 0.06, low - 0.695, word, 10 if n else 12, **look)
-        edge = {"ha": "right"} | look
-        _write(frame, place[0] + 1.1, low - 0.63, percent(p[i]), TEXT, **edge)
-        _write(
-            frame, place[0] + 1.1, low - 0.77, f"logit {number(logits[i])}", ha="right"
-        )
+        face, rim, size, weight = ("white", pic.FAINT, 10, "normal") if n else ("#f6eaf2", KINDS["table"], 12, "bold")
+        tile(frame, place, face, edgecolor=rim)
+        _write(frame, place[0] + 0.06, low - 0.695, vocabulary[i].strip(), size, weight=weight)
+        _write(frame, place[0] + 1.1, low - 0.63, percent(p[i]), TEXT, ha="right", weight=weight)
+        _write(frame, place[0] + 1.1, low - 0.77, f"logit {number(logits[i])}", ha="right")
     looks = np.asarray(run[f"decoder.layers.{last}.cross_attention.weights"])
     most, name = int(looks[:, followed].max(-1).argmax()), words["decoder"][followed]
-    said = f"Cross-attention, layer {last + 1}, head {most + 1}: “{name}” asks"
-    _write(frame, x, low - 1.05, said, 9, weight="bold")
+    _write(frame, x, low - 1.05, f"Cross-attention, layer {last + 1}, head {most + 1}: “{name}” asks", 9, weight="bold")
     for n, word in enumerate(words["encoder"]):
-        look = {"rotation": 55, "va": "bottom"}
-        _write(frame, x + (n + 0.3) * wide, low - 1.52, word, **look)
+        _write(frame, x + (n + 0.3) * wide, low - 1.52, word, rotation=55, va="bottom")
     y = low - 1.54 - LINE
     _cells(frame, x, y, looks[most, followed], pic.WEIGHTS, (0, 1), wide)
-    _frame(frame, (x, y, wide * len(words["encoder"]), LINE), pic.KEY)
+    outline(frame, (x, y, wide * len(words["encoder"]), LINE), pic.KEY, 1.3, zorder=3)
 
 
 def number(value: float) -> str:
@@ -373,7 +264,7 @@ def percent(share: float) -> str:
 
 def _formulas(
     frame: Axes,
-    run: Mapping[str, ArrayLike],
+    run: pic.Arrays,
     words: Mapping[str, Sequence[str]],
     followed: Mapping[str, int],
     head: tuple[int, int],
@@ -383,20 +274,11 @@ def _formulas(
     layer, which = head
     parts = f"encoder.layers.{layer}"
     row, asks = followed["encoder"], words["encoder"][followed["encoder"]]
-    weights, scores = (
-        np.asarray(run[f"{parts}.self_attention.{name}"])[which, row]
-        for name in ("weights", "scores")
-    )
+    weights, scores = (np.asarray(run[f"{parts}.self_attention.{name}"])[which, row] for name in ("weights", "scores"))
     heads, _, width = np.shape(run[f"{parts}.self_attention.q"])
-    most, hidden = (
-        int(weights.argmax()),
-        np.asarray(run[f"{parts}.feed_forward.hidden"]),
-    )
+    most, hidden = (int(weights.argmax()), np.asarray(run[f"{parts}.feed_forward.hidden"]))
     added = np.asarray(run[f"{parts}.addnorm_1.added"])[row]
-    logits, p = (
-        np.asarray(run[name])[followed["decoder"]]
-        for name in ("logits", "probabilities")
-    )
+    logits, p = (np.asarray(run[name])[followed["decoder"]] for name in ("logits", "probabilities"))
     best = int(logits.argmax())
     surprise = np.format_float_positional(-np.log(p[best]), 2, fractional=False)
     said = {
@@ -413,16 +295,13 @@ def _formulas(
     }
     for kind, (x, y, wide, high) in PANELS.items():
         colour = KINDS.get(kind, KINDS["attention"] if kind == "heads" else pic.INK)
-        _frame(frame, (x, y, wide, high), colour)
-        look = {"color": colour, "weight": "bold"}
-        _write(frame, x + 0.08, y + high - 0.11, kind, TEXT, **look)
+        outline(frame, (x, y, wide, high), colour, 1.3, zorder=3)
+        _write(frame, x + 0.08, y + high - 0.11, kind, TEXT, color=colour, weight="bold")
         lines = FORMULAS[kind]
         for n, line in enumerate(lines):
             low = y + (0.32 if "\n" in said[kind] else 0.16)
             room = y + high - low - 0.2 * (len(lines) == 1)  # below its name
             level = low + room * (len(lines) - n - 0.5) / len(lines)
-            look = {"ha": "center", "va": "center", "math_fontfamily": "stix"}
-            _write(frame, x + wide / 2, level, line, FORMULA, **look)
-        look = {"va": "bottom", "linespacing": 1.25}
-        _write(frame, x + 0.08, y + 0.05, said[kind], **look)
+            _write(frame, x + wide / 2, level, line, FORMULA, ha="center", va="center", math_fontfamily="stix")
+        _write(frame, x + 0.08, y + 0.05, said[kind], va="bottom", linespacing=1.25)
     _write(frame, 0.38, 0.2, LETTERS)

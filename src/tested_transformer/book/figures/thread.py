@@ -22,9 +22,7 @@ COLOURS = {"m": "#4A4FB0", "f": "#B01048", "n": "#666000"}  # no role of attenti
 LARGE, SMALL = 13, 11
 
 
-def sentence(
-    layer: int, head: int, answers: Sequence[Answer], first: Sequence[str]
-) -> Interactive:
+def sentence(layer: int, head: int, answers: Sequence[Answer], first: Sequence[str]) -> Interactive:
     """All sentences to choose from, with a head that can be switched off; before that, three of them."""
     shown = [next(a for a in answers if a.thing == thing) for thing in first]
     name = f"without head {head + 1} of layer {layer + 1}"
@@ -67,16 +65,12 @@ def three(answers: Sequence[Answer]) -> pic.Picture:
         gender = THINGS[answer.thing].gender
         colour = COLOURS[gender]
         thing, it, weight = _places(answer)
-        english = _words(
-            frame, answer.sentence.english, bottom + 0.76, {thing: colour, it: colour}
-        )
+        english = _words(frame, answer.sentence.english, bottom + 0.76, {thing: colour, it: colour})
         _arc(frame, english[it], english[thing], bottom + 0.98, weight, colour)
         words = [word.strip(",.") for word in answer.german.split()]
         noun = words.index(THINGS[answer.thing].german)
         pronoun = words.index(thread.pronoun(answer.german))
-        german = _words(
-            frame, answer.german, bottom + 0.33, {noun: colour, pronoun: colour}
-        )
+        german = _words(frame, answer.german, bottom + 0.33, {noun: colour, pronoun: colour})
         look = {"ha": "center", "color": colour, "size": SMALL}
         frame.text(german[noun], bottom + 0.11, GENDERS[gender], **look)
     return figure
@@ -92,9 +86,7 @@ def _words(frame: Axes, text: str, y: float, marked: Mapping[int, str]) -> list[
         look = {"weight": weight, "color": marked.get(n, pic.INK), "size": LARGE}
         frame.text(x + width / 2, y, bare, ha="center", **look)
         if bare != word:
-            frame.text(
-                x + width + rest / 2, y, word[len(bare) :], ha="center", size=LARGE
-            )
+            frame.text(x + width + rest / 2, y, word[len(bare) :], ha="center", size=LARGE)
         middles.append(x + width / 2)
         x += width + rest + 0.065
     return middles
@@ -106,22 +98,13 @@ def _width(word: str, weight: str) -> float:
     return extents.x1 / 72 + 0.012
 
 
-def _arc(
-    frame: Axes, start: float, end: float, y: float, weight: float, colour: str
-) -> None:
+def _arc(frame: Axes, start: float, end: float, y: float, weight: float, colour: str) -> None:
     """An arc over the words with its weight on top."""
     top, middle = y + 0.32, (start + end) / 2
     path = Path([(start, y), (start, top), (end, top), (end, y)], [1, 4, 4, 4])
     look = {"edgecolor": colour, "linewidth": 5 * weight, "capstyle": "round"}
     frame.add_patch(PathPatch(path, fill=False, clip_on=False, **look))
-    frame.text(
-        middle,
-        y + 0.3,
-        as_share(weight, 3),
-        ha="center",
-        color=colour,
-        size=SMALL,
-    )
+    frame.text(middle, y + 0.3, as_share(weight, 3), ha="center", color=colour, size=SMALL)
 
 
 RIVER, GROUND = 0.55, "#eef2f6"
@@ -153,15 +136,7 @@ def stream(
         (6.97, "3", "its position is added"),
     ):
         _numbered(frame, (0.18, y), number, words)
-    levels = (
-        7.33,
-        6.67,
-        5.53,
-        4.4,
-        2.96,
-        1.83,
-        1.16,
-    )  # where the length of the row changes
+    levels = (7.33, 6.67, 5.53, 4.4, 2.96, 1.83, 1.16)  # where the length of the row changes
     for (top, bottom), length in zip(pairwise(levels), rows, strict=True):
         look = {"color": pic.QUERY, "linewidth": RIVER * length, "zorder": 2}
         frame.plot([xs[row]] * 2, [top, bottom], solid_capstyle="butt", **look)
@@ -203,13 +178,7 @@ def _tokens(frame: Axes, tokens: Sequence[str], row: int) -> list[float]:
     return xs
 
 
-def _numbered(
-    frame: Axes,
-    place: tuple[float, float],
-    number: str,
-    words: str,
-    ground: str = "white",
-) -> None:
+def _numbered(frame: Axes, place: tuple[float, float], number: str, words: str, ground: str = "white") -> None:
     """A number in a disc and what it stands for."""
     x, y = place
     frame.add_patch(Circle((x, y), 0.115, color=pic.INK, zorder=6))
@@ -244,9 +213,7 @@ def _layer(frame: Axes, layer: int, y: float) -> None:
     _over(frame, (4.1, y + 0.92), f"layer {layer + 1}", ha="right")
 
 
-def _attention(
-    frame: Axes, xs: Sequence[float], row: int, y: float, weights: ArrayLike
-) -> None:
+def _attention(frame: Axes, xs: Sequence[float], row: int, y: float, weights: ArrayLike) -> None:
     """From the line of each token into the box above the plus, as wide as its weight."""
     for place, (x, weight) in enumerate(zip(xs, weights, strict=True)):
         start, end = (x, y + 0.72), (xs[row] - 1.85 + 0.16 * place, y + 0.2)
@@ -276,14 +243,10 @@ def _box(frame: Axes, x: float, y: float, added: float, box: int) -> None:
     shape = FancyBboxPatch(place, 0.48, 0.2, "round,pad=0,rounding_size=0.05")
     shape.set(facecolor="white", edgecolor=pic.INK, linewidth=1, zorder=5)
     frame.add_patch(shape)
-    frame.text(
-        x, y - 0.28, "norm", size=SMALL, ha="center", va="center_baseline", zorder=6
-    )
+    frame.text(x, y - 0.28, "norm", size=SMALL, ha="center", va="center_baseline", zorder=6)
 
 
-def _decoder(
-    frame: Axes, xs: Sequence[float], weights: ArrayLike, german: tuple[str, str]
-) -> None:
+def _decoder(frame: Axes, xs: Sequence[float], weights: ArrayLike, german: tuple[str, str]) -> None:
     """The decoder asks all rows, and writes the next word."""
     for x, weight in zip(xs, weights, strict=True):
         look = {"color": pic.VALUE, "linewidth": 0.5 + 9 * weight, "zorder": 3}
@@ -306,10 +269,7 @@ TILE = 0.24, 0.11
 
 @pic.styled
 def rows(
-    sentences: Sequence[tuple[Sequence[str], Sequence[int], ArrayLike]],
-    same: int,
-    other: int,
-    colours: Sequence[str],
+    sentences: Sequence[tuple[Sequence[str], Sequence[int], ArrayLike]], same: int, other: int, colours: Sequence[str]
 ) -> pic.Picture:
     """Sentences below each other: tokens, their ids, and below each the first numbers of its row.
 
@@ -341,15 +301,10 @@ def rows(
     return figure
 
 
-def _columns(
-    words: Sequence[Sequence[str]], ids: Sequence[Sequence[int]]
-) -> tuple[list[float], list[float]]:
+def _columns(words: Sequence[Sequence[str]], ids: Sequence[Sequence[int]]) -> tuple[list[float], list[float]]:
     """The middle and the width of each column, as wide as the widest thing in it."""
     widths = [
-        max(
-            TILE[0],
-            *(_width(str(text), "bold") * (LARGE - 1) / LARGE for text in column),
-        )
+        max(TILE[0], *(_width(str(text), "bold") * (LARGE - 1) / LARGE for text in column))
         for column in zip(*words, *ids, strict=True)
     ]
     gap, x, xs = (4.08 - sum(widths)) / len(widths), 0.06, []
@@ -359,9 +314,7 @@ def _columns(
     return xs, widths
 
 
-def _framed(
-    frame: Axes, x: float, width: float, ends: tuple[float, float], colour: str
-) -> None:
+def _framed(frame: Axes, x: float, width: float, ends: tuple[float, float], colour: str) -> None:
     """A frame around a column of this width, between two heights."""
     bottom, top = ends
     place, size = (x - width / 2 - 0.03, bottom), (width + 0.06, top - bottom)

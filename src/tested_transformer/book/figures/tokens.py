@@ -6,9 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
 from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import bare, beside, chart
 
 LETTER, SPACE, GAP = 0.093, 0.08, 0.09
 """Inches: a character, what surrounds the text of a tile, and what parts two words."""
@@ -26,32 +28,23 @@ def read(lines: Sequence[tuple[str, Sequence[tuple[str, int]]]]) -> pic.Picture:
         frame.text(0.05, top - 0.2, name)
         goes_on = [text[:1].isalpha() for text, _ in tokens[1:]]
         x = 0.05
-        for (text, i), joins, joined in zip(
-            tokens, [False, *goes_on], [*goes_on, False], strict=True
-        ):
+        for (text, i), joins, joined in zip(tokens, [False, *goes_on], [*goes_on, False], strict=True):
             x += 0 if joins or not text[:1].isspace() else GAP
             width = SPACE + LETTER * max(len(text.strip()), len(str(i)))
-            face = pic.WEIGHTS(0.4 if joins or joined else 0.08)
-            tile(frame, (x, top - 0.58, width, 0.29), face, text.strip())
+            tile(frame, (x, top - 0.58, width, 0.29), pic.WEIGHTS(0.4 if joins or joined else 0.08), text.strip())
             frame.text(x + width / 2, top - 0.76, i, ha="center", color="#5b6570")
             x += width
         top -= 0.95
     return figure
 
 
-def bench(
-    pieces: Mapping[str, int],
-    learned: Mapping[tuple[str, str], int],
-    plain: pic.Picture,
-) -> Interactive:
+def bench(pieces: Mapping[str, int], learned: Mapping[tuple[str, str], int], plain: pic.Picture) -> Interactive:
     """Byte-pair encoding at work on a small text, one merge at a time.
 
     `pieces` are the pieces of the text with the times that they occur, `learned` the
     merges with the times that the pair occurred; `plain` stands on paper.
     """
-    rows = [
-        (f"{a} + {b}", str(times), a + b) for (a, b), times in list(learned.items())[:8]
-    ]
+    rows = [(f"{a} + {b}", str(times), a + b) for (a, b), times in list(learned.items())[:8]]
     data = {
         "pieces": [list(piece) for piece in pieces],
         "times": list(pieces.values()),
@@ -62,10 +55,7 @@ def bench(
 
 
 def encoding(
-    merges: Sequence[tuple[int, int]],
-    tokens: Sequence[bytes],
-    texts: Mapping[str, Sequence[int]],
-    plain: pic.Picture,
+    merges: Sequence[tuple[int, int]], tokens: Sequence[bytes], texts: Mapping[str, Sequence[int]], plain: pic.Picture
 ) -> Interactive:
     """A reader's own text on its way through a tokenizer's merges, to its tokens and their ids.
 
@@ -77,8 +67,7 @@ def encoding(
     rows = []
     for text, ids in texts.items():
         cut = [tokens[i].decode(errors="backslashreplace") for i in ids]
-        shown = " · ".join(token.replace(" ", "␣") for token in cut)
-        rows.append((text, shown, ", ".join(map(str, ids))))
+        rows.append((text, " · ".join(token.replace(" ", "␣") for token in cut), ", ".join(map(str, ids))))
     data = {"merges": [list(pair) for pair in merges], "texts": list(texts)}
     words = {"Texts and their tokens": (("text", "tokens", "ids"), rows)}
     return Interactive("encoding", data, {}, plain, words=words, pictured=True)
@@ -90,14 +79,13 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
 
     A box is as wide as its piece has characters.
     """
-    figure, ((axes,),) = pic.picture(6.2, 0.5 + 0.5 * len(steps))
+    figure, axes = chart(0.5 + 0.5 * len(steps), 6.2)
     width = sum(map(len, steps[0]))
     for y, pieces in enumerate(steps):
         x = 0
         for piece in pieces:
             new = y > 0 and piece not in steps[y - 1]
-            place = x + 0.04, y + 0.1, len(piece) - 0.08, 0.8
-            tile(axes, place, pic.WEIGHTS(0.45 if new else 0.08), piece)
+            tile(axes, (x + 0.04, y + 0.1, len(piece) - 0.08, 0.8), pic.WEIGHTS(0.45 if new else 0.08), piece)
             x += len(piece)
     _bare(axes, width, len(steps))
     axes.set_yticks(np.arange(len(names)) + 0.5, names)
@@ -105,25 +93,17 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
 
 
 @pic.styled
-def lengths(
-    n_merges: ArrayLike, curves: Mapping[str, ArrayLike], levels: Mapping[str, float]
-) -> pic.Picture:
+def lengths(n_merges: ArrayLike, curves: pic.Arrays, levels: Mapping[str, float]) -> pic.Picture:
     """Tokens to a word against the number of merges, one curve for each text.
 
     There are dotted lines at the named levels.
     """
-    figure, ((axes,),) = pic.picture(6.2, 3.6)
-    looks = zip(curves.items(), pic.SERIES, ("-", "--", "-."), strict=False)
-    for (name, curve), colour, style in looks:
-        axes.plot(n_merges, curve, color=colour, linestyle=style, label=name)
-    under = {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
+    figure, axes = chart(3.6, 6.2)
+    kit.curves(axes, n_merges, curves, dashes=("-", "--", "-."))
     for name, level in levels.items():
         axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
-        axes.annotate(name, (np.max(n_merges), level), ha="right", **under)
-    axes.set_ylim(0, None)
-    axes.set_xlim(0, np.max(n_merges))
-    axes.set_xlabel("merges learned")
-    axes.set_ylabel("tokens to a word")
+        beside(axes, name, (np.max(n_merges), level), (0, -3), ha="right", va="top")
+    axes.set(ylim=(0, None), xlim=(0, np.max(n_merges)), xlabel="merges learned", ylabel="tokens to a word")
     figure.legend(loc="outside upper center", ncols=len(curves))
     return figure
 
@@ -132,23 +112,16 @@ def lengths(
 def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> pic.Picture:
     """A batch as a grid of tokens, one row a sentence; hatched where not `real`."""
     real = np.asarray(real)
-    figure, ((axes,),) = pic.picture(7.2, 0.5 + 0.6 * len(rows))
+    figure, axes = chart(0.5 + 0.6 * len(rows), 7.2)
     for (y, x), is_real in np.ndenumerate(real):
-        place = x + 0.04, y + 0.1, 0.92, 0.8
-        if is_real:
-            tile(axes, place, pic.WEIGHTS(0.2), rows[y][x])
-        else:
-            tile(axes, place, "white", hatch="////")
+        face, text, hatch = (pic.WEIGHTS(0.2), rows[y][x], None) if is_real else ("white", "", "////")
+        tile(axes, (x + 0.04, y + 0.1, 0.92, 0.8), face, text, hatch=hatch)
     _bare(axes, real.shape[1], real.shape[0])
-    names = [f"sentence {y + 1}" for y in range(len(rows))]
-    axes.set_yticks(np.arange(len(rows)) + 0.5, names)
+    axes.set_yticks(np.arange(len(rows)) + 0.5, [f"sentence {y + 1}" for y in range(len(rows))])
     return figure
 
 
 def _bare(axes: Axes, width: float, height: float) -> None:
     """Room for the boxes, the first row on top, and nothing around them."""
-    axes.set_xlim(0, width)
-    axes.set_ylim(height, 0)
-    axes.set_xticks([])
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    axes.set(xlim=(0, width), ylim=(height, 0), xticks=[])
+    bare(axes)

@@ -8,50 +8,39 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
+from tested_transformer.book.figures.kit import beside, chart, curves
 
 LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
 
 @pic.styled
-def questions(
-    read: Sequence[str], asked: Sequence[str], visible: ArrayLike
-) -> pic.Picture:
+def questions(read: Sequence[str], asked: Sequence[str], visible: ArrayLike) -> pic.Picture:
     """A row for each place: the tokens it sees, hatched those it does not, its answer."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 0.46 * len(read) + 0.7)
+    figure, axes = chart(0.46 * len(read) + 0.7)
     _asked(axes, read, asked, visible)
     return figure
 
 
 @pic.styled
-def given_away(
-    panels: Mapping[str, tuple[Sequence[str], Sequence[str], ArrayLike]],
-) -> pic.Picture:
+def given_away(panels: Mapping[str, tuple[Sequence[str], Sequence[str], ArrayLike]]) -> pic.Picture:
     """Questions below each other, each as in `questions`; filled is the answer where a place can see it."""
     height = sum(0.42 * len(read) + 1.0 for read, _, _ in panels.values())
     figure, rows = pic.picture(pic.PHONE, height, rows=len(panels))
-    for (axes,), (title, (read, asked, visible)) in zip(
-        rows, panels.items(), strict=True
-    ):
+    for (axes,), (title, (read, asked, visible)) in zip(rows, panels.items(), strict=True):
         _asked(axes, read, asked, visible)
-        answers = np.equal.outer(asked, read) & np.asarray(visible, dtype=bool)
-        for i, j in zip(*np.nonzero(answers), strict=True):
-            place = j + 0.04, i + 0.1, 0.92, 0.8
-            tile(axes, place, pic.KEY, read[j], "white", edgecolor=pic.KEY)
+        for i, j in zip(*np.nonzero(np.equal.outer(asked, read) & np.asarray(visible, dtype=bool)), strict=True):
+            tile(axes, (j + 0.04, i + 0.1, 0.92, 0.8), pic.KEY, read[j], "white", edgecolor=pic.KEY)
         axes.set_title(title)
     return figure
 
 
-def _asked(
-    axes: Axes, read: Sequence[str], asked: Sequence[str], visible: ArrayLike
-) -> None:
+def _asked(axes: Axes, read: Sequence[str], asked: Sequence[str], visible: ArrayLike) -> None:
     n = len(read)
     for (i, j), seen in np.ndenumerate(np.asarray(visible)):
-        look = {"edgecolor": pic.QUERY} if seen else {"hatch": "////"}
-        place, text = (j + 0.04, i + 0.1, 0.92, 0.8), read[j] if seen else ""
-        tile(axes, place, "none", text, linewidth=1.2, **look)
-    style = {"arrowstyle": "->"}
+        look = {"text": read[j], "edgecolor": pic.QUERY} if seen else {"hatch": "////"}
+        tile(axes, (j + 0.04, i + 0.1, 0.92, 0.8), "none", linewidth=1.2, **look)
     for i, token in enumerate(asked):
-        axes.annotate("", (n + 0.55, i + 0.5), (n + 0.05, i + 0.5), arrowprops=style)
+        axes.annotate("", (n + 0.55, i + 0.5), (n + 0.05, i + 0.5), arrowprops={"arrowstyle": "->"})
         axes.text(n + 0.62, i + 0.5, token, color=pic.KEY, va="center", weight="bold")
     axes.text(0.04, -0.25, "the decoder reads", color=pic.QUERY)
     axes.text(n + 0.62, -0.25, "asked for", color=pic.KEY)
@@ -60,46 +49,36 @@ def _asked(
 
 
 @pic.styled
-def grids(panels: Mapping[str, ArrayLike]) -> pic.Picture:
+def grids(panels: pic.Arrays) -> pic.Picture:
     """Batches side by side, a row for each sentence: filled tiles are real tokens."""
     figure, (row,) = pic.picture(7.0, 3.4, columns=len(panels))
     most = max(np.asarray(real).shape[1] for real in panels.values())
     for axes, (title, real) in zip(row, panels.items(), strict=True):
         real = np.asarray(real, dtype=bool)
         for (i, j), filled in np.ndenumerate(real):
-            place = j + 0.08, i + 0.08, 0.84, 0.84
-            tile(axes, place, pic.QUERY if filled else "white", linewidth=0.6)
-        axes.set(xlim=(0, most), ylim=(len(real), 0), title=title)
-        axes.set_xlabel("position in the sentence")
-        axes.set_yticks([])
+            tile(axes, (j + 0.08, i + 0.08, 0.84, 0.84), pic.QUERY if filled else "white", linewidth=0.6)
+        axes.set(xlim=(0, most), ylim=(len(real), 0), title=title, xlabel="position in the sentence", yticks=[])
         axes.spines["left"].set_visible(False)
     return figure
 
 
 @pic.styled
 def losses(
-    runs: Mapping[str, ArrayLike],
-    levels: Mapping[str, float] | None = None,
-    every: int = 1,
-    logarithmic: bool = False,
+    runs: pic.Arrays, levels: Mapping[str, float] | None = None, every: int = 1, logarithmic: bool = False
 ) -> pic.Picture:
     """A curve for each run, a value for so many steps, and named levels as thin lines.
 
     On a logarithmic axis two curves can be told apart where both are nearly zero.
     """
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.6)
-    looks = zip(runs.items(), pic.SERIES, LINES, strict=False)
-    for (name, loss), colour, line in looks:
+    figure, axes = chart(3.6)
+    for (name, loss), colour, line in zip(runs.items(), pic.SERIES, LINES, strict=False):
         steps = every * np.arange(1, len(np.asarray(loss)) + 1)
         axes.plot(steps, loss, color=colour, linestyle=line, linewidth=1.6, label=name)
     for name, level in (levels or {}).items():
         axes.axhline(level, color=pic.INK, linewidth=1)
-        place = {"xytext": (0, -4), "textcoords": "offset points", "va": "top"}
         last = every * max(len(np.asarray(loss)) for loss in runs.values())
-        axes.annotate(name, (last, level), ha="right", **place)
-    axes.set_xlim(1, None)
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss for each token (nats)")
+        beside(axes, name, (last, level), (0, -4), ha="right", va="top")
+    axes.set(xlim=(1, None), xlabel="step", ylabel="loss for each token (nats)")
     if logarithmic:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
@@ -110,30 +89,20 @@ def losses(
 
 
 @pic.styled
-def apart(
-    runs: Mapping[str, ArrayLike], gap: str, at: int, every: int = 1
-) -> pic.Picture:
+def apart(runs: pic.Arrays, gap: str, at: int, every: int = 1) -> pic.Picture:
     """Two curves, the upper one first, each with its name; the area between them is coloured and named at a step."""
-    figure, ((axes,),) = pic.picture(pic.PHONE, 3.2)
-    (above, upper), (below, lower) = (
-        (name, np.asarray(loss)) for name, loss in runs.items()
-    )
+    figure, axes = chart(3.2)
+    (above, upper), (below, lower) = ((name, np.asarray(loss)) for name, loss in runs.items())
     steps, n = every * np.arange(1, len(upper) + 1), at // every - 1
     axes.plot(steps, upper, color=pic.QUERY)
     axes.plot(steps, lower, color=pic.KEY, linestyle="--")
     axes.fill_between(steps, lower, upper, where=upper > lower, color="#f0c9a8")
-    names = {"xytext": (10, 8), "textcoords": "offset points", "weight": "bold"}
-    axes.annotate(above, (steps[n], upper[n]), color=pic.QUERY, **names)
-    names |= {"xytext": (12, -30), "ha": "right", "va": "top"}
-    axes.annotate(below, (steps[n], lower[n]), color=pic.KEY, **names)
+    beside(axes, above, (steps[n], upper[n]), (10, 8), color=pic.QUERY, weight="bold")
+    beside(axes, below, (steps[n], lower[n]), (12, -30), color=pic.KEY, weight="bold", ha="right", va="top")
     middle = steps[n], (upper[n] + lower[n]) / 2
-    far = {"xytext": (48, 0), "textcoords": "offset points", "va": "center"}
-    axes.annotate(gap, middle, arrowprops={"arrowstyle": "->"}, **far)
-    both = f"both {lower[-1]:.2f}"
-    style = {"textcoords": "offset points", "ha": "right"}
-    axes.annotate(both, (steps[-1], upper[-1]), xytext=(0, 6), **style)
-    axes.set(xlim=(1, None), ylim=(0, None))
-    axes.set(xlabel="step", ylabel="loss for each token (nats)")
+    beside(axes, gap, middle, (48, 0), arrowprops={"arrowstyle": "->"}, va="center")
+    beside(axes, f"both {lower[-1]:.2f}", (steps[-1], upper[-1]), (0, 6), ha="right")
+    axes.set(xlim=(1, None), ylim=(0, None), xlabel="step", ylabel="loss for each token (nats)")
     return figure
 
 
@@ -147,27 +116,21 @@ def written(title: str, rows: Mapping[str, Sequence[tuple[str, bool]]]) -> pic.P
         x, y = 0.82, high * (len(rows) - n) + 0.04
         axes.text(0.02, y + 0.17, name, va="center")
         for word, right in words:
-            place = x, y, letter * len(word) + space - 0.04, 0.34
             face, ink = (pic.QUERY, "white") if right else ("none", pic.INK)
-            tile(axes, place, face, word, ink)
+            tile(axes, (x, y, letter * len(word) + space - 0.04, 0.34), face, word, ink)
             x += letter * len(word) + space
     return figure
 
 
 @pic.styled
-def chances(panels: Mapping[str, Mapping[str, ArrayLike]]) -> pic.Picture:
+def chances(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
     """The probability of the right token after each step: below each other a panel for each token.
 
     In each there is a line for each sentence.
     """
-    height = 2.1 * len(panels) + 0.3
-    figure, rows = pic.picture(pic.PHONE, height, rows=len(panels), sharex=True)
+    figure, rows = pic.picture(pic.PHONE, 2.1 * len(panels) + 0.3, rows=len(panels), sharex=True)
     for (axes,), (title, lines) in zip(rows, panels.items(), strict=True):
-        for (name, p), colour, look in zip(
-            lines.items(), pic.SERIES, LINES, strict=False
-        ):
-            steps = np.arange(1, len(np.asarray(p)) + 1)
-            axes.plot(steps, p, color=colour, linestyle=look, label=name)
+        curves(axes, None, lines, dashes=LINES)
         axes.set(xlim=(1, None), ylim=(0, 1.03), title=title)
     rows[0, 0].legend(loc="lower right")
     rows[-1, 0].set_xlabel("step")

@@ -6,64 +6,40 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from tested_transformer.book.data_flow import (
-    AXES,
-    CHAPTERS,
-    Step,
-    Table,
-    n_layers,
-    steps,
-)
+from tested_transformer.book.data_flow import AXES, CHAPTERS, Step, Table, n_layers, steps
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, bent, blank, column, outline, tile
 from tested_transformer.book.figures.interactive import Interactive, written
+from tested_transformer.book.figures.kit import chart, named, write
 from tested_transformer.shares import as_share
 
 STEP, TILE = 1.05, (0.2, 0.16)
 """Inches from one stop to the next, and of one number."""
 
-KINDS = {
-    "table": pic.OUT,
-    "attention": pic.KEY,
-    "feed-forward": pic.QUERY,
-    "norms": pic.VALUE,
-}
+KINDS = {"table": pic.OUT, "attention": pic.KEY, "feed-forward": pic.QUERY, "norms": pic.VALUE}
 """Colours of the kinds of boxes, as on the first page and in the strip of each chapter."""
 
+LAYERS = ("self-attention", "add & norm", "feed-forward", "add & norm")
+PARTS = {"encoder": LAYERS, "decoder": ("masked self-attention", "add & norm", "cross-attention", *LAYERS[1:])}
+"""The boxes of a layer, in their order."""
+
+BOXES = {
+    "encoder": ("self_attention", "addnorm_1", "feed_forward", "addnorm_2"),
+    "decoder": ("self_attention", "addnorm_1", "cross_attention", "addnorm_2", "feed_forward", "addnorm_3"),
+}
+"""Their names in a run."""
+
+TITLES = {
+    "encoder": ("self-attention", "add & norm", "feed-forward", "memory"),
+    "decoder": ("masked attention", "add & norm 1", "cross-attention", "add & norm 2", "feed-forward", "add & norm 3"),
+}
 STOPS = tuple(
-    {
-        "embedding": f"{side}.scaled",
-        "+ positions": f"{side}.sum",
-        **{title: f"{side}.layers.0.{box}.out" for title, box in boxes.items()},
-        **rest,
-    }
-    for side, boxes, rest in (
-        (
-            "encoder",
-            {
-                "self-attention": "self_attention",
-                "add & norm": "addnorm_1",
-                "feed-forward": "feed_forward",
-                "memory": "addnorm_2",
-            },
-            {},
-        ),
-        (
-            "decoder",
-            {
-                "masked attention": "self_attention",
-                "add & norm 1": "addnorm_1",
-                "cross-attention": "cross_attention",
-                "add & norm 2": "addnorm_2",
-                "feed-forward": "feed_forward",
-                "add & norm 3": "addnorm_3",
-            },
-            {"logits": "logits"},
-        ),
-    )
+    {"embedding": f"{side}.scaled", "+ positions": f"{side}.sum"}
+    | {title: f"{side}.layers.0.{box}.out" for title, box in zip(titles, BOXES[side], strict=True)}
+    | ({"logits": "logits"} if side == "decoder" else {})
+    for side, titles in TITLES.items()
 )
 """The stops of the journey: title -> name of the tensor, of the source and of the target."""
 
@@ -75,154 +51,94 @@ WIDEST, COLUMNS, LIKELIEST = 12, 6, 10
 LEFT, RIGHT, HIGH = (0.3, 1.75), (2.75, 1.95), 0.3
 """The columns of the machine: where a box begins and how wide it is; and how high it is, in inches."""
 
-PARTS = {
-    "encoder": ("self-attention", "add & norm", "feed-forward", "add & norm"),
-    "decoder": (
-        *("masked self-attention", "add & norm", "cross-attention", "add & norm"),
-        *("feed-forward", "add & norm"),
-    ),
-}
-
 
 @pic.styled
-def machine(
-    words: Sequence[Sequence[str]],
-    run: Mapping[str, ArrayLike],
-    vocabulary: Sequence[str],
-) -> pic.Picture:
+def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequence[str]) -> pic.Picture:
     """The whole model from top to bottom with the sizes of a run, and the largest logits that it ends with.
 
     words are those that it reads, in lines, and those that it has written. The run has
     the names of `byhand.transformer.tensors`.
     """
-    source, target, logits = (
-        np.asarray(run[name]) for name in ("encoder.sum", "decoder.sum", "logits")
-    )
+    source, target, logits = (np.asarray(run[name]) for name in ("encoder.sum", "decoder.sum", "logits"))
     sizes = {"source": source.shape, "target": target.shape, "logits": logits.shape}
     sizes["table"] = logits.shape[1], target.shape[1]
-    largest, layers = np.argsort(-logits[-1], kind="stable")[:3], n_layers(run)
-    likeliest = {vocabulary[i].strip(): logits[-1, i] for i in largest}
+    by = {name: " × ".join(map(str, size)) for name, size in sizes.items()}
     figure, frame = blank(5.1, 6.35)
     middles = [x + width / 2 for x, width in (LEFT, RIGHT)]
-    by = {name: " × ".join(map(str, size)) for name, size in sizes.items()}
     for centre, lines in zip(middles, words, strict=True):
         for n, line in enumerate(lines):
-            text(frame, centre, 6.18 - 0.2 * n, line, weight="bold")
+            write(frame, centre, 6.18 - 0.2 * n, line, weight="bold")
         arrow(frame, (centre, 5.86), (centre, 5.68))
     wide = LEFT[0] - 0.15, 5.32, sum(RIGHT) - LEFT[0] + 0.3, 0.35
-    look = {"edgecolor": "white"}
-    tile(
-        frame,
-        wide,
-        KINDS["table"],
-        f"rows of the table E, {by['table']}",
-        "white",
-        **look,
-    )
+    tile(frame, wide, KINDS["table"], f"rows of the table E, {by['table']}", "white", edgecolor="white")
     ends = []
-    for (x, width), centre, name in zip(
-        (LEFT, RIGHT), middles, ("source", "target"), strict=True
-    ):
-        text(frame, centre, 5.17, "+ positions")
+    for x, centre, name, side in zip((LEFT, RIGHT), middles, ("source", "target"), PARTS, strict=True):
+        write(frame, centre, 5.17, "+ positions")
         arrow(frame, (centre, 5.06), (centre, 4.78))
-        text(frame, centre + 0.08, 4.93, by[name], ha="left")
-        parts = PARTS["encoder" if name == "source" else "decoder"]
-        ends.append(_frame(frame, x, width, 4.61, parts, layers, name == "source"))
+        write(frame, centre + 0.08, 4.93, by[name], ha="left")
+        ends.append(_layer(frame, x, 4.61, side, n_layers(run)))
     (_, memory), (cross, out) = ends
     centre, between = middles[0], LEFT[0] + LEFT[1] + 0.5
     arrow(frame, (centre, memory), (centre, memory - 0.3))
-    text(frame, centre, memory - 0.42, f"memory {by['source']}")
-    way = ((centre + 0.82, memory - 0.42), (between, memory - 0.42), (between, cross))
-    frame.plot(*zip(*way, strict=True), color=pic.KEY, linewidth=1.8)
-    arrow(frame, (between, cross), (RIGHT[0], cross), pic.KEY)
+    write(frame, centre, memory - 0.42, f"memory {by['source']}")
+    way = ((centre + 0.82, memory - 0.42), (between, memory - 0.42), (between, cross), (RIGHT[0], cross))
+    bent(frame, way, pic.KEY, 1.8)
     centre = middles[1]
     arrow(frame, (centre, out), (centre, out - 0.3))
-    text(frame, centre + 0.08, out - 0.15, by["target"], ha="left")
+    write(frame, centre + 0.08, out - 0.15, by["target"], ha="left")
     top = RIGHT[0] - 0.15, out - 0.65, RIGHT[1] + 0.3, 0.35
-    tile(frame, top, KINDS["table"], "compared with all of E", "white", **look)
+    tile(frame, top, KINDS["table"], "compared with all of E", "white", edgecolor="white")
     arrow(frame, (centre, out - 0.65), (centre, out - 0.95))
-    text(frame, centre + 0.08, out - 0.8, f"{by['logits']} logits", ha="left")
-    for n, (token, logit) in enumerate(likeliest.items()):
-        look = {"weight": "normal" if n else "bold"}
-        text(frame, centre, out - 1.06 - 0.2 * n, f"{token}  {logit:.1f}", **look)
+    write(frame, centre + 0.08, out - 0.8, f"{by['logits']} logits", ha="left")
+    for n, i in enumerate(np.argsort(-logits[-1], kind="stable")[:3]):
+        said = f"{vocabulary[i].strip()}  {logits[-1, i]:.1f}"
+        write(frame, centre, out - 1.06 - 0.2 * n, said, weight="normal" if n else "bold")
     return figure
 
 
-def text(frame: Axes, x: float, y: float, words: str, **look: object) -> None:
-    """Words on a line, centred if nothing else is said."""
-    frame.text(x, y, words, **{"ha": "center", "va": "center_baseline"} | look)
-
-
-def _frame(
-    frame: Axes,
-    x: float,
-    width: float,
-    top: float,
-    parts: Sequence[str],
-    layers: int,
-    left: bool,
-) -> tuple[float, float]:
+def _layer(frame: Axes, x: pic.Pair, top: float, side: str, layers: int) -> pic.Pair:
     """A layer, its boxes below each other in a frame; the height of its cross-attention, and of its end."""
-    side = x - 0.17 if left else x + width + 0.17
-    edge, cross, low = (x if left else x + width), 0.0, top
-    for n, part in enumerate(parts):
-        low = top - n * (HIGH + 0.17) - HIGH
-        colour = next((KINDS[name] for name in KINDS if name in part), "white")
-        ink, rim = ("white",) * 2 if colour != "white" else (pic.INK, pic.INK)
-        tile(frame, (x, low, width, HIGH), colour, part, ink, edgecolor=rim)
+    (left, width), cross = x, 0.0
+    around = left - 0.17 if side == "encoder" else left + width + 0.17
+
+    def draw(place: pic.Place, part: str) -> None:
+        colour = colour_of(part)
+        ink = pic.INK if colour == "white" else "white"
+        tile(frame, place, colour, part, ink, edgecolor=ink)
+
+    for part, low in column(frame, PARTS[side], x, (top, HIGH, 0.17), (around, 0.09), draw, 9, (1.4, 1.2)):
         cross = low + HIGH / 2 if part.startswith("cross") else cross
-        if n:
-            middle = x + width / 2
-            arrow(frame, (middle, low + HIGH + 0.17), (middle, low + HIGH), size=9)
-        if part == "add & norm":  # the way around what is added
-            above, level = low + 2 * HIGH + 0.17 + 0.09, low + HIGH / 2
-            way = ((x + width / 2, above), (side, above), (side, level))
-            frame.plot(*zip(*way, strict=True), color=pic.INK, linewidth=1.2)
-            arrow(frame, (side, level), (edge, level), size=9, width=1.2)
-    arrow(frame, (x + width / 2, top + 0.17), (x + width / 2, top), size=9)
-    place = min(x, side) - 0.09, low - 0.3, width + 0.35, top - low + 0.47
-    frame.add_patch(Rectangle(*_corner(place), fill=False, edgecolor=pic.FAINT))
-    text(frame, x + width / 2, low - 0.16, f"{layers} such layers", style="italic")
+    arrow(frame, (left + width / 2, top + 0.17), (left + width / 2, top), size=9)
+    outline(frame, (min(left, around) - 0.09, low - 0.3, width + 0.35, top - low + 0.47), pic.FAINT, 1)
+    write(frame, left + width / 2, low - 0.16, f"{layers} such layers", style="italic")
     return cross, low - 0.3
 
 
-def _corner(place: tuple[float, ...]) -> tuple[tuple[float, float], float, float]:
-    x, y, width, height = place
-    return (x, y), width, height
+def colour_of(part: str) -> str:
+    """The colour of a box by its name; white if it is of no kind."""
+    return next((colour for kind, colour in KINDS.items() if kind in part), "white")
 
 
 @pic.styled
-def looks(
-    panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]],
-) -> pic.Picture:
+def looks(panels: Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]) -> pic.Picture:
     """The weights of several attentions below each other: title -> (weights, rows, columns)."""
     heights = [0.72 + 0.34 * len(rows) for _, rows, _ in panels.values()]
     figure = pic.Picture(figsize=(4.2, sum(heights)), layout="constrained")
     grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
-    for axes, (title, (a, rows, columns)) in zip(
-        grid.flat, panels.items(), strict=True
-    ):
+    for axes, (title, (a, rows, columns)) in zip(grid.flat, panels.items(), strict=True):
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
-        axes.set_aspect("auto")
-        axes.set_xticks(range(len(columns)), columns)
-        axes.set_yticks(range(len(rows)), rows)
-        axes.xaxis.tick_top()
-        axes.set_title(title)
+        named(axes, rows, columns)
+        axes.set(aspect="auto", title=title)
     return figure
 
 
 @pic.styled
-def journey(
-    run: Mapping[str, ArrayLike], words: Sequence[Sequence[str]]
-) -> pic.Picture:
+def journey(run: pic.Arrays, words: Sequence[Sequence[str]]) -> pic.Picture:
     """The tensors of a run of one layer on their way, from top to bottom.
 
     The run has the names of `byhand.transformer.tensors`.
     """
-    source, target = (
-        {title: run[name] for title, name in stops.items()} for stops in STOPS
-    )
-    across = "cross-attention"
+    source, target = ({title: run[name] for title, name in stops.items()} for stops in STOPS)
     figure = pic.Picture(figsize=(5.1, STEP * len(target) + 0.1))
     columns = [
         [_stop(figure, *stop, x, level) for level, stop in enumerate(stops.items())]
@@ -233,13 +149,12 @@ def journey(
         for start, end in pairwise(stops):
             high, low = start.get_position(), end.get_position()
             middle = low.x0 + 0.1
-            ends = (middle, high.y0), (middle, low.y1 + title)
-            arrow(figure, *ends, size=11, width=1.5)
+            arrow(figure, (middle, high.y0), (middle, low.y1 + title), size=11, width=1.5)
     for stops, sentence in zip(columns, words, strict=True):
         stops[0].set_yticks(range(len(sentence)), sentence)
         stops[0].tick_params(length=0, pad=2)
-    memory, goal = columns[0][-1], columns[1][list(target).index(across)]
-    start, end = memory.get_position(), goal.get_position()
+    start = columns[0][-1].get_position()
+    end = columns[1][list(target).index("cross-attention")].get_position()
     level, aim = (start.y0 + start.y1) / 2, (end.y0 + end.y1) / 2
     bend = (start.x1 + end.x0) / 2
     way = (start.x1, level), (bend, level), (bend, aim), (end.x0, aim)
@@ -248,9 +163,7 @@ def journey(
     return figure
 
 
-def _stop(
-    figure: pic.Picture, name: str, values: ArrayLike, x: float, level: int
-) -> Axes:
+def _stop(figure: pic.Picture, name: str, values: ArrayLike, x: float, level: int) -> Axes:
     """One tensor as coloured tiles, its name and shape above."""
     rows, columns = np.shape(values)
     wide, high = figure.get_size_inches()
@@ -259,8 +172,7 @@ def _stop(
     axes = figure.add_axes((x / wide, top - size[1], *size))
     largest = np.abs(values).max()
     axes.imshow(values, cmap=pic.SIGNED, vmin=-largest, vmax=largest, aspect="auto")
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set(xticks=[], yticks=[])
     axes.spines[:].set(visible=True, color=pic.FAINT)
     axes.set_title(f"{name}  {rows} × {columns}", pad=3)
     return axes
@@ -272,7 +184,7 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
 
     The whole rectangle is the whole model.
     """
-    figure, ((axes,),) = pic.picture(5.6, 4.2)
+    figure, axes = chart(4.2, 5.6)
     whole = sum(sum(boxes.values()) for boxes in parts.values())
     left = 0.0
     for part, boxes in parts.items():
@@ -282,8 +194,7 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
             kind = next(kind for kind in KINDS if kind in box)
             # a thin one has no room for words
             words = f"{box}\n{number / 1e6:.1f} M" if height > 0.05 else ""
-            place, look = (left, bottom, width, height), {"edgecolor": "white"}
-            tile(axes, place, KINDS[kind], words, "white", linewidth=2, **look)
+            tile(axes, (left, bottom, width, height), KINDS[kind], words, "white", linewidth=2, edgecolor="white")
             bottom += height
         axes.text(left + width / 2, 1.015, part, ha="center", va="bottom")
         left += width
@@ -293,19 +204,14 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
 
 
 @pic.styled
-def guesses(
-    percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]
-) -> pic.Picture:
+def guesses(percent: ArrayLike, read: Sequence[str], candidates: Sequence[str]) -> pic.Picture:
     """Probabilities in percent (length, vocabulary) of the next token, as tiles."""
-    figure, ((axes,),) = pic.picture(5.2, 0.9 + 0.45 * len(read))
+    figure, axes = chart(0.9 + 0.45 * len(read), 5.2)
     pic.tiles(axes, percent, pic.WEIGHTS, (0, 100), decimals=0, whole=100)
     axes.set_aspect("auto")
-    axes.set_xticks(range(len(candidates)), candidates, rotation=45, ha="left")
-    axes.set_yticks(range(len(read)), read)
-    axes.xaxis.tick_top()
+    named(axes, read, candidates, rotation=45, ha="left")
     axes.xaxis.set_label_position("top")
-    axes.set_ylabel("read last")
-    axes.set_xlabel("next token, percent")
+    axes.set(ylabel="read last", xlabel="next token, percent")
     return figure
 
 
@@ -317,7 +223,7 @@ class Runs(NamedTuple):
     model is the package's: readers can then write another one, which the page calculates.
     """
 
-    runs: Mapping[str, Mapping[str, ArrayLike]]
+    runs: Mapping[str, pic.Arrays]
     source: Sequence[str]
     target: Sequence[str]
     vocabulary: Sequence[str]
@@ -328,9 +234,8 @@ class Runs(NamedTuple):
 def walk(*models: Runs, languages: tuple[str, str] | None = None) -> Interactive:
     """The whole model as a map, with every tensor of its runs to look at; or several models, one of them deeper.
 
-    Of a wide table the first columns are shown, of many tokens those that are most
-    probable somewhere. `languages` are those of source and target ("en", "de"), for
-    readers who hear the page.
+    Of a wide table the first columns are shown, of many tokens those that are most probable somewhere. `languages` are
+    those of source and target ("en", "de"), for readers who hear the page.
     """
     first = models[0]
     run = next(iter(first.runs.values()))
@@ -366,11 +271,7 @@ def _model(model: Runs) -> dict:
     tokens = sorted(np.argsort(-likely, kind="stable")[:most].tolist())
     return {
         "asked": model.asked,
-        "words": {
-            "S": model.source,
-            "T": model.target,
-            "V": [model.vocabulary[i] for i in tokens],
-        },
+        "words": {"S": model.source, "T": model.target, "V": [model.vocabulary[i] for i in tokens]},
         "wanted": [tokens.index(i) for i in model.wanted],
         "best": [[tokens.index(i) for i in row] for row in best],
         "runs": list(model.runs),
@@ -389,12 +290,12 @@ def _place(step: Step) -> tuple[str, str]:
     return page, sign + anchor
 
 
-def _shape(table: Table, run: Mapping[str, ArrayLike]) -> str:
+def _shape(table: Table, run: pic.Arrays) -> str:
     letters, numbers = table.axes, np.shape(run[table.name])
     return f"{table.title} ({', '.join(letters)}) = ({', '.join(map(str, numbers))})"
 
 
-def _step(step: Step, runs: Sequence[Mapping[str, ArrayLike]], tokens: list) -> dict:
+def _step(step: Step, runs: Sequence[pic.Arrays], tokens: list) -> dict:
     """A step as its script takes it, with the numbers of every run, written."""
     found = step._asdict() | {"chapter": CHAPTERS[_place(step)[0]], "tables": []}
     for table in step.tables:
@@ -407,9 +308,8 @@ def _step(step: Step, runs: Sequence[Mapping[str, ArrayLike]], tokens: list) -> 
         elif table.axes[-1] in WIDTHS and shape[-1] > WIDEST:
             shown = f"the first {COLUMNS}"
             values = [x[..., :COLUMNS] for x in values]
-        numbers = {"shape": shape, "shown": shown, "places": places}
-        share = table.kind == "share", table.name == "answers"
-        numbers |= {"values": [_texts(x, places, *share) for x in values]}
+        written = [_texts(x, places, table.kind == "share", table.name == "answers") for x in values]
+        numbers = {"shape": shape, "shown": shown, "places": places, "values": written}
         found["tables"].append(table._asdict() | numbers)
     return found
 

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.kit import beside
 
 
 @pic.styled
@@ -41,21 +42,16 @@ def _level(axes: Axes, name: str, level: float, n_steps: int) -> None:
     """A dotted line; its name below it, where the curves are not."""
     axes.axhline(level, color=pic.INK, linewidth=1, linestyle=":")
     at, side = (n_steps, "right") if level > 1 else (1, "left")
-    offset = {"xytext": (-3 if at > 1 else 3, -3), "textcoords": "offset points"}
-    axes.annotate(name, (at, level), ha=side, va="top", **offset)
+    beside(axes, name, (at, level), (-3 if at > 1 else 3, -3), ha=side, va="top")
 
 
 @pic.styled
-def held_out(
-    panels: Mapping[str, tuple[ArrayLike, Mapping[int, float]]],
-) -> pic.Picture:
+def held_out(panels: Mapping[str, tuple[ArrayLike, Mapping[int, float]]]) -> pic.Picture:
     """The loss of each training in every step, and in some steps that of new pairs."""
     figure, (row,) = pic.picture(7.2, 3.0, columns=len(panels))
     for axes, (name, (trained, others)) in zip(row, panels.items(), strict=True):
-        steps = np.arange(1, len(np.asarray(trained)) + 1)
-        axes.plot(steps, trained, color=pic.QUERY, label="trained")
-        points = list(others), list(others.values())
-        axes.plot(*points, "o--", color=pic.KEY, markersize=4, label="new pairs")
+        axes.plot(np.arange(1, len(np.asarray(trained)) + 1), trained, color=pic.QUERY, label="trained")
+        axes.plot(list(others), list(others.values()), "o--", color=pic.KEY, markersize=4, label="new pairs")
         axes.set(xlim=(1, None), ylim=(0, 4), title=name, xlabel="step")
     row[0].set_ylabel("loss (nats)")
     row[0].legend()

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.kit import CENTRE, beside, chart
 
 MARKS = "os^Dv*"
 """Shapes of points, so that a group is told by more than its colour."""
@@ -29,7 +30,7 @@ AROUND = [
 
 
 @pic.styled
-def cosines(panels: Mapping[str, ArrayLike], texts: Sequence[str]) -> pic.Picture:
+def cosines(panels: pic.Arrays, texts: Sequence[str]) -> pic.Picture:
     """Cosines of all texts with all texts, one panel below the other."""
     n = len(texts)
     figure, rows = pic.picture(5.4, len(panels) * (0.6 + 0.45 * n), len(panels))
@@ -43,40 +44,27 @@ def cosines(panels: Mapping[str, ArrayLike], texts: Sequence[str]) -> pic.Pictur
 
 
 @pic.styled
-def kinds(
-    panels: Mapping[str, ArrayLike],
-    groups: Mapping[str, Sequence[int]],
-    named: Mapping[int, str],
-) -> pic.Picture:
+def kinds(panels: pic.Arrays, groups: Mapping[str, Sequence[int]], named: Mapping[int, str]) -> pic.Picture:
     """Points (n, 2), one panel below the other; groups and names go by row."""
     figure, rows = pic.picture(pic.PHONE, 3.9 * len(panels) + 0.6, len(panels))
-    inks = {
-        i: ink
-        for ink, row in zip(pic.SERIES, groups.values(), strict=False)
-        for i in row
-    }
+    inks = {i: ink for ink, row in zip(pic.SERIES, groups.values(), strict=False) for i in row}
     for (axes,), (title, points) in zip(rows, panels.items(), strict=True):
         points = np.asarray(points)
-        looks = zip(groups.items(), pic.SERIES, MARKS, strict=False)
-        for (name, members), colour, mark in looks:
-            look = {"color": colour, "marker": mark, "s": 40, "alpha": 0.75}
-            axes.scatter(*points[members].T, label=name, **look)
+        for (name, members), colour, mark in zip(groups.items(), pic.SERIES, MARKS, strict=False):
+            axes.scatter(*points[members].T, label=name, color=colour, marker=mark, s=40, alpha=0.75)
         axes.margins(0.12)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
         axes.set_title(title, loc="center")
     handles, labels = rows[0, 0].get_legend_handles_labels()
-    look = {"ncols": 3, "handletextpad": 0.1, "columnspacing": 1.4}
-    figure.legend(handles, labels, loc="outside upper center", **look)
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, handletextpad=0.1, columnspacing=1.4)
     figure.draw_without_rendering()  # only now is it known where the points are
     for (axes,), points in zip(rows, panels.values(), strict=True):
         _name(axes, np.asarray(points), named, inks)
     return figure
 
 
-def _name(
-    axes: Axes, points: np.ndarray, named: Mapping[int, str], inks: Mapping[int, str]
-) -> None:
+def _name(axes: Axes, points: np.ndarray, named: Mapping[int, str], inks: Mapping[int, str]) -> None:
     """Each name goes beside its point, where it covers the fewest points and names; a line leads to it from afar."""
     places = axes.transData.transform(points) * POINTS
     taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in places]
@@ -93,44 +81,35 @@ def _name(
         if reach > 10:
             line = {"arrowstyle": "-", "color": look["color"], "linewidth": 1}
             look["arrowprops"] = line | {"shrinkA": 1, "shrinkB": 2}
-        at = {"textcoords": "offset points", "path_effects": HALO}
-        axes.annotate(word, points[i], (reach * dx, reach * dy), **look, **at)
+        beside(axes, word, points[i], (reach * dx, reach * dy), **look, path_effects=HALO)
 
 
 @pic.styled
-def company(
-    names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]
-) -> pic.Picture:
+def company(names: Sequence[str], counts: ArrayLike, columns: tuple[str, str]) -> pic.Picture:
     """Two counts of each word (n, 2) as arrows; words with the same counts share one.
 
     The angle between the first two arrows has its cosine.
     """
     rows = [tuple(row) for row in np.asarray(counts).tolist()]
-    shared = {
-        row: ", ".join(n for n, r in zip(names, rows, strict=True) if r == row)
-        for row in dict.fromkeys(rows)
-    }
-    figure, ((axes,),) = pic.picture(pic.PHONE, 2.75)
+    shared = {row: ", ".join(n for n, r in zip(names, rows, strict=True) if r == row) for row in dict.fromkeys(rows)}
+    figure, axes = chart(2.75)
     axes.set_aspect("equal")
     axes.axhline(0, color=pic.FAINT, linewidth=1)
     axes.axvline(0, color=pic.FAINT, linewidth=1)
     for ((x, y), name), colour in zip(shared.items(), pic.SERIES, strict=False):
         if x or y:
-            look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.5}
-            look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 16}
-            axes.annotate("", (x, y), (0, 0), arrowprops=look)
+            look = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.5, "mutation_scale": 16}
+            axes.annotate("", (x, y), (0, 0), arrowprops=look | {"shrinkA": 0, "shrinkB": 0})
         else:
             axes.plot(x, y, "o", color=colour, markersize=7, zorder=4)
-        at = {"textcoords": "offset points", "color": colour, "va": "center"}
-        axes.annotate(name, (x, y), (9, 0 if x or y else -11), **at)
+        beside(axes, name, (x, y), (9, 0 if x or y else -11), color=colour, va="center")
     first, second = (np.array(row) for row in list(shared)[:2])
     size = np.linalg.norm(first) * np.linalg.norm(second)
     turns = np.linspace(*(np.arctan2(y, x) for x, y in (first, second)), 30)
     axes.plot(0.42 * np.cos(turns), 0.42 * np.sin(turns), color=pic.INK, linewidth=1.2)
     outside = 0.55 * (first / np.linalg.norm(first) + 3 * second) / 4
     axes.text(*outside, f"cosine {first @ second / size:.2f}", va="bottom")
-    axes.set_xlim(-0.3, max(x for x, _ in rows) + 0.8)
-    axes.set_ylim(-0.3, max(y for _, y in rows) + 0.3)
+    axes.set(xlim=(-0.3, max(x for x, _ in rows) + 0.8), ylim=(-0.3, max(y for _, y in rows) + 0.3))
     axes.spines[:].set_visible(False)
     for axis, column in zip((axes.xaxis, axes.yaxis), columns, strict=True):
         axis.set_label_text(f'times near "{column}"')
@@ -139,30 +118,24 @@ def company(
 
 
 @pic.styled
-def read(
-    sentences: Sequence[str],
-    stages: Mapping[str, ArrayLike],
-    answers: Sequence[str],
-    title: str,
-) -> pic.Picture:
+def read(sentences: Sequence[str], stages: pic.Arrays, answers: Sequence[str], title: str) -> pic.Picture:
     """One word in several sentences, a row for each: its vector at each stage (n, D) as tiles, and its translation."""
     figure, frame = blank(pic.PHONE, 0.55 + 0.5 * len(sentences))
     size, lefts, top = 0.16, (1.5, 3.1), 0.5 * len(sentences)
     for left, (name, rows) in zip(lefts, stages.items(), strict=True):
         right = left + size * np.shape(rows)[1]
-        frame.text((left + right) / 2, top + 0.3, name, ha="center", va="center")
+        frame.text((left + right) / 2, top + 0.3, name, **CENTRE)
         for i, row in enumerate(np.asarray(rows)):
             low = top - 0.5 * i - 0.3
             for n, value in enumerate(row):
-                place = (left + n * size, low, size, 0.3)
-                tile(frame, place, pic.SIGNED((value + 2) / 4))
+                tile(frame, (left + n * size, low, size, 0.3), pic.SIGNED((value + 2) / 4))
             arrow(frame, (right + 0.1, low + 0.15), (right + 0.5, low + 0.15))
     out = pic.PHONE - 0.35
-    frame.text(out, top + 0.3, title, ha="center", va="center")
+    frame.text(out, top + 0.3, title, **CENTRE)
     for i, (sentence, answer) in enumerate(zip(sentences, answers, strict=True)):
         middle = top - 0.5 * i - 0.15
         frame.text(lefts[0] - 0.1, middle, sentence, ha="right", va="center")
-        frame.text(out, middle, answer, ha="center", va="center", weight="bold")
+        frame.text(out, middle, answer, weight="bold", **CENTRE)
     return figure
 
 
@@ -170,26 +143,20 @@ def read(
 def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Picture:
     """How vectors (n, 2) move in a step: a line from the origin to where each was, an arrow to where it is then."""
     starts, ends = np.asarray(starts), np.asarray(ends)
-    figure, ((axes,),) = pic.picture(pic.PHONE, 4.3)
+    figure, axes = chart(4.3)
     axes.set_aspect("equal")
     axes.plot(0, 0, "o", color=pic.FAINT, markersize=6)
-    looks = zip(names, starts, ends, pic.SERIES, strict=False)
-    for name, start, end, colour in looks:
+    for name, start, end, colour in zip(names, starts, ends, pic.SERIES, strict=False):
         axes.plot(*zip((0, 0), start, strict=True), color=colour, linewidth=1.5)
-        look = {"arrowstyle": "-|>", "color": colour, "linewidth": 3, "shrinkA": 0}
-        look |= {"shrinkB": 0, "mutation_scale": 14}
-        axes.annotate("", end, start, arrowprops=look)
+        look = {"arrowstyle": "-|>", "color": colour, "linewidth": 3, "mutation_scale": 14}
+        axes.annotate("", end, start, arrowprops=look | {"shrinkA": 0, "shrinkB": 0})
         away = (start - end) / np.linalg.norm(start - end)  # where no arrow is
-        look = {"color": colour, "path_effects": HALO}
-        far, look["ha"] = (0.2, "right") if away[0] < -0.7 else (0.1, "left")
-        look["va"] = "bottom"
-        if away[1] < 0:
-            look["va"] = "top" if away[1] < -0.7 else "center"
-        axes.text(*(start + far * away), name, **look)
+        far, ha = (0.2, "right") if away[0] < -0.7 else (0.1, "left")
+        va = "top" if away[1] < -0.7 else "center" if away[1] < 0 else "bottom"
+        axes.text(*(start + far * away), name, color=colour, path_effects=HALO, ha=ha, va=va)
     axes.update_datalim(np.vstack([starts, ends]))
-    axes.set_xlim(min(starts[:, 0].min(), ends[:, 0].min()) - 0.3, 2.3)
+    axes.set(xlim=(min(starts[:, 0].min(), ends[:, 0].min()) - 0.3, 2.3), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     axes.margins(y=0.12)
-    axes.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     axes.spines[:].set_visible(False)
     return figure
 
@@ -197,7 +164,7 @@ def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Pictur
 @pic.styled
 def matched(x: ArrayLike, y: ArrayLike, labels: Sequence[str]) -> pic.Picture:
     """Two numbers for each of many pairs, and the line where both are equal."""
-    figure, ((axes,),) = pic.picture(5, 4.4)
+    figure, axes = chart(4.4, 5)
     axes.axline((0, 0), slope=1, color=pic.FAINT, linewidth=1.5, linestyle="--")
     axes.scatter(x, y, color=pic.QUERY, s=12, alpha=0.5, linewidths=0)
     axes.set(xlabel=labels[0], ylabel=labels[1])

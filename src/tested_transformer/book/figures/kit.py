@@ -1,0 +1,91 @@
+"""What nearly every picture repeats: a chart, curves, names, words beside a place, an arc, a sentence in one line."""
+
+from collections.abc import Iterable, Sequence
+from itertools import cycle
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.textpath import TextPath
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.figures import picture as pic
+
+CENTRE = {"ha": "center", "va": "center"}
+"""How words stand in the middle of a place, by all they are; `text` puts them there by their line."""
+
+DASHES = ("-", "--", ":", "-.")
+"""Curves, so that they can be told apart without colours."""
+
+
+def chart(height: float, width: float = pic.PHONE) -> tuple[pic.Picture, Axes]:
+    """A picture with one set of axes."""
+    figure, ((axes,),) = pic.picture(width, height)
+    return figure, axes
+
+
+def curves(
+    axes: Axes,
+    x: ArrayLike | None,
+    lines: pic.Arrays,
+    colours: Sequence[str] = pic.SERIES,
+    dashes: Sequence[object] = DASHES,
+    marks: Sequence[str] = ("",),
+    **look: object,
+) -> None:
+    """A curve for each name, over x or over 1, 2, 3 …, with its name for the legend."""
+    for (name, y), colour, dash, mark in zip(lines.items(), cycle(colours), cycle(dashes), cycle(marks), strict=False):
+        over = np.arange(1, len(np.asarray(y)) + 1) if x is None else x
+        axes.plot(over, y, color=colour, linestyle=dash, marker=mark, label=name, **look)
+
+
+def write(axes: Axes, x: ArrayLike, y: ArrayLike, words: str, **look: object) -> None:
+    """Words on a line, centred if nothing else is said."""
+    axes.text(x, y, words, **{"ha": "center", "va": "center_baseline"} | look)
+
+
+def beside(axes: Axes, words: str, place: Iterable, offset: Iterable, **look: object) -> None:
+    """Words so many points across and up from a place."""
+    axes.annotate(words, place, offset, textcoords="offset points", **look)
+
+
+def named(axes: Axes, rows: Sequence[str], columns: Sequence[str], **look: object) -> None:
+    """Names beside the rows of tiles and above their columns; `look` is that of the columns'."""
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xticks(range(len(columns)), columns, **look)
+    axes.xaxis.tick_top()
+
+
+def bare(axes: Axes) -> None:
+    """Names without the small lines at them, and no frame."""
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def listed(axes: Axes) -> None:
+    """Names of rows without an axis beside them."""
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def arc(axes: Axes, start: float, end: float, level: float, height: float, **look: object) -> None:
+    """An arc from one place on a level to another, so high, or so deep; none from a place to itself."""
+    turn, half = np.linspace(0, np.pi, 40), (end - start) / 2
+    if half:
+        axes.plot(start + half * (1 - np.cos(turn)), level + height * np.sin(turn), **look)
+
+
+def middles(tokens: Sequence[str], space: float = 0.0) -> np.ndarray:
+    """Where the tokens of a sentence stand in one line, in letters, with this space between two."""
+    return np.cumsum([len(token) + space for token in tokens]) - np.array([len(token.strip()) for token in tokens]) / 2
+
+
+def width(word: str, size: float = 11, weight: str = "normal") -> float:
+    """How far a word reaches from where it begins, in inches."""
+    return TextPath((0, 0), word, size=size, prop={"weight": weight}).get_extents().x1 / 72
+
+
+def spread(words: Sequence[str], room: float) -> np.ndarray:
+    """The middles of words in a line so many inches wide, with equal gaps around them."""
+    wide = np.array([TextPath((0, 0), word, size=11).get_extents().width / 72 for word in words])
+    gap = (room - wide.sum()) / len(words)
+    return np.cumsum(wide + gap) - (wide + gap) / 2
