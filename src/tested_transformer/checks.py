@@ -52,7 +52,7 @@ def number(**values: object) -> None:
     for name, value in values.items():
         if not isinstance(value, Real) or isinstance(value, bool):
             raise TypeError(f"{name} ({value!r}) must be a number")
-        if isinstance(value, Integral) and abs(value) >= 2**63:
+        if isinstance(value, Integral) and abs(int(value)) >= 2**63:
             raise ValueError(f"{name} ({value}) must fit into 64 bits")
 
 

@@ -135,7 +135,8 @@ def _cut(statement: ast.stmt, lines: list[str]) -> str:
     text = ast.get_docstring(statement)
     first = statement.body[1 if text else 0].lineno
     rows = [
-        line.replace("(*B,", "(…,") for line in lines[first - 1 : statement.end_lineno]
+        re.sub("  # type: ignore.*", "", line).replace("(*B,", "(…,")
+        for line in lines[first - 1 : statement.end_lineno]
     ]
     kept = dict(enumerate(rows, start=first))
     for s in ast.walk(statement):

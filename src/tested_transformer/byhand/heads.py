@@ -64,7 +64,7 @@ def multi_head_attention_backward(
     params, q, k, v = (saved[name] for name in ("params", "q", "k", "v"))
     d_params: Params = {}
     d_joined = _map_backward("w_o", d_out, saved["joined"], params, d_params)
-    d_heads = split_heads(d_joined, q.shape[1])
+    d_heads: Any = split_heads(d_joined, q.shape[1])
     d_heads = attention_backward(d_heads, q, k, v, saved["weights"])
     d_q, d_k, d_v = (join_heads(d) for d in d_heads)
     d_query = _map_backward("w_q", d_q, saved["query"], params, d_params)

@@ -111,7 +111,9 @@ def shapes(config: Config) -> dict[str, tuple[int, ...]]:
     """The shape of every parameter, box by box (paper, Figure 1)."""
     c = config
     maps = {"w_q": c.d_k, "w_k": c.d_k, "w_v": c.d_v}
-    heads = {f"{w}.weight": (c.n_heads * d, c.d_model) for w, d in maps.items()}
+    heads: dict[str, tuple[int, ...]] = {
+        f"{w}.weight": (c.n_heads * d, c.d_model) for w, d in maps.items()
+    }
     heads["w_o.weight"] = (c.d_model, c.n_heads * c.d_v)
     if c.attention_bias:
         heads |= {f"{key[:3]}.bias": shape[:1] for key, shape in heads.items()}

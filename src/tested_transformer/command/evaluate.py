@@ -116,7 +116,8 @@ def create_metrics(tokenize: str = "13a") -> tuple[Any, Any]:
     tokenize is how BLEU cuts into words: one of `TOKENIZE`.
     """
     try:
-        from sacrebleu.metrics import BLEU, CHRF
+        from sacrebleu.metrics.bleu import BLEU
+        from sacrebleu.metrics.chrf import CHRF
     except ImportError:
         needed = "sacrebleu, which is not installed: pip install sacrebleu"
         raise ValueError(f"evaluate needs {needed}") from None

@@ -46,6 +46,7 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, max_len: int, d_model: int, dropout: float = 0.0) -> None:
         super().__init__()
+        self.table: Tensor
         self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
         self.dropout = _dropout(dropout)
 
@@ -61,8 +62,8 @@ class SinusoidalPositions(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         # Behind .to(), .double() and the like: made afresh, rounded once from float64.
-        super()._apply(fn, recurse)
-        fresh = sinusoids(*self.table.shape, dtype=self.table.dtype)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call] # PyTorch's
+        fresh = sinusoids(len(self.table), self.table.size(1), self.table.dtype)
         self.table = fresh.to(self.table.device)
         return self
 
