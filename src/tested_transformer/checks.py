@@ -125,19 +125,20 @@ def attention_inputs(
     array is the type of all four, boolean the dtype of the mask.
     """
     instance(array, q=q, k=k, v=v)
-    if q.shape[-1:] != k.shape[-1:]:
-        found = f"queries {tuple(q.shape)}, keys {tuple(k.shape)}"
-        raise ValueError(f"queries and keys must be equally wide: {found}")
-    if k.shape[-2:-1] != v.shape[-2:-1]:
-        found = f"keys {tuple(k.shape)}, values {tuple(v.shape)}"
-        raise ValueError(f"there must be one value for each key: {found}")
+    queries, keys, values = tuple(q.shape), tuple(k.shape), tuple(v.shape)
+    if queries[-1:] != keys[-1:]:
+        rule = "queries and keys must be equally wide"
+        raise ValueError(f"{rule}: queries {queries}, keys {keys}")
+    if keys[-2:-1] != values[-2:-1]:
+        rule = "there must be one value for each key"
+        raise ValueError(f"{rule}: keys {keys}, values {values}")
     if mask is None:
         return
     instance(array, mask=mask)
     if mask.dtype != boolean:
         raise TypeError(f"mask must be bool (True = may look), not {mask.dtype}")
-    scores = (*q.shape[:-1], k.shape[-2])
-    sizes = zip(reversed(mask.shape), reversed(scores), strict=False)
-    if mask.ndim > len(scores) or any(m not in (1, s) for m, s in sizes):
-        found = f"mask of shape {tuple(mask.shape)}"
-        raise ValueError(f"{found} does not broadcast to the scores {scores}")
+    shape, scores = tuple(mask.shape), (*queries[:-1], keys[-2])
+    sizes = zip(reversed(shape), reversed(scores), strict=False)
+    if len(shape) > len(scores) or any(m not in (1, s) for m, s in sizes):
+        rule = f"does not broadcast to the scores {scores}"
+        raise ValueError(f"mask of shape {shape} {rule}")

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from guards import ROOT
 
 SCRIPT = """\
@@ -38,6 +39,7 @@ print(attention_weights(model, source, source)["encoder"].softmax(-1), model.enc
 WRONG = ["config.d_k.upper()", "translator.translate(5)", "saved.vocab", "model.encode(ids)", "Transformer(16)"]
 
 
+@pytest.mark.slow
 def test_a_script_of_a_user_passes_another_type_checker_which_finds_what_is_wrong(tmp_path, monkeypatch):
     (tmp_path / "right.py").write_text(SCRIPT, encoding="utf-8")
     (tmp_path / "wrong.py").write_text(SCRIPT + "\n".join(WRONG), encoding="utf-8")

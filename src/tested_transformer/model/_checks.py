@@ -104,7 +104,7 @@ def heads(
 
 def layer_norm(norm: Any, x: Tensor) -> None:
     """Rows as wide as the norm."""
-    _rows(x, len(norm.weight))
+    _rows(x, norm.weight.size(0))
 
 
 def feed_forward(network: Any, x: Tensor) -> None:
