@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup book test report slow torture browser pdf zip bench mutants fix lab matrix links clean
 help:
 	@echo "make book    build the book; prints where index.html is"
-	@echo "make test    everything that CI checks: ruff, pytest, and every cell of every chapter (nbval)"
+	@echo "make test    everything that CI checks: ruff, mypy, pytest, and every cell of every chapter (nbval)"
 	@echo "             with the slow tests: make test SLOW=yes"
 	@echo "make report  what an editor wants to know and no test forbids: form, lengths, words, letters"
 	@echo "             what is asserted no more: make report SINCE=COMMIT"
@@ -52,6 +52,7 @@ test: setup
 	$(BEGIN)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/python -m pytest -q --nbval --nbval-current-env $(if $(SLOW),-rs,-m "not slow") -n 2 --dist loadfile
 	$(END)
 
@@ -98,4 +99,4 @@ lab: setup
 	$(BIN)/jupyter lab book
 
 clean:
-	rm -rf _build .venv .pytest_cache .hypothesis build src/*.egg-info .ruff_cache book/.ruff_cache src/.ruff_cache
+	rm -rf _build .venv .pytest_cache .hypothesis .mypy_cache build src/*.egg-info .ruff_cache book/.ruff_cache src/.ruff_cache

@@ -24,6 +24,7 @@ def run(folders):
     """Try all mutants of these folders, anew. mutmut writes beside what it reads, so it reads links in WORK."""
     from mutmut.__main__ import cli
 
+    include_checked()
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     for name in SEEN:
@@ -32,13 +33,28 @@ def run(folders):
     cli(["run", *(f"{PACKAGE.partition('/')[2]}.{folder}.*" for folder in folders)], standalone_mode=False)
 
 
+def include_checked():
+    """Have functions with `@checked(rules)` changed like any other: mutmut leaves out what has a decorator."""
+    from libcst import FunctionDef, matchers
+    from mutmut.mutation.file_mutation import MutationVisitor
+
+    leave_out, checked = MutationVisitor._skip_node_and_children, matchers.Call(matchers.Name("checked"))
+
+    def skip(visitor, node):
+        if isinstance(node, FunctionDef) and all(matchers.matches(d.decorator, checked) for d in node.decorators):
+            node = node.with_changes(decorators=())
+        return leave_out(visitor, node)
+
+    MutationVisitor._skip_node_and_children = skip
+
+
 def tried(folder):
     """For each module of a folder, what became of its mutants: {path: {mutant: "killed", "survived", ...}}."""
     from mutmut.mutation.data import SourceFileMutationData
     from mutmut.stats import status_by_exit_code
 
     found = {}
-    for path in sorted((ROOT / PACKAGE / folder).glob("[!_]*.py")):
+    for path in sorted((ROOT / PACKAGE / folder).glob("*[!_].py")):
         data = SourceFileMutationData(path=path.relative_to(ROOT))
         data.load()
         found[data.path] = {name: status_by_exit_code[code] for name, code in data.exit_code_by_key.items()}

@@ -1,8 +1,29 @@
 """What arguments must be, said in one place: each rule is an error with the value."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked(rules: Callable[..., None]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Before each call of the function below it, call rules with the same arguments.
+
+    Rules raise an error where an argument is wrong, and return nothing.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            rules(*args, **kwargs)
+            return function(*args, **kwargs)
+
+        return run
+
+    return decorate
 
 
 def at_least(least: int, **values: float) -> None:
@@ -31,7 +52,7 @@ def number(**values: object) -> None:
     for name, value in values.items():
         if not isinstance(value, Real) or isinstance(value, bool):
             raise TypeError(f"{name} ({value!r}) must be a number")
-        if isinstance(value, Integral) and abs(value) >= 2**63:
+        if isinstance(value, Integral) and abs(int(value)) >= 2**63:
             raise ValueError(f"{name} ({value}) must fit into 64 bits")
 
 
@@ -72,3 +93,52 @@ def require_many(strings: Iterable[str], name: str) -> None:
     if isinstance(strings, str):
         rule = "several strings, in a list for example, not one"
         raise TypeError(f"{name} must be {rule}: {strings[:20]!r}")
+
+
+def two_axes(ids: Any, pad_id: int) -> None:
+    """Refuse ids that are not (batch, length)."""
+    if len(ids.shape) != 2:
+        found = tuple(ids.shape)
+        raise ValueError(f"ids must have two axes (batch, length), not {found}")
+
+
+def divisible(x: Any, n_heads: int) -> None:
+    """Refuse rows that cannot be cut into equal pieces, one for each head."""
+    width = x.shape[-1]
+    if n_heads < 1 or width % n_heads:
+        raise ValueError(f"n_heads ({n_heads}) must divide the width ({width})")
+
+
+def same_batch(x: Any, memory: Any) -> None:
+    """Refuse one memory for several sentences, which would be repeated silently."""
+    batch, sources = x.shape[0], memory.shape[0]
+    if batch != sources:
+        rule = "must be equally many sentences"
+        raise ValueError(f"x and memory {rule}: {batch} and {sources}")
+
+
+def attention_inputs(
+    array: type, boolean: object, q: Any, k: Any, v: Any, mask: Any
+) -> None:
+    """Refuse what would be broadcast silently, or fail in words that name nothing.
+
+    array is the type of all four, boolean the dtype of the mask.
+    """
+    instance(array, q=q, k=k, v=v)
+    queries, keys, values = tuple(q.shape), tuple(k.shape), tuple(v.shape)
+    if queries[-1:] != keys[-1:]:
+        rule = "queries and keys must be equally wide"
+        raise ValueError(f"{rule}: queries {queries}, keys {keys}")
+    if keys[-2:-1] != values[-2:-1]:
+        rule = "there must be one value for each key"
+        raise ValueError(f"{rule}: keys {keys}, values {values}")
+    if mask is None:
+        return
+    instance(array, mask=mask)
+    if mask.dtype != boolean:
+        raise TypeError(f"mask must be bool (True = may look), not {mask.dtype}")
+    shape, scores = tuple(mask.shape), (*queries[:-1], keys[-2])
+    sizes = zip(reversed(shape), reversed(scores), strict=False)
+    if len(shape) > len(scores) or any(m not in (1, s) for m, s in sizes):
+        rule = f"does not broadcast to the scores {scores}"
+        raise ValueError(f"mask of shape {shape} {rule}")

@@ -26,6 +26,9 @@ class SpecialIds(NamedTuple):
     unk: int = 3
 
 
+DERIVED: Any = None  # where a field is not given that follows from others
+
+
 @dataclass(frozen=True)
 class Config:
     """Sizes and settings of one Transformer (paper, Section 3 and Table 3).
@@ -40,8 +43,8 @@ class Config:
     d_ff: int = 2048
     n_heads: int = 8
     n_layers: int = 6
-    d_k: int | None = None  # None on the way in, a number once made
-    d_v: int | None = None
+    d_k: int = DERIVED  # None on the way in, a number once made
+    d_v: int = DERIVED
     dropout: float = 0.1
     max_len: int = 1024
     pad_id: int = SpecialIds().pad
@@ -51,7 +54,7 @@ class Config:
     activation: str = "relu"
     attention_bias: bool = False
     norm_first: bool = False
-    final_norm: bool | None = None
+    final_norm: bool = DERIVED
     norm_eps: float = 1e-5
     fused: bool = True  # PyTorch's kernels instead of the formulas, where they agree
 

@@ -83,6 +83,7 @@ HUGGING_FACE = {
 
 LAYERS = (nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
 STACKS = (nn.TransformerEncoder, nn.TransformerDecoder)
+Layer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 PARTS = (nn.Linear, nn.Dropout, nn.ModuleList, nn.ReLU, nn.GELU)
 REST_OF_THEIRS = (*PARTS, nn.Transformer)
 REST_OF_OURS = (*PARTS, Transformer, EncoderLayer, DecoderLayer, nn.Identity)
@@ -145,7 +146,7 @@ def from_torch(
         names = _our_names(key)
         state |= zip(names, value.chunk(len(names)), strict=True)
     if whole:
-        state["embedding.weight"] = ours.embedding.weight
+        state["embedding.weight"] = ours.get_parameter("embedding.weight")
     ours.load_state_dict(state)
     _freeze_ours(ours, theirs)
     return ours
@@ -333,7 +334,7 @@ def _norm(s: Mapping[str, Any]) -> nn.LayerNorm:
     return nn.LayerNorm(s["d_model"], s["norm_eps"])
 
 
-def _layer(kind: type[nn.Module], s: Mapping[str, Any]) -> nn.Module:
+def _layer(kind: type[Layer], s: Mapping[str, Any]) -> Layer:
     """Theirs has one dropout for all places; inside the sub-layers it is taken back."""
     sizes = (s["d_model"], s["n_heads"], s["d_ff"], s["dropout"])
     rest = {"activation": s["activation"], "layer_norm_eps": s["norm_eps"]}
@@ -354,7 +355,7 @@ def _stack(kind: type[nn.Module], s: Mapping[str, Any]) -> nn.Module:
 
 def _whole(s: Mapping[str, Any]) -> nn.Transformer:
     encoder, decoder = (_stack(kind, s) for kind in STACKS)
-    stacks = {"custom_encoder": encoder, "custom_decoder": decoder}
+    stacks: dict[str, Any] = {"custom_encoder": encoder, "custom_decoder": decoder}
     return nn.Transformer(s["d_model"], s["n_heads"], **stacks, batch_first=True)
 
 

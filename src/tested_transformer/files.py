@@ -67,7 +67,8 @@ def rename_all(beside: Mapping[Path, Path]) -> None:
     except OSError:
         for path in done:
             with suppress(OSError):
-                path.unlink() if old[path] is None else write(path, old[path])
+                before = old[path]
+                path.unlink() if before is None else write(path, before)
         raise
 
 

@@ -21,7 +21,7 @@ from helpers import normal, unchecked
 
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.show import matrix, show
-from tested_transformer.byhand.linear import linear
+from tested_transformer.byhand.linear import linear, linear_backward
 
 # Normal form
 
@@ -356,8 +356,8 @@ def test_nbval_that_compares_nothing_still_fails_where_a_cell_does(write):
 
 
 def test_a_wrong_shape_or_type_is_noticed_in_tests():
-    with pytest.raises(jaxtyping.TypeCheckError, match=r"byhand\.linear\.linear"):
-        linear(normal(2, 3), normal(4, 5))
+    with pytest.raises(jaxtyping.TypeCheckError, match=r"byhand\.linear\.linear_backward"):
+        linear_backward(normal(2, 4), normal(2, 3), normal(4, 5))
     with pytest.raises(jaxtyping.TypeCheckError, match="'x'"):
         linear(np.ones((2, 3), dtype=int), normal(4, 3))
 
@@ -366,7 +366,7 @@ def test_the_check_can_be_set_aside_and_comes_back():
     with unchecked():
         assert linear(np.ones((2, 3), dtype=int), np.ones((4, 3), dtype=int)).shape == (2, 4)
     with pytest.raises(jaxtyping.TypeCheckError):
-        linear(normal(2, 3), normal(4, 5))
+        linear(np.ones((2, 3), dtype=int), normal(4, 3))
 
 
 def test_outside_of_tests_nothing_is_checked_and_nothing_is_paid():

@@ -18,11 +18,7 @@ ROOMS = (
 """The modules of `byhand` in the order of the file: each needs only what stands above it."""
 
 ENTRY = "main"
-CHECKS = {
-    "at_least",
-    "instance",
-    "positive",
-}  # what only looks at the input, beside functions called _check…
+CHECKS = {"at_least", "positive"}  # what only looks at the input
 WIDTH = 120
 
 HEAD = '''\
@@ -126,7 +122,7 @@ def _checks(statement: ast.stmt) -> bool:
     """Does a statement only look at the input?"""
     match statement:
         case ast.Expr(ast.Call(ast.Name(name))):
-            return name in CHECKS or name.startswith("_check")
+            return name in CHECKS
         case ast.If(_, [*_, ast.Raise()], []):
             return True
     return False
@@ -139,7 +135,8 @@ def _cut(statement: ast.stmt, lines: list[str]) -> str:
     text = ast.get_docstring(statement)
     first = statement.body[1 if text else 0].lineno
     rows = [
-        line.replace("(*B,", "(…,") for line in lines[first - 1 : statement.end_lineno]
+        re.sub("  # type: ignore.*", "", line).replace("(*B,", "(…,")
+        for line in lines[first - 1 : statement.end_lineno]
     ]
     kept = dict(enumerate(rows, start=first))
     for s in ast.walk(statement):

@@ -5,15 +5,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from tested_transformer.byhand import _checks as rules
 from tested_transformer.byhand.addnorm import add_norm, add_norm_backward
 from tested_transformer.byhand.feedforward import feed_forward, feed_forward_backward
 from tested_transformer.byhand.heads import (
     multi_head_attention,
     multi_head_attention_backward,
 )
+from tested_transformer.checks import checked
 from tested_transformer.params import Params, join, part
 
 
+@checked(rules.decoder_layer)
 def decoder_layer(
     x: Float[np.ndarray, "B T D"],
     memory: Float[np.ndarray, "B S D"],
@@ -28,7 +31,6 @@ def decoder_layer(
     self_mask (hides the future) and memory_mask (hides padding of the source) are True
     where a query may look. memory is what the encoder returned.
     """
-    _check_batch(x, memory)
     saved: dict[str, Any] = {}
     attended, saved["self_attention"] = multi_head_attention(
         x, x, x, part(params, "self_attention"), n_heads, self_mask
@@ -99,10 +101,3 @@ def decoder_backward(
         d_y, d_here, d[f"layers.{i}"] = decoder_layer_backward(d_y, save)
         d_memory += d_here
     return d_y, d_memory, join(**d)
-
-
-def _check_batch(x: np.ndarray, memory: np.ndarray) -> None:
-    if len(x) != len(memory):  # one memory for several sentences would be repeated
-        raise ValueError(
-            f"x and memory must be equally many sentences: {len(x)} and {len(memory)}"
-        )

@@ -5,18 +5,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from tested_transformer.byhand import _checks as rules
 from tested_transformer.byhand.attention import attention, attention_backward
 from tested_transformer.byhand.linear import linear, linear_backward
+from tested_transformer.checks import checked, divisible
 from tested_transformer.params import Params
 
 
+@checked(divisible)
 def split_heads(
     x: Float[np.ndarray, "B T W"], n_heads: int
 ) -> Float[np.ndarray, "B H T W/H"]:
     """Cut each row into one piece for each head; the heads become the second axis."""
     batch, length, width = x.shape
-    if n_heads < 1 or width % n_heads:
-        raise ValueError(f"n_heads ({n_heads}) must divide the width ({width})")
     pieces = x.reshape(batch, length, n_heads, width // n_heads)
     return pieces.swapaxes(1, 2)  # (B, T, H, W/H) -> (B, H, T, W/H)
 
@@ -27,6 +28,7 @@ def join_heads(x: Float[np.ndarray, "B H T W"]) -> Float[np.ndarray, "B T H*W"]:
     return x.swapaxes(1, 2).reshape(batch, length, n_heads * width)
 
 
+@checked(rules.multi_head_attention)
 def multi_head_attention(
     query: Float[np.ndarray, "B Tq D"],
     key: Float[np.ndarray, "B Tk D"],
@@ -40,8 +42,6 @@ def multi_head_attention(
     params has w_q, w_k, w_v and w_o, each with .weight and, if wanted, .bias. mask is
     (Tq, Tk), or has four axes that broadcast to (B, H, Tq, Tk).
     """
-    if mask is not None and np.ndim(mask) not in (2, 4):
-        raise ValueError(f"mask of shape {np.shape(mask)} must have two axes or four")
     inputs = {"query": query, "key": key, "value": value}
     q = split_heads(linear(query, *_map(params, "w_q")), n_heads)
     k = split_heads(linear(key, *_map(params, "w_k")), n_heads)
@@ -64,7 +64,7 @@ def multi_head_attention_backward(
     params, q, k, v = (saved[name] for name in ("params", "q", "k", "v"))
     d_params: Params = {}
     d_joined = _map_backward("w_o", d_out, saved["joined"], params, d_params)
-    d_heads = split_heads(d_joined, q.shape[1])
+    d_heads: Any = split_heads(d_joined, q.shape[1])
     d_heads = attention_backward(d_heads, q, k, v, saved["weights"])
     d_q, d_k, d_v = (join_heads(d) for d in d_heads)
     d_query = _map_backward("w_q", d_q, saved["query"], params, d_params)

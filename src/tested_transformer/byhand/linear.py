@@ -3,9 +3,11 @@
 import numpy as np
 from jaxtyping import Float
 
-from tested_transformer.checks import instance
+from tested_transformer.byhand import _checks as rules
+from tested_transformer.checks import checked
 
 
+@checked(rules.linear)
 def linear(
     x: Float[np.ndarray, "*B I"],
     w: Float[np.ndarray, "O I"],
@@ -15,7 +17,6 @@ def linear(
 
     Weights are stored as PyTorch stores them: (out, in).
     """
-    _check(x, w, b)
     y = x @ w.T
     return y if b is None else y + b
 
@@ -31,16 +32,3 @@ def linear_backward(
     """
     rows_x, rows_d_y = x.reshape(-1, x.shape[-1]), d_y.reshape(-1, d_y.shape[-1])
     return d_y @ w, rows_d_y.T @ rows_x, rows_d_y.sum(axis=0)
-
-
-def _check(x: np.ndarray, w: np.ndarray, b: np.ndarray | None) -> None:
-    """What NumPy would take silently, or refuse in words that name nothing."""
-    instance(np.ndarray, x=x, w=w)
-    if x.shape[-1:] != w.shape[1:]:
-        rule = f"x of shape {x.shape} must be as wide as w of shape {w.shape}"
-        raise ValueError(f"{rule}, which is (out, in)")
-    if b is not None:
-        instance(np.ndarray, b=b)
-        if b.shape != w.shape[:1]:
-            rule = f"must be {w.shape[:1]}: a number for each row of w"
-            raise ValueError(f"b of shape {b.shape} {rule}")

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Bool, Int
 
-from tested_transformer.checks import at_least
+from tested_transformer.checks import at_least, checked, two_axes
 
 
 def causal_mask(n: int) -> Bool[np.ndarray, "{n} {n}"]:
@@ -12,6 +12,7 @@ def causal_mask(n: int) -> Bool[np.ndarray, "{n} {n}"]:
     return np.tril(np.ones((n, n), dtype=bool))
 
 
+@checked(two_axes)
 def padding_mask(
     ids: Int[np.ndarray, "B S"], pad_id: int
 ) -> Bool[np.ndarray, "B 1 1 S"]:
@@ -19,6 +20,4 @@ def padding_mask(
 
     The two axes of length 1 stand for the heads and the queries: all see the same keys.
     """
-    if ids.ndim != 2:
-        raise ValueError(f"ids must have two axes (batch, length), not {ids.shape}")
     return (ids != pad_id)[:, None, None, :]

@@ -3,7 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
-from tested_transformer.checks import at_least
+from tested_transformer.byhand import _checks as rules
+from tested_transformer.checks import at_least, checked
 
 
 def sinusoids(n: int, d_model: int) -> Float[np.ndarray, "{n} {d_model}"]:
@@ -19,16 +20,13 @@ def sinusoids(n: int, d_model: int) -> Float[np.ndarray, "{n} {d_model}"]:
     return np.where(column % 2 == 0, np.sin(angles), np.cos(angles))
 
 
+@checked(rules.shift)
 def shift(k: int, d_model: int) -> Float[np.ndarray, "{d_model} {d_model}"]:
     """The matrix T_k that leads from any row of the sinusoids to the row k later.
 
     It turns each pair by its own k · ω; k may be negative. A lone sine has no partner
     to turn with, so d_model must be even.
     """
-    if d_model < 1 or d_model % 2:
-        raise ValueError(
-            f"d_model ({d_model}) must be even and at least 2: a lone sine cannot turn"
-        )
     turn = np.zeros((d_model, d_model))
     for even in range(0, d_model, 2):
         angle = k * 10000.0 ** (-even / d_model)
@@ -37,6 +35,7 @@ def shift(k: int, d_model: int) -> Float[np.ndarray, "{d_model} {d_model}"]:
     return turn
 
 
+@checked(rules.add_positions)
 def add_positions(
     x: Float[np.ndarray, "*B T D"], table: Float[np.ndarray, "L D"], offset: int = 0
 ) -> Float[np.ndarray, "*B T D"]:
@@ -44,14 +43,7 @@ def add_positions(
 
     The table is fixed (sinusoids) or learned. It must have a row for every token.
     """
-    length = x.shape[-2]
-    at_least(0, offset=offset)
-    if offset + length > len(table):
-        raise ValueError(
-            f"offset ({offset}) + length ({length}) must not exceed "
-            f"the rows of the table ({len(table)})"
-        )
-    return x + table[offset : offset + length]
+    return x + table[offset : offset + x.shape[-2]]
 
 
 def add_positions_backward(

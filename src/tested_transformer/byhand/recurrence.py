@@ -1,6 +1,7 @@
 """Recurrence: a state that reads a sequence step by step, and its gradient."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -12,7 +13,7 @@ def recurrence(
     x: Float[np.ndarray, "*B T I"],
     start: Float[np.ndarray, "*B O"],
     params: Mapping[str, np.ndarray],
-) -> tuple[Float[np.ndarray, "*B T O"], tuple]:
+) -> tuple[Float[np.ndarray, "*B T O"], tuple[Any, ...]]:
     """h_t = tanh(x_t W^x + h_(t-1) W^h + b), from the first token to the last.
 
     `start` is the state before the first token. Returns the states after each token,
@@ -27,7 +28,7 @@ def recurrence(
 
 
 def recurrence_backward(
-    d_states: Float[np.ndarray, "*B T O"], saved: tuple
+    d_states: Float[np.ndarray, "*B T O"], saved: tuple[Any, ...]
 ) -> tuple[
     Float[np.ndarray, "*B T I"], Float[np.ndarray, "*B O"], dict[str, np.ndarray]
 ]:

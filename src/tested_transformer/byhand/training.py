@@ -105,7 +105,9 @@ def largest_error(config: Config, rng: np.random.Generator) -> tuple[int, float]
     d_params, largest = gradients(*batch, params, config, 0.1)[1], 0.0
     for name, w in params.items():
         nudged = numerical_gradient(
-            lambda w, name=name: loss_of(*batch, params | {name: w}, config, 0.1)[0],
+            lambda w, name=name: loss_of(  # type: ignore[misc] # mypy: has a default
+                *batch, params | {name: w}, config, 0.1
+            )[0],
             w,
         )
         largest = max(largest, float(abs(nudged - d_params[name]).max()))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from tested_transformer.byhand import _checks as rules
 from tested_transformer.byhand.addnorm import layer_norm
 from tested_transformer.byhand.decoder import decoder, decoder_backward
 from tested_transformer.byhand.embedding import embedding, embedding_backward
@@ -14,11 +15,12 @@ from tested_transformer.byhand.linear import linear, linear_backward
 from tested_transformer.byhand.masks import causal_mask, padding_mask
 from tested_transformer.byhand.positions import sinusoids
 from tested_transformer.byhand.softmax import softmax
-from tested_transformer.checks import instance, positive
+from tested_transformer.checks import checked, positive
 from tested_transformer.config import Config
 from tested_transformer.params import Params, join, part
 
 
+@checked(rules.transformer)
 def transformer(
     source: Int[np.ndarray, "B S"],
     target: Int[np.ndarray, "B T"],
@@ -29,8 +31,6 @@ def transformer(
 
     The paper's layers only: norm last, no final norm, ReLU; and no dropout.
     """
-    _check(config)
-    instance(np.ndarray, source=source, target=target)
     c, table, pad = config, params["embedding.weight"], config.pad_id
     source_mask, target_mask = padding_mask(source, pad), padding_mask(target, pad)
     self_mask = causal_mask(target.shape[1]) & target_mask
@@ -106,12 +106,14 @@ def create_params(
     return params
 
 
+@checked(rules.shapes)
 def shapes(config: Config) -> dict[str, tuple[int, ...]]:
     """The shape of every parameter, box by box (paper, Figure 1)."""
-    _check(config)
     c = config
     maps = {"w_q": c.d_k, "w_k": c.d_k, "w_v": c.d_v}
-    heads = {f"{w}.weight": (c.n_heads * d, c.d_model) for w, d in maps.items()}
+    heads: dict[str, tuple[int, ...]] = {
+        f"{w}.weight": (c.n_heads * d, c.d_model) for w, d in maps.items()
+    }
     heads["w_o.weight"] = (c.d_model, c.n_heads * c.d_v)
     if c.attention_bias:
         heads |= {f"{key[:3]}.bias": shape[:1] for key, shape in heads.items()}
@@ -154,17 +156,3 @@ def _inside(
     yield f"{place}.{norm}.added", added[0]
     learned = params["norm.weight"], params["norm.bias"]
     yield f"{place}.{norm}.out", layer_norm(added, *learned, eps)[0]
-
-
-def _check(config: Config) -> None:
-    config.check_padding()
-    c = config
-    for name, value, wanted in (
-        ("norm_first", c.norm_first, False),
-        ("final_norm", c.final_norm, False),
-        ("activation", c.activation, "relu"),
-    ):
-        if value != wanted:
-            raise ValueError(
-                f"{name} ({value!r}) must be {wanted!r} here, as in the paper"
-            )

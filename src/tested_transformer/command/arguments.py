@@ -3,6 +3,7 @@
 import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -23,8 +24,11 @@ from tested_transformer.training.filenames import (
     TOKENS,
 )
 
-DEVICE = {"default": "auto", "help": "auto, cpu, cuda or cuda:1 (default %(default)s)"}
-THREADS = {
+DEVICE: dict[str, Any] = {
+    "default": "auto",
+    "help": "auto, cpu, cuda or cuda:1 (default %(default)s)",
+}
+THREADS: dict[str, Any] = {
     "type": int,
     "metavar": "N",
     "help": "how many CPU threads to use (else PyTorch decides); on a busy machine, 1 is "

@@ -116,7 +116,10 @@ def create_metrics(tokenize: str = "13a") -> tuple[Any, Any]:
     tokenize is how BLEU cuts into words: one of `TOKENIZE`.
     """
     try:
-        from sacrebleu.metrics import BLEU, CHRF
+        from sacrebleu.metrics import (  # type: ignore[attr-defined] # it names no export
+            BLEU,
+            CHRF,
+        )
     except ImportError:
         needed = "sacrebleu, which is not installed: pip install sacrebleu"
         raise ValueError(f"evaluate needs {needed}") from None

@@ -171,7 +171,7 @@ def goes_on(given: argparse.Namespace) -> Run:
 def chosen(given: argparse.Namespace) -> dict[str, Any]:
     """Which sentence pairs, in a form that --resume finds again."""
     shared.check_pairs(given)
-    data = {}
+    data: dict[str, Any] = {}
     for one, other in (FILES[:2], FILES[2:]):
         paths = getattr(given, one), getattr(given, other)
         if (paths[0] is None) != (paths[1] is None):

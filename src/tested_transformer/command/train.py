@@ -1,6 +1,7 @@
 """The command `train`: train a model on sentence pairs, and keep it in a folder."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import fields
 from math import ceil, inf
 from pathlib import Path
@@ -136,9 +137,11 @@ def train(given: argparse.Namespace) -> None:
         model = Transformer(run.config.replace(vocab_size=tokens.vocab_size))
         if weights:
             model.load_state_dict(weights)
-        encoded = [encode_pairs(part, tokens, model.config.max_len) for part in texts]
-        check_left(*encoded, model.config)
-        pairs, held = (part.pairs for part in encoded)
+        taught, tested = (
+            encode_pairs(part, tokens, model.config.max_len) for part in texts
+        )
+        check_left(taught, tested, model.config)
+        pairs, held = taught.pairs, tested.pairs
         valid, repeated = apart(pairs, held, splits(run.data))
         trainer = Trainer(
             model, run.options, pairs, valid, folder, world, tokens=tokens
@@ -153,7 +156,7 @@ def train(given: argparse.Namespace) -> None:
                 trainer.run()
             else:
                 sweep(folder)
-                told = f"{len(pairs):,} pairs; {left_out(encoded[0], model.config)}"
+                told = f"{len(pairs):,} pairs; {left_out(taught, model.config)}"
                 watch(trainer, [told, *repeated], folder)
 
 
@@ -166,13 +169,14 @@ def beginning(
     """
     if resumed:
         return tokenizer.load(resumed / TOKENS), None
-    if not run.init:
-        both = [normalise(text) for pair in texts for text in pair]
-        return BytePairEncoding.train(both, run.merges), None
-    model, tokens = checkpoint.load(run.init)
-    if tokens is None:
-        raise ValueError(f"{run.init} has no {TOKENS}, so it reads no text")
-    return tokens, model.state_dict()
+    if run.init:
+        model, tokens = checkpoint.load(run.init)
+        if tokens is None:
+            raise ValueError(f"{run.init} has no {TOKENS}, so it reads no text")
+        return tokens, model.state_dict()
+    both = [normalise(text) for pair in texts for text in pair]
+    merges = MERGES if run.merges is None else run.merges
+    return BytePairEncoding.train(both, merges), None
 
 
 def check_left(train: Encoded, valid: Encoded, config: Config) -> None:
@@ -183,8 +187,8 @@ def check_left(train: Encoded, valid: Encoded, config: Config) -> None:
 
 
 def apart(
-    train: list[Pair], valid: list[Pair], ours: bool
-) -> tuple[list[Pair], list[str]]:
+    train: Sequence[Pair], valid: Sequence[Pair], ours: bool
+) -> tuple[Sequence[Pair], list[str]]:
     """The pairs to validate on, and a line about those that are also trained on.
 
     Where we hold pairs out ourselves, these are left out. With the same source and
@@ -210,7 +214,7 @@ def as_key(pair: Pair) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, pair))
 
 
-def resume(trainer: Trainer, held: list[Pair]) -> None:
+def resume(trainer: Trainer, held: Sequence[Pair]) -> None:
     """Go on. A run that once validated on all pairs that were held out cannot."""
     try:
         trainer.resume()
@@ -256,7 +260,9 @@ def go_on(folder: Path, options: Options, progress: Progress, stopped: bool) -> 
         "steps": progress.step, "epochs": progress.epoch, "patience": progress.waited,
     }  # fmt: skip
     limits = {name: getattr(options, name) or inf for name in now}
-    more = {name: value for name, value in now.items() if value >= limits[name]}
+    more: dict[str, float] = {
+        name: value for name, value in now.items() if value >= limits[name]
+    }
     if not more and options.minutes and not stopped:
         more["minutes"] = max(options.minutes, round(progress.seconds / 60))
     if "steps" in more and options.cooldown:

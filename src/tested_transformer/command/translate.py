@@ -5,7 +5,7 @@ import contextlib
 import io
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from io import BufferedIOBase
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def prepare_output() -> None:
 
 def translated(
     translator: Translator, path: Path | None
-) -> Iterator[tuple[str | None, str]]:
+) -> Generator[tuple[str | None, str], None, None]:
     """Each line with its translation; None with "" for one that the model cannot read."""
     place = 0
     for lines in arriving(path):
@@ -124,7 +124,8 @@ def arriving(path: Path | None) -> Iterator[list[str]]:
     waiting: deque[bytes] = deque()
     batch: list[str] = []
     with open(path, "rb") if path else contextlib.nullcontext(sys.stdin.buffer) as file:
-        lines = decode_lines(raw_lines(file, waiting), path or "standard input")
+        raw = raw_lines(file, waiting)  # type: ignore[arg-type] # stdin.buffer has read1
+        lines = decode_lines(raw, path or "standard input")
         try:
             for line in lines:
                 batch.append(line)

@@ -23,7 +23,7 @@ def attention_weights(
         for layer in getattr(model, kind).layers:
             hooks += listen(layer.self_attention, seen[kind])
     for layer in model.decoder.layers:
-        hooks += listen(layer.cross_attention, seen["cross"])
+        hooks += listen(layer.get_submodule("cross_attention"), seen["cross"])
     try:
         with inference(model):
             model(source, target)

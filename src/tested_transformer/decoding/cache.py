@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -39,7 +40,7 @@ class Cache:
         self.model, self.length = model, 0
         self.source_mask = padding_mask(source, model.config.pad_id)
         self.max_len, self.width, slots = max_len, width, max_len * width
-        layers = model.decoder.layers
+        layers: list[Any] = [*model.decoder.layers]
         self.layers = [LayerCache(layer, memory, slots) for layer in layers]
 
     def step(
@@ -141,8 +142,8 @@ class GptCache:
         if other := passed_by(model):
             raise ValueError(f"{other} may need the whole text: take `reader`")
         self.model, self.length = model, 0
-        layers = len(model.decoder.layers)
-        self.keys_values: list[tuple[Tensor, Tensor] | None] = [None] * layers
+        self.layers: list[Any] = [*model.decoder.layers]
+        self.keys_values: list[tuple[Tensor, Tensor] | None] = [None] * len(self.layers)
 
     def read(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B N V"]:
         """Logits for the token after each new token; ids begin with the earlier ones."""
@@ -151,7 +152,7 @@ class GptCache:
         size = model.config.vocab_size
         x = look_up(model.tokens, ids[:, start:], size, "id", "vocab_size")
         x = model.positions(x, offset=start)
-        for place, layer in enumerate(model.decoder.layers):
+        for place, layer in enumerate(self.layers):
             heads = layer.self_attention
             x = layer.steps(x, partial(self.self_attention, place, heads, mask))
         self.length = end

@@ -43,7 +43,7 @@ def every_hypothesis(
     c = model.config
     unwanted = {*suppressed(c), c.eos_id}
     words = [word for word in range(c.vocab_size) if word not in unwanted]
-    found, begun = [], [([], 0.0)]  # token ids, and their log-probability
+    found, begun = [], [(list[int](), 0.0)]  # token ids, and their log-probability
     for _ in range(max_len):
         seen = torch.tensor([[c.bos_id, *ids] for ids, _ in begun], dtype=source.dtype)
         sources = source.expand(len(begun), -1)

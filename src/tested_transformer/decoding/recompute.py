@@ -21,7 +21,9 @@ OWN = (
     *(nn.ModuleList, nn.Linear, nn.Dropout, nn.Identity, nn.ReLU, nn.GELU),
 )
 """Classes of which a cached step knows that one token at a time is enough."""
-METHODS = {kind: {n: f for n, f in vars(kind).items() if callable(f)} for kind in OWN}
+METHODS: dict[type, dict[str, object]] = {
+    kind: {n: f for n, f in vars(kind).items() if callable(f)} for kind in OWN
+}
 
 
 class Recompute:

@@ -147,8 +147,8 @@ class Translator:
         read = self.encode(source, 1)
         write = [self.model.config.bos_id, *self.tokens.encode(normalise(target))]
         weights = attention_weights(self.model, *map(self._batch, ([read], [write])))
-        named = [[self.name(i) for i in ids] for ids in (read, write)]
-        return *named, {kind: tensor[:, 0] for kind, tensor in weights.items()}
+        one, other = ([self.name(i) for i in ids] for ids in (read, write))
+        return one, other, {kind: tensor[:, 0] for kind, tensor in weights.items()}
 
     def encode(self, text: str, place: int) -> list[int]:
         """The ids of the text, as `normalise` writes it; place is for errors."""

@@ -7,8 +7,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tested_transformer.checks import at_least, positive, probability
-from tested_transformer.model.linear import check_rows
+from tested_transformer.checks import at_least, checked, positive, probability
+from tested_transformer.model import _checks as rules
 
 
 def layer_norm(
@@ -40,9 +40,9 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps, self.fused = eps, fused
 
+    @checked(rules.layer_norm)
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Each row by itself."""
-        check_rows(x, len(self.weight))
         if self.fused:
             return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
         return layer_norm(x, self.weight, self.bias, self.eps)

@@ -7,9 +7,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from tested_transformer.checks import instance, probability
+from tested_transformer.checks import checked
+from tested_transformer.model import _checks as rules
 
 
+@checked(rules.attention)
 def attention(
     q: Float[Tensor, "*B Tq Dk"],
     k: Float[Tensor, "*B Tk Dk"],
@@ -22,7 +24,6 @@ def attention(
     Where mask, broadcast to the scores, is True, a query may look. A query with nothing
     to look at gets zeros. The weights returned are those before dropout.
     """
-    _check(q, k, v, mask, dropout)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # -> (*B, Tq, Tk)
     if mask is None:
         weights = scores.softmax(-1)
@@ -32,6 +33,7 @@ def attention(
     return F.dropout(weights, dropout) @ v, weights
 
 
+@checked(rules.attention)
 def fused_attention(
     q: Float[Tensor, "*B Tq Dk"],
     k: Float[Tensor, "*B Tk Dk"],
@@ -43,29 +45,4 @@ def fused_attention(
 
     With many tokens this saves time and memory; at sentence length it hardly matters.
     """
-    _check(q, k, v, mask, dropout)
     return F.scaled_dot_product_attention(q, k, v, mask, dropout)
-
-
-def _check(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float
-) -> None:
-    """What PyTorch would take silently, or refuse in words that name nothing."""
-    probability(dropout=dropout)
-    instance(Tensor, q=q, k=k, v=v)
-    if q.shape[-1:] != k.shape[-1:]:
-        found = f"queries {tuple(q.shape)}, keys {tuple(k.shape)}"
-        raise ValueError(f"queries and keys must be equally wide: {found}")
-    if k.shape[-2:-1] != v.shape[-2:-1]:
-        found = f"keys {tuple(k.shape)}, values {tuple(v.shape)}"
-        raise ValueError(f"there must be one value for each key: {found}")
-    if mask is None:
-        return
-    instance(Tensor, mask=mask)
-    if mask.dtype != torch.bool:
-        raise TypeError(f"mask must be bool (True = may look), not {mask.dtype}")
-    scores = (*q.shape[:-1], k.size(-2))
-    sizes = zip(reversed(mask.shape), reversed(scores), strict=False)
-    if mask.dim() > len(scores) or any(m not in (1, s) for m, s in sizes):
-        found = f"mask of shape {tuple(mask.shape)}"
-        raise ValueError(f"{found} does not broadcast to the scores {scores}")

@@ -5,8 +5,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tested_transformer.checks import at_least, integer
+from tested_transformer.checks import at_least, checked
 from tested_transformer.config import Config
+from tested_transformer.model import _checks as rules
 from tested_transformer.model.addnorm import LayerNorm
 from tested_transformer.model.embedding import create_embedding_layer, look_up
 from tested_transformer.model.encoder import Encoder
@@ -23,17 +24,12 @@ class Bert(nn.Module):
     of the first token's position; RoBERTa's is pad_id + 1.
     """
 
+    @checked(rules.bert)
     def __init__(
         self, config: Config, n_segments: int = 2, first_position: int = 0
     ) -> None:
         super().__init__()
-        config.check_padding()
         c = self.config = config
-        integer(n_segments=n_segments, first_position=first_position)
-        at_least(1, n_segments=n_segments)
-        if not 0 <= first_position < c.max_len:
-            rule = f"must be at least 0 and below max_len ({c.max_len})"
-            raise ValueError(f"first_position ({first_position}) {rule}")
         self.first_position, self.n_segments = first_position, n_segments
         self.tokens = create_embedding_layer(c.vocab_size, c.d_model)
         self.positions = LearnedPositions(c.max_len, c.d_model)
@@ -54,22 +50,16 @@ class Bert(nn.Module):
         mask = padding_mask(ids, self.config.pad_id)
         return self.encoder(self.embed(ids, segments), mask)
 
+    @checked(rules.bert_embed)
     def embed(
         self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
     ) -> Float[Tensor, "B S D"]:
         """Three rows added, of token, position and segment; then norm and dropout."""
         segments = torch.zeros_like(ids) if segments is None else segments
-        if segments.shape != ids.shape:
-            shapes = f"{tuple(segments.shape)} and {tuple(ids.shape)}"
-            raise ValueError(f"segments must have the shape of ids: {shapes}")
         x = look_up(self.tokens, ids, self.config.vocab_size, "id", "vocab_size")
         x = x + look_up(
             self.segments, segments, self.n_segments, "segment", "n_segments"
         )
-        most = self.config.max_len - self.first_position
-        if (length := ids.size(-1)) > most:
-            rule = f"must not exceed max_len - first_position ({most})"
-            raise ValueError(f"the length of ids ({length}) {rule}")
         offset = self.first_position + skip_padding(ids, self.config.pad_id)
         return self.dropout(self.norm(self.positions(x, offset)))
 
@@ -117,6 +107,7 @@ class Pretraining(nn.Module):
         self.word_head = WordHead(bert.config)
         self.next_head = create_linear_layer(bert.config.d_model, 2)
 
+    @checked(rules.pretraining)
     def forward(
         self,
         ids: Int[Tensor, "B S"],
@@ -127,9 +118,6 @@ class Pretraining(nn.Module):
 
         The two are, as published: the second text follows the first, or it does not.
         """
-        if chosen.shape != ids.shape or chosen.dtype != torch.bool:
-            found = f"{chosen.dtype} of shape {tuple(chosen.shape)}"
-            raise ValueError(f"chosen must be bool of the shape of ids, not {found}")
         x = self.bert(ids, segments)
         words = self.word_head(x[chosen], self.bert.tokens.weight)
         return words, self.next_head(self.bert.pool(x, ids))

@@ -5,14 +5,15 @@ from collections.abc import Callable
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tested_transformer.checks import checked
 from tested_transformer.config import Config
+from tested_transformer.model import _checks as rules
 from tested_transformer.model.encoder import (
     create_addnorm,
     create_attention,
     create_final_norm,
 )
 from tested_transformer.model.feedforward import FeedForward
-from tested_transformer.model.linear import check_sentences
 
 
 class DecoderLayer(nn.Module):
@@ -31,6 +32,7 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
         self.addnorm_3 = create_addnorm(config)
 
+    @checked(rules.decoder_layer)
     def forward(
         self,
         x: Float[Tensor, "B T D"],
@@ -42,7 +44,6 @@ class DecoderLayer(nn.Module):
 
         self_mask hides the future, memory_mask the padding of the source.
         """
-        _check(x, memory, self.d_model)
         return self.steps(
             x,
             lambda x: self.self_attention(x, x, x, self_mask)[0],
@@ -88,12 +89,3 @@ class Decoder(nn.Module):
         for layer in self.layers:
             x = layer(x, memory, self_mask, memory_mask)
         return self.norm(x)
-
-
-def _check(x: Tensor, memory: Tensor, d_model: int) -> None:
-    """One memory for several sentences would be repeated silently."""
-    check_sentences(d_model, x=x, memory=memory)
-    batch, sources = x.size(0), memory.size(0)
-    if batch != sources:
-        rule = "must be equally many sentences"
-        raise ValueError(f"x and memory {rule}: {batch} and {sources}")

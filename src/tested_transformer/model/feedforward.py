@@ -3,8 +3,9 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least
-from tested_transformer.model.linear import check_rows, create_linear_layer
+from tested_transformer.checks import at_least, checked
+from tested_transformer.model import _checks as rules
+from tested_transformer.model.linear import create_linear_layer
 
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
 
@@ -26,7 +27,7 @@ class FeedForward(nn.Module):
         self.activation = ACTIVATIONS[activation]()
         self.w_2 = create_linear_layer(d_ff, d_model)
 
+    @checked(rules.feed_forward)
     def forward(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Widen, activate, narrow."""
-        check_rows(x, self.d_model)
         return self.w_2(self.activation(self.w_1(x)))  # (*B, D) -> (*B, F) -> (*B, D)

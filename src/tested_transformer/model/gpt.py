@@ -4,7 +4,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tested_transformer.checks import checked
 from tested_transformer.config import Config
+from tested_transformer.model import _checks as rules
 from tested_transformer.model.embedding import create_embedding_layer, look_up
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.masks import causal_mask
@@ -25,15 +27,13 @@ class Gpt(nn.Module):
         self.positions = LearnedPositions(c.max_len, c.d_model, c.dropout)
         self.decoder = Encoder(config)
 
+    @checked(rules.gpt)
     def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Logits for the token after each token, from that one and those before it.
 
         Padding is on the right, where no token looks, so it needs no mask. (Its id could
         not mark it, since the first token of a text has the same id in GPT-2.)
         """
-        if ids.dim() != 2:
-            rule = "must have two axes (batch, length)"
-            raise ValueError(f"ids of shape {tuple(ids.shape)} {rule}")
         x = self.positions(
             look_up(self.tokens, ids, self.config.vocab_size, "id", "vocab_size")
         )

@@ -3,9 +3,10 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least, instance, probability
+from tested_transformer.checks import checked, divisible
+from tested_transformer.model import _checks as rules
 from tested_transformer.model.attention import attention, fused_attention
-from tested_transformer.model.linear import check_sentences, create_linear_layer
+from tested_transformer.model.linear import create_linear_layer
 
 
 class MultiHeadAttention(nn.Module):
@@ -16,6 +17,7 @@ class MultiHeadAttention(nn.Module):
     the work whenever nobody asks for the weights.
     """
 
+    @checked(rules.head_sizes)
     def __init__(
         self,
         d_model: int,
@@ -27,7 +29,6 @@ class MultiHeadAttention(nn.Module):
         fused: bool = True,
     ) -> None:
         super().__init__()
-        _check_sizes(d_model, n_heads, d_k, d_v, dropout)
         d_k, d_v = d_k or d_model // n_heads, d_v or d_model // n_heads
         self.d_model, self.n_heads = d_model, n_heads
         self.dropout, self.fused = dropout, fused
@@ -36,6 +37,7 @@ class MultiHeadAttention(nn.Module):
         self.w_v = create_linear_layer(d_model, n_heads * d_v, bias)
         self.w_o = create_linear_layer(n_heads * d_v, d_model, bias)
 
+    @checked(rules.heads)
     def forward(
         self,
         query: Float[Tensor, "B Tq D"],
@@ -48,7 +50,6 @@ class MultiHeadAttention(nn.Module):
 
         mask is (Tq, Tk), or has four axes that broadcast to (B, H, Tq, Tk).
         """
-        _check(query, key, value, mask, self.d_model)
         q, k, v = self.queries(query), self.keys(key), self.values(value)
         return self.attend(q, k, v, mask, need_weights)
 
@@ -89,10 +90,9 @@ class MultiHeadAttention(nn.Module):
         return self.w_o(join_heads(out)), weights if need_weights else None
 
 
+@checked(divisible)
 def split_heads(x: Float[Tensor, "B T W"], n_heads: int) -> Float[Tensor, "B H T W/H"]:
     """Cut each row into one piece for each head; the heads become the second axis."""
-    if n_heads < 1 or x.size(-1) % n_heads:
-        raise ValueError(f"n_heads ({n_heads}) must divide the width ({x.size(-1)})")
     pieces = x.unflatten(-1, (n_heads, -1))
     return pieces.transpose(1, 2)  # (B, T, H, W/H) -> (B, H, T, W/H)
 
@@ -100,31 +100,3 @@ def split_heads(x: Float[Tensor, "B T W"], n_heads: int) -> Float[Tensor, "B H T
 def join_heads(x: Float[Tensor, "B H T W"]) -> Float[Tensor, "B T H*W"]:
     """Undo `split_heads`: put the pieces of each row side by side again."""
     return x.transpose(1, 2).flatten(-2)
-
-
-def _check_sizes(
-    d_model: int, n_heads: int, d_k: int | None, d_v: int | None, dropout: float
-) -> None:
-    sizes = {"d_model": d_model, "n_heads": n_heads, "d_k": d_k, "d_v": d_v}
-    at_least(1, **{name: size for name, size in sizes.items() if size is not None})
-    probability(dropout=dropout)
-    if (d_k is None or d_v is None) and d_model % n_heads:
-        rule = f"n_heads ({n_heads}) must divide d_model ({d_model})"
-        raise ValueError(f"{rule}, or give d_k and d_v")
-
-
-def _check(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, d_model: int
-) -> None:
-    """What PyTorch would broadcast silently, or refuse in words that name nothing."""
-    check_sentences(d_model, query=query, key=key, value=value)
-    sizes = [x.size(0) for x in (query, key, value)]
-    if any(size != sizes[0] for size in sizes):
-        rule = "query, key and value must have the same batch size"
-        raise ValueError(f"{rule}, not {sizes}")
-    if mask is None:
-        return
-    instance(Tensor, mask=mask)
-    if mask.dim() not in (2, 4):
-        rule = "two axes (queries, keys) or four (batch, heads, queries, keys)"
-        raise ValueError(f"mask of shape {tuple(mask.shape)} must have {rule}")

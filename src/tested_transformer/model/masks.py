@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from tested_transformer.checks import at_least
+from tested_transformer.checks import at_least, checked, two_axes
 
 
 def causal_mask(
@@ -15,13 +15,10 @@ def causal_mask(
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
+@checked(two_axes)
 def padding_mask(ids: Int[Tensor, "B S"], pad_id: int) -> Bool[Tensor, "B 1 1 S"]:
     """Nobody may look at padding.
 
     The two axes of length 1 stand for the heads and the queries: all see the same keys.
     """
-    if ids.dim() != 2:
-        raise ValueError(
-            f"ids must have two axes (batch, length), not {tuple(ids.shape)}"
-        )
     return (ids != pad_id)[:, None, None, :]

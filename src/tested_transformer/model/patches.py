@@ -4,26 +4,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least, instance, integer
+from tested_transformer.checks import at_least, checked, integer
 from tested_transformer.config import BASE, Config
+from tested_transformer.model import _checks as rules
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.linear import create_linear_layer
 from tested_transformer.model.positions import LearnedPositions
 
 
+@checked(rules.patches)
 def patches(images: Float[Tensor, "B C H W"], size: int) -> Float[Tensor, "B N P"]:
     """Cut images into squares, row by row, and lay the numbers of each in one row.
 
     size, the side of a square in pixels, must divide height and width.
     """
-    instance(Tensor, images=images)
-    if images.dim() != 4:
-        shape = tuple(images.shape)
-        raise ValueError(f"images of shape {shape} must have four axes (B, C, H, W)")
     batch, channels, height, width = images.shape
-    if size < 1 or height % size or width % size:
-        sides = f"height ({height}) and width ({width})"
-        raise ValueError(f"size ({size}) must be at least 1 and divide {sides}")
     down, across = height // size, width // size
     x = images.reshape(batch, channels, down, size, across, size)
     x = x.permute(0, 2, 4, 1, 3, 5)  # (B, C, R, s, K, s) -> (B, R, K, C, s, s)
@@ -59,6 +54,7 @@ class VisionTransformer(nn.Module):
         """A logit for each class, from the vector of the class token; see `embed`."""
         return self.head(self.encoder(self.embed(images, grid))[:, 0])
 
+    @checked(rules.patches_embed)
     def embed(
         self, images: Float[Tensor, "B C H W"], grid: tuple[int, int] | None = None
     ) -> Float[Tensor, "B T D"]:
@@ -68,30 +64,8 @@ class VisionTransformer(nn.Module):
         refused unless grid, their (rows, columns) of patches, says that they are meant.
         """
         x = patches(images, self.size)
-        _check(images, self, grid)
         first = self.class_token.expand(x.size(0), 1, -1)
         return self.positions(torch.cat([first, self.embedding(x)], dim=1))
-
-
-def _check(
-    images: Tensor, model: VisionTransformer, grid: tuple[int, int] | None
-) -> None:
-    """What the model would read wrongly, or refuse in words that name nothing."""
-    _, channels, *sides = images.shape
-    if channels != model.channels:
-        rule = f"must be as many as the model's ({model.channels})"
-        raise ValueError(f"the channels of images ({channels}) {rule}")
-    if not images.is_floating_point():
-        rule = "must be of a floating-point type, with pixels of about 1"
-        raise TypeError(f"images {rule}, not {images.dtype}")
-    rows, columns = found = tuple(side // model.size for side in sides)
-    if grid is not None and tuple(grid) != found:
-        raise ValueError(f"grid {tuple(grid)} must be the grid of the images, {found}")
-    n, count = model.config.max_len - 1, rows * columns
-    if grid is None and (rows != columns or count != n):
-        hint = f", or give grid={found}" if count <= n else ""
-        rule = f"they must be a square of max_len - 1 ({n}){hint}"
-        raise ValueError(f"images have {found} patches; {rule}")
 
 
 VIT_BASE = BASE.replace(

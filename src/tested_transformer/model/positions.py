@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least, probability
+from tested_transformer.checks import at_least, checked, probability
+from tested_transformer.model import _checks as rules
 
 
 def sinusoids(
@@ -45,6 +46,7 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, max_len: int, d_model: int, dropout: float = 0.0) -> None:
         super().__init__()
+        self.table: Tensor
         self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
         self.dropout = _dropout(dropout)
 
@@ -60,8 +62,8 @@ class SinusoidalPositions(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         # Behind .to(), .double() and the like: made afresh, rounded once from float64.
-        super()._apply(fn, recurse)
-        fresh = sinusoids(*self.table.shape, dtype=self.table.dtype)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call] # PyTorch's
+        fresh = sinusoids(len(self.table), self.table.size(1), self.table.dtype)
         self.table = fresh.to(self.table.device)
         return self
 
@@ -90,21 +92,13 @@ class LearnedPositions(nn.Module):
         return self.dropout(x + _rows(self.table, x, offset))
 
 
+@checked(rules.positions)
 def _rows(table: Tensor, x: Tensor, offset: int | Tensor) -> Tensor:
     """The rows for the tokens of x. (A slice beyond the end would come back short.)"""
-    (max_len, d_model), (length, width) = table.shape, x.shape[-2:]
-    if width != d_model:
-        raise ValueError(f"the width of x ({width}) must be d_model ({d_model})")
-    own = isinstance(offset, Tensor)  # its values are not looked at: `torch.export`
-    first = 0 if own else offset
-    at_least(0, offset=first)
-    if first + length > max_len:
-        raise ValueError(
-            f"offset ({first}) + length ({length}) must not exceed max_len ({max_len})"
-        )
-    if not own:
-        return table[offset : offset + length]
-    return table[torch.arange(length, device=table.device) + offset]
+    length = x.size(-2)
+    if isinstance(offset, Tensor):
+        return table[torch.arange(length, device=table.device) + offset]
+    return table[offset : offset + length]
 
 
 def _dropout(p: float) -> nn.Dropout:

@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tested_transformer.checks import at_least
+from tested_transformer.checks import at_least, checked
 from tested_transformer.config import SpecialIds
-from tested_transformer.model.linear import check_rows
+from tested_transformer.model import _checks as rules
 
-PAD, BOS = SpecialIds().pad, SpecialIds().bos
+BOS = SpecialIds().bos
 
 
 class Recurrence(nn.Module):
@@ -26,11 +26,11 @@ class Recurrence(nn.Module):
         self.input = nn.Linear(d_in, d_model)
         self.hidden = nn.Linear(d_model, d_model, bias=False)
 
+    @checked(rules.recurrence)
     def forward(
         self, x: Float[Tensor, "*B T I"], start: Float[Tensor, "*B O"]
     ) -> Float[Tensor, "*B T O"]:
         """All of x is multiplied at once; then one step has to follow the other."""
-        _check(x, start, self.input)
         state, states = start, []
         for from_input in self.input(x).unbind(-2):
             state = torch.tanh(from_input + self.hidden(state))
@@ -59,11 +59,9 @@ class EncoderDecoder(nn.Module):
         self.output = nn.Linear(d_model, vocab_size)
         self.look = look
 
+    @checked(rules.read)
     def encode(self, source: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
         """The encoder's state after each token. Sources have no padding."""
-        if (source == PAD).any():
-            rule = "the last state would be that after the padding"
-            raise ValueError(f"source must not contain pad_id ({PAD}): {rule}")
         x = self.embedding(source)
         return self.encoder(x, torch.zeros_like(x[:, 0]))
 
@@ -104,14 +102,3 @@ class EncoderDecoder(nn.Module):
             logits, state = self.decode(tokens[-1], state, memory)
             tokens.append(logits.argmax(-1))
         return torch.cat(tokens[1:], dim=1)
-
-
-def _check(x: Tensor, start: Tensor, layer: nn.Linear) -> None:
-    d_in, d_model = layer.in_features, layer.out_features
-    check_rows(x, d_in, what="d_in")
-    if x.dim() < 2 or x.size(-2) == 0:
-        rule = "must be a sequence (length, width) of at least one token"
-        raise ValueError(f"x of shape {tuple(x.shape)} {rule}")
-    expected = (*x.shape[:-2], d_model)
-    if start.shape != expected:
-        raise ValueError(f"the shape of start {tuple(start.shape)} must be {expected}")

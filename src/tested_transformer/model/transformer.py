@@ -1,11 +1,11 @@
 """The whole Transformer in PyTorch: token ids in, logits out."""
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tested_transformer.checks import instance
+from tested_transformer.checks import checked
 from tested_transformer.config import Config
+from tested_transformer.model import _checks as rules
 from tested_transformer.model.decoder import Decoder
 from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.encoder import Encoder
@@ -29,6 +29,7 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
 
+    @checked(rules.transformer)
     def forward(
         self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
     ) -> Float[Tensor, "B T V"]:
@@ -37,15 +38,15 @@ class Transformer(nn.Module):
         Sentences are filled up with pad_id, on either side: positions count words
         only. Ids are int64 or int32.
         """
-        self._check(source=source, target=target)
         return self.embedding.logits(self.decode(target, self.encode(source), source))
 
+    @checked(rules.encode)
     def encode(self, source: Int[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
         """One vector for each token of source: the memory."""
-        self._check(source=source)
         mask = padding_mask(source, self.config.pad_id)
         return self.encoder(self._embed(source), mask)
 
+    @checked(rules.decode)
     def decode(
         self,
         target: Int[Tensor, "B T"],
@@ -56,11 +57,6 @@ class Transformer(nn.Module):
 
         memory is `encode(source)`; source tells which of its rows are padding.
         """
-        self._check(source=source, target=target)
-        expected = (*source.shape, self.config.d_model)
-        if memory.shape != expected:
-            rule = f"{expected}: batch and length of source, and d_model"
-            raise ValueError(f"memory of shape {tuple(memory.shape)} must be {rule}")
         pad, n = self.config.pad_id, target.size(1)
         self_mask = causal_mask(n, target.device) & padding_mask(target, pad)
         x = self._embed(target)
@@ -70,19 +66,3 @@ class Transformer(nn.Module):
         """Rows of the table, with their positions; padding takes none."""
         offset = skip_padding(ids, self.config.pad_id)
         return self.positions(self.embedding(ids), offset)
-
-    def _check(self, **sentences: Tensor) -> None:
-        instance(Tensor, **sentences)
-        for name, ids in sentences.items():
-            if ids.dtype not in (torch.int64, torch.int32):
-                raise TypeError(f"{name} must be int64 or int32, not {ids.dtype}")
-            if ids.dim() != 2 or 0 in ids.shape:
-                rule = "(batch, length), at least one of each"
-                raise ValueError(f"{name} of shape {tuple(ids.shape)} must be {rule}")
-            if ids.size(1) > self.config.max_len:
-                rule = f"must not exceed max_len ({self.config.max_len})"
-                raise ValueError(f"the length of {name} ({ids.size(1)}) {rule}")
-        batches = [ids.size(0) for ids in sentences.values()]
-        if batches[0] != batches[-1]:
-            rule = "must be equally many sentences"
-            raise ValueError(f"source ({batches[0]}) and target ({batches[-1]}) {rule}")

@@ -102,10 +102,11 @@ class Speaker:
     def state(self, subject: Phrase | None = None) -> Clause:
         """Somebody or something is somehow, or somewhere."""
         subject = subject or self.pick([self.somebody, self.something])()
-        parts: Parts = {"predicate": self.pick(qualities(subject))}
+        quality = self.pick(qualities(subject))
+        parts: Parts = {"predicate": quality}
         if kind(subject) in MOVABLE and self.chance(0.3):
             parts = {"in": self.place("in", ["room", "place"])}
-        passing = "in" in parts or parts["predicate"].english in MOODS
+        passing = "in" in parts or quality.english in MOODS
         lasting = not passing and kind(subject) in LIVING
         tense = self.pick_by(now=3, past=2 - 2 * lasting, will=int(passing))
         negated = self.chance(0.2)
@@ -185,7 +186,7 @@ class Speaker:
 
     def other(
         self,
-        said: Sequence,
+        said: Sequence[object],
         kinds: list[str],
         known: bool = False,
         new: bool = False,
@@ -239,7 +240,7 @@ class Speaker:
             return "past" if once else "habit"
         return self.pick(modals) if tense == "modal" else tense
 
-    def when(self, verb: Verb, tense: str, negated: bool) -> Parts:
+    def when(self, verb: Verb, tense: str, negated: bool) -> dict[str, Adverb]:
         """When, or how often."""
         base, *forms = verb.english
         if tense == "past" and base in forms[:1]:  # without it, "I read" is not past

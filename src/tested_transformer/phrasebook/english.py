@@ -46,7 +46,8 @@ def clause(c: Clause, *, main: bool = True) -> str:
     else:
         start = [subject, "cannot" if aux == "can" and no else f"{aux} {no}".strip()]
     objects = [parts.get("dat", ""), parts.get("acc", "")]
-    pronoun = c.verb.particle in PARTICLES and "acc" in parts and c.parts["acc"].pronoun
+    acc = c.parts.get("acc") if "acc" in parts else None
+    pronoun = c.verb.particle in PARTICLES and isinstance(acc, Phrase) and acc.pronoun
     objects.insert(2 if pronoun else 0, c.verb.particle)
     if c.front == "dat" and objects[-1]:  # who am I giving it to?
         objects.append("to")
@@ -85,7 +86,7 @@ def _part(slot: str, c: Clause) -> str:
 
 def _phrase(p: Phrase, case: int) -> str:
     """As a subject (case 0) or not (case 1)."""
-    if p.pronoun:
+    if p.pronoun or p.noun is None:
         return PRONOUNS[p.pronoun].split()[case]
     words = [p.adjective.english] if p.adjective else []
     words.append(p.noun.plural if p.plural else p.noun.english)

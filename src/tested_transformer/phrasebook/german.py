@@ -10,6 +10,7 @@ from tested_transformer.phrasebook.words import (
     PRONOUNS,
     Clause,
     Meaning,
+    Noun,
     Phrase,
     Verb,
     is_new,
@@ -73,9 +74,9 @@ def clause(c: Clause, *, main: bool = True) -> str:
 
 def _order(c: Clause) -> list[str]:
     """The parts between the verbs, from what is known to what is new."""
-    objects = [slot for slot in ("dat", "acc") if slot in c.parts]
-    pronouns = [slot for slot in objects if c.parts[slot].pronoun]
-    new = [slot for slot in objects if is_new(c.parts[slot])]
+    objects = {s: p for s in ("dat", "acc") if isinstance(p := c.parts.get(s), Phrase)}
+    pronouns = [slot for slot, p in objects.items() if p.pronoun]
+    new = [slot for slot, p in objects.items() if is_new(p)]
     known = [slot for slot in objects if slot not in pronouns + new]
     nicht = c.negated and not is_denied(c, "acc")
     never = getattr(c.parts.get("frequency"), "german", "") == "nie"
@@ -83,22 +84,20 @@ def _order(c: Clause) -> list[str]:
     if len(objects) == 2 and "dat" in known and not early:
         early = ["dat"]
     late = [slot for slot in known if slot not in early]
-    first = [slot for slot in pronouns if _goes_first(slot, c)]
+    first = [slot for slot in pronouns if _goes_first(objects[slot], slot, c)]
     pronouns = [slot for slot in pronouns if slot not in first]
     order = [*first, "subject", *pronouns, *early, "time", "frequency", *late]
     order += ["nicht"] * nicht + [*AROUND, *new, *LATE]
     return [slot for slot in order if slot in c.parts or slot in ("subject", "nicht")]
 
 
-def _goes_first(slot: str, c: Clause) -> bool:
+def _goes_first(p: Phrase, slot: str, c: Clause) -> bool:
     """A pronoun goes before a noun, also before the subject: heute hilft ihr Anna.
 
     Not before another pronoun, and not where it could itself be the subject.
     """
     named = c.subject.pronoun in ("", *NAMES)
-    if not named or c.parts[slot].pronoun in NAMES:
-        return False
-    return _phrase(c.parts[slot], slot) != "sie"
+    return named and p.pronoun not in NAMES and _phrase(p, slot) != "sie"
 
 
 def _verbs(c: Clause) -> tuple[str, str]:
@@ -166,7 +165,7 @@ def _part(slot: str, c: Clause) -> str:
 
 
 def _phrase(p: Phrase, case: str) -> str:
-    if p.pronoun:
+    if p.pronoun or p.noun is None:
         return PRONOUNS[p.pronoun].split("|")[1].split()[CASES.index(case)]
     i = 3 if p.plural else "mfn".index(p.noun.gender)
     article, shows_case = _article(p.determiner, case, i)
@@ -175,7 +174,7 @@ def _phrase(p: Phrase, case: str) -> str:
         plain = i < 3 and (case == "nom" or (case == "acc" and i > 0))
         ending = "e" if plain else "en"
     adjective = _stem(p.adjective.german) + ending if p.adjective else ""
-    return " ".join(filter(None, [article, adjective, _noun(p, case)]))
+    return " ".join(filter(None, [article, adjective, _noun(p.noun, p.plural, case)]))
 
 
 def _article(determiner: str, case: str, i: int) -> tuple[str, bool]:
@@ -199,9 +198,9 @@ def _stem(adjective: str) -> str:
     return adjective.removesuffix("e")
 
 
-def _noun(p: Phrase, case: str) -> str:
-    if not p.plural:
-        weak = p.noun.weak and case != "nom"
-        return p.noun.german_plural if weak else p.noun.german
-    n = "" if case != "dat" or p.noun.german_plural.endswith(("n", "s")) else "n"
-    return p.noun.german_plural + n
+def _noun(noun: Noun, plural: bool, case: str) -> str:
+    if not plural:
+        weak = noun.weak and case != "nom"
+        return noun.german_plural if weak else noun.german
+    n = "" if case != "dat" or noun.german_plural.endswith(("n", "s")) else "n"
+    return noun.german_plural + n

@@ -18,6 +18,7 @@ from tested_transformer.phrasebook.words import (
     WEATHER,
     Clause,
     Meaning,
+    Part,
     Phrase,
     Verb,
     is_new,
@@ -26,7 +27,8 @@ from tested_transformer.phrasebook.words import (
 WHO, WHAT = Phrase(pronoun="who"), Phrase(pronoun="what")
 PERSONAL = [v for v in VERBS if "adult" in v.objects.get("acc", [])]
 USUAL = [v for v in VERBS if v.english[0] not in TIMELESS]
-ASKED = {  # the part that is asked for, the word for it, and the verbs
+Asked = tuple[str, Part, list[Verb]]
+ASKED: dict[str, Asked] = {  # the part asked for, the word for it, and the verbs
     "what": (
         "acc",
         WHAT,
@@ -184,7 +186,7 @@ def explained(
 
 def cause(s: Speaker, why: str, who: Phrase | None, tense: str) -> Clause:
     """Somebody is in a mood, or there is rain or snow."""
-    if why == "weather":
+    if why == "weather" or who is None:
         return Clause(Phrase(pronoun="n"), s.pick(WEATHER), tense, {})
     mood = next(a for a in ADJECTIVES if a.english == why)
     return Clause(who._replace(adjective=None), BE, tense, {"predicate": mood})
@@ -230,7 +232,7 @@ def again(c: Clause) -> Phrase | None:
     p, it = c.subject, the_thing(c)
     if p.pronoun:
         return Phrase(pronoun={"Anna": "she", "Paul": "he"}.get(p.pronoun, p.pronoun))
-    if p.plural:
+    if p.plural or p.noun is None:
         return Phrase(p.noun, "", True, None, "they")
     if kind(p) in PEOPLE:  # a girl is "she", but her noun is neuter
         pronoun = {"m": "he", "f": "she"}.get(p.noun.gender)
@@ -240,11 +242,9 @@ def again(c: Clause) -> Phrase | None:
 
 def the_thing(c: Clause) -> Phrase | None:
     """The pronoun for the only thing or animal in a clause, if there is one."""
-    phrases = [
-        p for p in (c.subject, *c.parts.values()) if isinstance(p, Phrase) and p.noun
-    ]
-    things = [p for p in phrases if kind(p) not in PEOPLE]
-    if len(things) != 1 or (c.negated and is_new(things[0])):
+    phrases = [p for p in (c.subject, *c.parts.values()) if isinstance(p, Phrase)]
+    things = [(p, p.noun) for p in phrases if p.noun and kind(p) not in PEOPLE]
+    if len(things) != 1 or (c.negated and is_new(things[0][0])):
         return None
-    (p,) = things
-    return p._replace(pronoun="they" if p.plural else p.noun.gender)
+    ((p, noun),) = things
+    return p._replace(pronoun="they" if p.plural else noun.gender)

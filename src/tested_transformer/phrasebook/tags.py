@@ -66,9 +66,9 @@ def _reasons(main: Clause, *others: Clause) -> Iterator[tuple[str, str, str]]:
     """What one does with a thing, and how "it" is, or what else one does with it."""
     for c in others:
         its = [p for p in (c.subject, c.parts.get("acc")) if isinstance(p, Phrase)]
-        its = [p.noun for p in its if p.pronoun and p.noun]
+        things = [p.noun for p in its if p.pronoun and p.noun]
         done = main.parts.get("acc")
-        if isinstance(done, Phrase) and done.noun in its:
+        if isinstance(done, Phrase) and done.noun in things:
             why = c.parts.get("predicate")
             told = why.english if isinstance(why, Adjective) else name(c.verb)
             yield "reason", name(main.verb), told

@@ -54,7 +54,8 @@ class Phrase(NamedTuple):
     pronoun: str = ""  # or a name
 
 
-Parts = dict[str, Phrase | Adverb | Adjective]
+Part = Phrase | Adverb | Adjective
+Parts = dict[str, Part]
 
 
 class Clause(NamedTuple):

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 Symbol = TypeVar("Symbol", int, str)
 
@@ -24,16 +24,18 @@ def merge(
     return merged
 
 
-class PairCounts:
+class PairCounts(Generic[Symbol]):
     """How often symbols and pairs of neighbours occur, kept right while pairs merge.
 
     `words` maps each different word, cut into symbols, to the times that it occurs.
     """
 
     def __init__(self, words: Mapping[tuple[Symbol, ...], int]) -> None:
-        self.words = list(map(list, words))
+        self.words: list[list[Symbol]] = [list(word) for word in words]
         self.times = list(words.values())
-        self.singles, self.counts, self.where = Counter(), Counter(), defaultdict(set)
+        self.singles: Counter[Symbol] = Counter()
+        self.counts: Counter[tuple[Symbol, Symbol]] = Counter()
+        self.where: defaultdict[tuple[Symbol, Symbol], set[int]] = defaultdict(set)
         for w, word in enumerate(self.words):
             self._count(w, self.times[w])
             for pair in pairwise(word):

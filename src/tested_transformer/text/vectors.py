@@ -71,7 +71,8 @@ def neighbours(
     at_least(1, window=window)
     places = np.arange(length)
     distance = abs(places[:, None] - places)
-    return np.nonzero((distance > 0) & (distance <= window))
+    centres, others = np.nonzero((distance > 0) & (distance <= window))
+    return centres, others
 
 
 def cooccurrence(

@@ -149,7 +149,9 @@ def load(
 
 def _with_room(model: Model, device: torch.device, dtype: torch.dtype) -> Model:
     """What model.to_empty does; that loads a computer algebra first, for half a second."""
-    return model._apply(lambda t: torch.empty(t.shape, dtype=dtype, device=device))
+    return model._apply(  # type: ignore[no-untyped-call] # PyTorch's has no types
+        lambda t: torch.empty(t.shape, dtype=dtype, device=device)
+    )
 
 
 def widest(weights: Mapping[str, Tensor]) -> torch.dtype:
@@ -212,7 +214,7 @@ def make(
     return kind(bert, **{n: v for n, v in settings.items() if n not in OF_BERT})
 
 
-def body(model: nn.Module) -> nn.Module:
+def body(model: nn.Module) -> Any:
     """The model that has the config: for a model built on a Bert, the Bert."""
     return model.bert if isinstance(model, (Pretraining, Classifier)) else model
 
@@ -227,7 +229,7 @@ def kind_of(model: nn.Module) -> tuple[type[nn.Module], dict[str, Any]]:
         return kind, {name: getattr(body(model), name) for name in MODELS[kind]}
     # Somebody's own head has perhaps no number of classes, and is not made again
     n_classes = getattr(model.head, "out_features", 2)
-    return kind, kind_of(model.bert)[1] | {"n_classes": n_classes}
+    return kind, kind_of(body(model))[1] | {"n_classes": n_classes}
 
 
 def plain(model: nn.Module) -> nn.Module:
@@ -287,7 +289,8 @@ def read_description(
 
 def token_file(tokens: Tokenizer) -> bytes:
     """The file of a tokeniser. One that could not be loaded again is a TypeError."""
-    if type(tokens) not in tokenizer.KINDS.values():
+    known = type(tokens) in tokenizer.KINDS.values()
+    if not known or not isinstance(tokens, Saved):
         names = ", ".join(tokenizer.KINDS)
         rule = f"cannot be loaded again; these can: {names}"
         raise TypeError(f"a tokeniser of the class {type(tokens).__name__} {rule}")
@@ -423,5 +426,5 @@ def checksum(tensors: Mapping[str, Tensor], told: str) -> str:
     digest = sha256(told.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

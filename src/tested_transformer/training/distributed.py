@@ -58,5 +58,6 @@ def no_sync(module: nn.Module, wait: bool) -> AbstractContextManager[None]:
 
     They travel once a step, with its last batch.
     """
-    several = isinstance(module, DistributedDataParallel)
-    return module.no_sync() if several and wait else nullcontext()
+    if wait and isinstance(module, DistributedDataParallel):
+        return module.no_sync()
+    return nullcontext()

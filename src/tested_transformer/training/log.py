@@ -49,7 +49,7 @@ class RunLog:
     def __call__(self, event: Event) -> None:
         """Take what happened."""
         if self._told is None:
-            self._go_on(event.step)
+            self._told = self._go_on(event.step)
         now = time.monotonic()
         if isinstance(event, Step):
             self._tokens += event.tokens
@@ -67,12 +67,12 @@ class RunLog:
         self.events.append(event)
         self._add(METRICS, json.dumps(to_dict(event)))
 
-    def _go_on(self, step: int) -> None:
-        """Take out what is told of later steps."""
+    def _go_on(self, step: int) -> set[tuple[type, int]]:
+        """Take out what is told of later steps; what is left is told already."""
         self.events = [event for event in self.events if event.step <= step]
-        self._told = {(type(event), event.step) for event in self.events}
         lines = "".join(json.dumps(to_dict(event)) + "\n" for event in self.events)
         write(self.folder / METRICS, lines.encode())
+        return {(type(event), event.step) for event in self.events}
 
     def write(self, text: str) -> None:
         """A line for people: on the screen and, with the time, in log.txt."""

@@ -78,7 +78,7 @@ class Options:
     def rate(self, step: int, d_model: int) -> float:
         """The learning rate of a step, which counts from 1 to steps."""
         scale = self.rate_scale
-        if self.cooldown:
+        if self.cooldown and self.steps:
             scale *= ramp(step, self.steps, rise=0, fall=self.cooldown + 1)
         return scale * rate(step, d_model, self.warmup)
 

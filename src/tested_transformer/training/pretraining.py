@@ -1,7 +1,6 @@
 """Pre-training on text that nobody has labelled, with the switches that RoBERTa turned."""
 
 from collections.abc import Iterator, Sequence
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -35,12 +34,13 @@ class Prepared(NamedTuple):
         *wide, swapped, lengths = self
         narrow = [x[rows, : int(lengths[rows].max())] for x in wide]
         chosen = None if swapped is None else swapped[rows]
-        return Prepared(*narrow, chosen, lengths[rows])
+        return Prepared._make([*narrow, chosen, lengths[rows]])
 
     def to(self, device: torch.device) -> "Prepared":
         """The same on a device. The lengths stay: rows are chosen by them."""
         *read, lengths = self
-        return Prepared(*(x if x is None else x.to(device) for x in read), lengths)
+        there = (x if x is None else x.to(device) for x in read)
+        return Prepared._make([*there, lengths])
 
 
 def prepare(
@@ -64,7 +64,8 @@ def prepare(
     ids, chosen = mask_tokens(wanted, mask_id, special, config.vocab_size, rng)
     belongs = np.maximum(pad(segments, -1), 0)  # padding is of the first text
     arrays = map(torch.from_numpy, (ids, chosen, wanted, belongs))
-    return Prepared(*arrays, swapped, torch.tensor([len(ids) for ids in framed]))
+    lengths = torch.tensor([len(ids) for ids in framed])
+    return Prepared._make([*arrays, swapped, lengths])
 
 
 def shuffled(
@@ -104,8 +105,8 @@ def pretrain(
     rate rises to lr in the first tenth of the steps and falls in the last four tenths.
     """
     model.train()
-    adam, losses = create_adam(model.parameters()), []
-    for reading in count():
+    adam, losses = create_adam(model.parameters()), list[float]()
+    for reading in range(steps):  # or fewer: each has one step or more
         lots = np.random.default_rng([seed, reading if dynamic else 0])
         prepared = prepare(texts, model.bert.config, mask_id, lots, next_sentence)
         order = np.random.default_rng([seed, reading, 1])
@@ -120,6 +121,7 @@ def pretrain(
             losses.append(loss.item())
             if step == steps:
                 return losses
+    return losses
 
 
 def _check(texts: Sequence[Text]) -> None:

@@ -76,8 +76,12 @@ class State:
         for name, parameter in self.model.named_parameters():
             for key, value in self.adam.state.get(parameter, {}).items():
                 tensors[f"adam.{key}.{name}"] = value
-        told = {"progress": asdict(self.progress), "options": asdict(self.options)}
-        told |= {"config": asdict(self.model.config), "pairs": self.pairs}
+        told = {
+            "progress": asdict(self.progress),
+            "options": asdict(self.options),
+            "config": asdict(self.model.config),
+            "pairs": self.pairs,
+        }
         checkpoint.write_tensors(path, tensors, told)
 
     def load(self, path: Path) -> None:
