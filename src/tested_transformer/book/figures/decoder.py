@@ -16,7 +16,7 @@ from tested_transformer.book.figures.flow import (
     box,
     residual,
 )
-from tested_transformer.book.figures.thread import COLOURS
+from tested_transformer.book.figures.running import COLOURS
 from tested_transformer.shares import as_share
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
-from tested_transformer.book.figures.thread import COLOURS, GENDERS
+from tested_transformer.book.figures.running import COLOURS, GENDERS
 
 DASHES = ("-", "--", ":")
 """So that curves and arrows can be told apart without colours."""

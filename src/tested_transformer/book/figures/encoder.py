@@ -15,7 +15,7 @@ from tested_transformer.book.figures.flow import (
     box,
     residual,
 )
-from tested_transformer.book.figures.thread import COLOURS
+from tested_transformer.book.figures.running import COLOURS
 
 GENDERS = {"er": "m", "ihn": "m", "sie": "f", "es": "n"}
 
