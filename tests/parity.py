@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from helpers import unchecked
 
-from tested_transformer.book import data_flow, thread
+from tested_transformer.book import data_flow, pretrained
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
@@ -123,7 +123,7 @@ def runs(text):
     asked, wrote = translator(), answer(text)["ids"]
     names = [asked.name(i) for i in range(asked.model.config.vocab_size)]
     source, target, wanted = (np.array([ids]) for ids in (asked.encode(text, 1), [1, *wrote[:-1]], wrote))
-    run = data_flow.run(thread.learned(asked), source, target, wanted, asked.model.config)
+    run = data_flow.run(pretrained.params(asked), source, target, wanted, asked.model.config)
     said = [[names[i].strip() or "␣" for i in ids[0]] for ids in (source, target)]
     return transformer.Runs({"translator": run}, *said, names, wrote, text)
 

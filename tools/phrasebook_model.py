@@ -11,14 +11,14 @@ calculate with the same numbers. What was measured of every seed goes to book/re
 A model passes if, rounded,
 
 - at least 0.98 of the 1000 test sentences, each with a pair of words that was held out, are right to the letter;
-- at least 0.98 of the pronouns are right, of all things in all frames of `tested_transformer.book.thread`;
+- at least 0.98 of the pronouns are right, of all things in all frames of `tested_transformer.book.coreference`;
 - one head of the encoder gives the thing at least 0.9 of the weight of "it", in the mean over all of these;
 - the vector that the encoder makes of "it", taken from the sentence about a thing of another gender, brings the other
   pronoun in at least 0.98 of them;
 - the swaps of the chapter on looking find what decides: for "We help the old woman." the article becomes "dem" (of the
   man) or "die" (if we see her) with a probability of at least 0.9 if one vector is swapped, that of the noun or the
   verb before the first layer, and some one vector after the last;
-- the sentences of the thread, and "I love AI.", are right.
+- the running sentences, and "I love AI.", are right.
 
 Of those that pass, the one with most validation sentences right is taken. If none passes, the package keeps its model.
 
@@ -38,7 +38,10 @@ from pathlib import Path
 import torch
 
 from tested_transformer.__main__ import main as command
-from tested_transformer.book import thread
+from tested_transformer.book.coreference import FRAMES, LOVED, RUNNING, THINGS, another, love, pronoun
+from tested_transformer.book.experiments import exchanged, hidden
+from tested_transformer.book.interventions import activation_patching
+from tested_transformer.book.patterns import on_the_thing
 from tested_transformer.command.run import SIZES, Run, flag
 from tested_transformer.decoding.translator import PHRASEBOOK, Translator
 from tested_transformer.files import sealed, write_json
@@ -103,17 +106,17 @@ def measured(folder, pairs):
     for name, part in (("validation", valid), ("test", test)):
         told[name] = share(quick.translate([s.english for s in part]), part)
     right, exact, on_it, changed, kept = [], [], [], [], []
-    for frame in thread.FRAMES:
-        asked = {thing: frame.say(thing) for thing in thread.THINGS}
+    for frame in FRAMES:
+        asked = {thing: frame.say(thing) for thing in THINGS}
         lines = translator.translate([s.english for s in asked.values()])
-        right += [thread.pronoun(w) == thread.pronoun(s.german) for w, s in zip(lines, asked.values(), strict=True)]
+        right += [pronoun(w) == pronoun(s.german) for w, s in zip(lines, asked.values(), strict=True)]
         exact.append(share(lines, list(asked.values())))
         for thing, sentence in asked.items():
-            on_it.append(thread.on_the_thing(translator, frame, thing))
-            other = thread.another(thing)
-            taken = thread.pronoun(frame.say(other).german)
-            changed.append(thread.exchanged(translator, frame, thing, other) == taken)
-            kept.append(thread.hidden(translator, frame, thing) == thread.pronoun(sentence.german))
+            on_it.append(on_the_thing(translator, frame, thing))
+            other = another(thing)
+            taken = pronoun(frame.say(other).german)
+            changed.append(exchanged(translator, frame, thing, other) == taken)
+            kept.append(hidden(translator, frame, thing) == pronoun(sentence.german))
     told["pronouns"], told["frames"] = sum(right) / len(right), exact
     weights = torch.stack(on_it)
     layer, head = divmod(int(weights.mean(0).argmax()), weights.shape[2])
@@ -124,42 +127,23 @@ def measured(folder, pairs):
     for_noun, for_verb = swaps(translator)
     told["swaps"] = round(min(*for_noun[:2], *for_verb[:2]), 4)
     told["at the"] = [round(for_noun[2], 4), round(for_verb[2], 4)]
-    first = [*thread.THREAD, thread.love("AI")]
+    first = [*RUNNING, love("AI")]
     told["thread"] = share(translator.translate([s.english for s in first]), first)
-    told["loved"] = translator.translate([thread.love(thing).english for thing in thread.LOVED])
+    told["loved"] = translator.translate([love(thing).english for thing in LOVED])
     told["passes"] = all(told[name] >= least for name, least in LEAST.items())
     return told
 
 
-@torch.no_grad()
 def swaps(translator):
     """The probability of the other article if one vector is swapped, for another noun and for another verb.
 
     First that of the word itself before the first layer, then the best of all places after the last, then "the" there.
     """
-    model, tokens = translator.model, translator.tokens
-    source = torch.tensor([translator.encode("We help the old woman.", 1)])
-    target = torch.tensor([[model.config.bos_id, *tokens.encode("Wir helfen")]])
-    the = [translator.name(int(i)) for i in source[0]].index(" the")
-
-    def following(memory):
-        x = model.decode(target, memory, source)
-        return model.embedding.logits(x)[0, -1].softmax(-1)
-
-    def swapped(into, foreign, place):
-        x = into.clone()
-        x[0, place] = foreign[0, place]
-        return x
-
-    for other, article in (("We help the old man.", " dem"), ("We see the old woman.", " die")):
-        (wanted,) = tokens.encode(article)
-        theirs = torch.tensor([translator.encode(other, 1)])
-        (place,) = (source != theirs)[0].nonzero()[:, 0].tolist()
-        below, foreign = (model.positions(model.embedding(ids)) for ids in (source, theirs))
-        first = following(model.encoder(swapped(below, foreign, place)))[wanted]
-        above, foreign = model.encode(source), model.encode(theirs)
-        last = [following(swapped(above, foreign, i))[wanted] for i in range(source.shape[1])]
-        yield float(first), float(max(last)), float(last[the])
+    english, the = "We help the old woman.", 2
+    for other, word, article in (("We help the old man.", 4, " dem"), ("We see the old woman.", 1, " die")):
+        (wanted,) = translator.tokens.encode(article)
+        found = activation_patching(translator, english, other, "Wir helfen")[..., wanted]
+        yield float(found[0, word]), float(found[-1].max()), float(found[-1, the])
 
 
 def main(words=None):

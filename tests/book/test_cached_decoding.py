@@ -7,17 +7,19 @@ import pytest
 import torch
 from helpers import lively
 
-from tested_transformer.book import cached_decoding, thread
+from tested_transformer.book import cached_decoding, pretrained
+from tested_transformer.book.coreference import RUNNING
 from tested_transformer.book.cost import multiplications
+from tested_transformer.book.interventions import unmasked
 
 
 @pytest.fixture(scope="module")
 def translator():
-    return thread.load()
+    return pretrained.load()
 
 
 def test_without_the_mask_what_moved_is_what_two_runs_differ_by(translator):
-    sentence, n = thread.THREAD[1], 5
+    sentence, n = RUNNING[1], 5
     tokens, moved = cached_decoding.changed(translator, sentence, n, layer=2, mask="future")
     assert (tokens[0], tokens[1], len(tokens)) == ("<bos>", "Ich", n)
     assert np.array_equal(moved, np.tril(moved, -1))
@@ -25,7 +27,7 @@ def test_without_the_mask_what_moved_is_what_two_runs_differ_by(translator):
     hooks = [w.register_forward_hook(lambda _, x, y: seen.append(y[0])) for w in (heads.w_k, heads.w_v)]
     source = torch.tensor([translator.encode(sentence.english, 1)])
     ids = [1, *translator.tokens.encode(sentence.german)]
-    with thread.unmasked(translator, "future"), torch.no_grad():
+    with unmasked(translator, "future"), torch.no_grad():
         memory = translator.model.encode(source)
         for t in (3, 4):
             translator.model.decode(torch.tensor([ids[:t]]), memory, source)
@@ -37,7 +39,7 @@ def test_without_the_mask_what_moved_is_what_two_runs_differ_by(translator):
 
 
 def test_with_the_mask_nothing_moves(translator):
-    _, moved = cached_decoding.changed(translator, thread.THREAD[0], 4, layer=2)
+    _, moved = cached_decoding.changed(translator, RUNNING[0], 4, layer=2)
     assert moved.max() < 1e-12
 
 

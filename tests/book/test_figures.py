@@ -17,7 +17,9 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.text import Text
 
 from tested_transformer.book import figures
+from tested_transformer.book.coreference import FRAMES
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, X
+from tested_transformer.book.experiments import Answer
 from tested_transformer.book.figures import flow
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.picture import (
@@ -34,9 +36,8 @@ from tested_transformer.book.figures.picture import (
     picture,
     tiles,
 )
-from tested_transformer.book.figures.thread import COLOURS
+from tested_transformer.book.figures.running import COLOURS
 from tested_transformer.book.signal_propagation import Stage
-from tested_transformer.book.thread import FRAMES, Answer
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.feedforward import relu
 from tested_transformer.byhand.positions import sinusoids
@@ -148,10 +149,10 @@ CARPET = [("I", 44), (" car", 1092), ("p", 83), ("et", 313), (" old", 491), ("."
 WAY = ([2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.5, 0.25, 0.125, 1.5, 2.5])
 TAKEN = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]], [0.25, 0.75, 0]
 FIGURES |= {
-    "three": lambda: figures.thread.three([CHAIR, MUSIC]),
+    "three": lambda: figures.running.three([CHAIR, MUSIC]),
     "tokens": lambda: figures.tokens.read([("It reads", CARPET), ("It writes", CARPET[:2])]),
     "merges": lambda: figures.tokens.merges([["a", "b", "c"], ["ab", "c"]], ["bytes", "merge 1"]),
-    "stream": lambda: figures.thread.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
+    "stream": lambda: figures.running.stream(["I", " love", " it"], normal(3, 4), 1, WAY, TAKEN, ("Ich", "liebe")),
     "holes": lambda: figures.bert.gaps(["I", "love"], [[("i", 0.75), ("you", 0.04)], [("see", 0.5), ("love", 0.25)]]),
     "surprises": lambda: figures.loss.tokens({"before": (LONG, CURVE[10:16] * 9), "after it": (LONG, [0.0] * 6)}),
     "surprise": lambda: figures.loss.surprise(
@@ -231,7 +232,7 @@ ROWS = [(("I", " see", word), (4, 5, i), [[0.5, -1], [1, 0], [i / 10, 0]]) for w
 IN_THE_PLANE = np.array([[4.0, 0], [4, 2], [0, 0], [1, 4], [0, 4]])
 SOME = {"m": ["man", "chair"], "f": ["lamp"], "n": ["book", "egg"]}
 FIGURES |= {
-    "rows": lambda: figures.thread.rows(ROWS, 0, 2, [COLOURS["m"], COLOURS["f"]]),
+    "rows": lambda: figures.running.rows(ROWS, 0, 2, [COLOURS["m"], COLOURS["f"]]),
     "nouns": lambda: figures.embedding.nouns(IN_THE_PLANE, "mmfnn", SOME, (1, [0.0, 2.0], "chair")),
 }
 READ = [("I am old.", "Ich bin alt."), ("Am bold I old.", "Bin ich alt.")]

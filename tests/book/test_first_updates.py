@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book import first_updates, optimisers, thread
+from tested_transformer.book import first_updates, optimisers, pretrained
 from tested_transformer.decoding.translator import PHRASEBOOK
 
 RULES = optimisers.sgd, optimisers.momentum, optimisers.rms, optimisers.adam_rule
@@ -65,7 +65,7 @@ def test_the_rare_number_is_pulled_in_every_fiftieth_step():
 
 @pytest.fixture(scope="module")
 def translator():
-    return thread.load()
+    return pretrained.load()
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ import torch
 import tracing
 from guards import BOOK
 
-from tested_transformer.book import thread
+from tested_transformer.book import pretrained
+from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
 from tested_transformer.decoding.sampling import keep_top_p
 from tested_transformer.text.tokens import UNK, BytePairEncoding, Vocabulary
 
@@ -77,20 +78,20 @@ def test_what_a_definition_claims_can_be_computed(term, said, holds):
 
 def test_the_facts_that_come_back_are_those_of_the_model_and_the_sentences():
     card = PAGE.read_text(encoding="utf-8").split("## Before attention")[0]
-    translator = thread.load()
+    translator = pretrained.load()
     config = translator.model.config
     assert (config.n_layers, config.n_heads, config.d_model) == (2, 4, 128)
     assert f"{sum(p.numel() for p in translator.model.parameters()):,} numbers" in card
-    assert f"{len(thread.THINGS)} nouns, each in six frames" in card
-    assert len(thread.FRAMES) == 6
-    assert f"the {6 * len(thread.THINGS)} sentences" in card
+    assert f"{len(THINGS)} nouns, each in six frames" in card
+    assert len(FRAMES) == 6
+    assert f"the {6 * len(THINGS)} sentences" in card
     assert "Head 3 of the encoder's second layer" in card
-    said = [phrase.german.split() for phrase in thread.THREAD]
-    assert f"*{thread.THREAD[0].german}*" in card
+    said = [phrase.german.split() for phrase in RUNNING]
+    assert f"*{RUNNING[0].german}*" in card
     for article, pronoun in ((s[2], s[5]) for s in said[1:]):
         assert f"*{article}*" in card
         assert f"*{pronoun}*" in card
-    assert [translator.translate([phrase.english])[0] for phrase in thread.THREAD] == [s.german for s in thread.THREAD]
+    assert [translator.translate([phrase.english])[0] for phrase in RUNNING] == [s.german for s in RUNNING]
 
 
 GLOSSARY = """# Glossary

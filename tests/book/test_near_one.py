@@ -5,11 +5,12 @@ import re
 import numpy as np
 import pytest
 
-from tested_transformer.book import figures, thread
+from tested_transformer.book import figures
+from tested_transformer.book.coreference import RUNNING
+from tested_transformer.book.experiments import Answer
 from tested_transformer.book.figures import flow
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.picture import SIGNED, WEIGHTS, alike, picture, tiles
-from tested_transformer.book.thread import Answer
 from tested_transformer.command.page import table
 
 NEAR = 0.99995
@@ -17,7 +18,7 @@ ROW = [NEAR, 1 - NEAR]
 A = np.array([ROW, [1.0, 0.0]])
 AB = ["a", "b"]
 ENCODED, DECODED = ["a", " b"], ["x", " y"]
-SAID = thread.FRAMES[0].say("chair")
+SAID = RUNNING[0]
 EIGHT = [0.0, 0.0, 0.0, NEAR, 0.0, 0.0, 0.0, 1 - NEAR]
 SIDE = {"ids": np.array([0, 1])}
 
@@ -93,7 +94,7 @@ def test_the_data_of_the_figures_have_a_one_only_where_it_is_one():
         ("b", "a", "1"),
     ]
     german = "Ich brauche den Stuhl, weil er alt ist."
-    said = figures.thread.sentence(1, 2, [Answer(0, "chair", SAID, EIGHT, german, german)], ("chair",))
+    said = figures.running.sentence(1, 2, [Answer(0, "chair", SAID, EIGHT, german, german)], ("chair",))
     assert said.data["answers"][0][-1][3] == 0.999
     assert figures.film._hundredths(A) == "99,,100,"
     tree = {(): {"a": -1e-9, "b": 0.0}}

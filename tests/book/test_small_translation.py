@@ -4,22 +4,23 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book import thread
+from tested_transformer.book.coreference import RUNNING, SENTENCES
+from tested_transformer.book.pretrained import load, surprises
 from tested_transformer.book.small import training, translation
 from tested_transformer.data.batches import tensors
 
 
 @pytest.fixture(scope="module")
 def translator():
-    return thread.load()
+    return load()
 
 
-def test_every_thing_is_kept_back_in_one_frame_and_the_thread_comes_first():
+def test_every_thing_is_kept_back_in_one_frame_and_the_running_sentences_come_first():
     said, kept = translation.divided()
-    every = [frame.say(thing) for frame in thread.FRAMES for thing in thread.THINGS]
+    every = list(SENTENCES)
     assert sorted([*said, *kept]) == sorted(every)
     assert (len(said), len(kept)) == (225, 45)
-    assert kept[:3] == list(thread.THREAD)
+    assert kept[:3] == list(RUNNING)
 
 
 def test_each_epoch_deals_every_pair_once_and_in_another_order():
@@ -40,7 +41,7 @@ def test_a_course_is_the_loop_with_a_look_aside_after_each_step(translator):
     assert training.train(twin.model, loss_at, training.triangle(30), 30) == pytest.approx(course.losses)
     assert course.aside[-1] == pytest.approx(training.forced(twin.model, lambda step: others)(1).item())
     assert course.right.shape == (30, 3, 12)
-    assert np.allclose(course.right[-1, 0], np.exp(-thread.surprises(twin, thread.THREAD[0])[1]))
+    assert np.allclose(course.right[-1, 0], np.exp(-surprises(twin, RUNNING[0])[1]))
 
 
 def test_of_some_steps_a_copy_is_kept_that_learns_no_more(translator):

@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book import figures, thread, worksheet
+from tested_transformer.book import figures, pretrained, worksheet
+from tested_transformer.book.coreference import FRAMES, RUNNING
 from tested_transformer.book.figures.sheet import BOXES, PANELS, PAPER, number, percent
+from tested_transformer.book.interventions import replaced
+from tested_transformer.book.patterns import on_the_thing
 
-FRAME, THING = thread.FRAMES[0], "chair"
+FRAME, THING = FRAMES[0], "chair"
 
 
 @pytest.fixture(scope="module")
 def translator():
-    return thread.load()
+    return pretrained.load()
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +42,7 @@ def share(weight):
 def calculated(translator):
     """What must stand in the tiles and beside the answers, by PyTorch's model and hooks on its boxes."""
     model, found, seen = translator.model, Counter(), {}
-    source, target = map(torch.from_numpy, thread.begun(translator, THING))
+    source, target = map(torch.from_numpy, pretrained.begun(translator, THING))
     it = [translator.name(i) for i in source[0].tolist()].index(" it")
     rows = {"encoder": it, "decoder": target.size(1) - 1}
 
@@ -62,9 +65,9 @@ def calculated(translator):
     for ids in (source, target):
         found.update(number(x) for x in model.positions(model.embedding(ids))[0, :, :6].flatten().tolist())
         found.update(str(i) for i in ids[0].tolist())
-    german = " ".join(thread.THREAD[0].german.split(" er ")[:1])
+    german = " ".join(RUNNING[0].german.split(" er ")[:1])
     _, _, weights = translator.look(FRAME.say(THING).english, german)
-    looks = thread.on_the_thing(translator, FRAME, THING)
+    looks = on_the_thing(translator, FRAME, THING)
     layer, head = divmod(int(looks.argmax()), looks.size(1))
     found.update(share(x) for x in weights["encoder"][layer, head].flatten().tolist())
     asks = weights["cross"][-1, :, -1]
@@ -91,7 +94,7 @@ def test_another_number_in_the_model_is_noticed(translator, followed):
     before = numbers_of(figures.sheet.sheet(*followed))
     layer, head = (n + 1 for n in followed.head)
     width = translator.model.config.d_model
-    with thread.replaced(translator, layer, head, w_v=np.zeros((width, width // 4))):
+    with replaced(translator, layer, head, w_v=np.zeros((width, width // 4))):
         assert calculated(translator) != before
         changed = worksheet.numbers(translator, THING)
     assert numbers_of(figures.sheet.sheet(*changed)) != before

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from tested_transformer.book import figures, thread
+from tested_transformer.book import figures, pretrained
+from tested_transformer.book.coreference import RUNNING
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.shares import as_share
 
@@ -19,10 +20,10 @@ IT, CHAIR = 5, 3
 @pytest.fixture(scope="module")
 def model():
     """The scores of "it", part by part, for our sentence with a word at a position: (4, 10)."""
-    translator = thread.load()
+    translator = pretrained.load()
     translator.model.double()
     box = translator.model.encoder.layers[0].self_attention
-    text = thread.THREAD[0].english
+    text = RUNNING[0].english
 
     def parts(word="chair", position=CHAIR):
         ids = torch.tensor([translator.encode(text.replace("chair", word), 1)])

@@ -5,7 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from tested_transformer.book import figures, thread
+from tested_transformer.book import figures
+from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS, another, pronoun
+from tested_transformer.book.experiments import all_answers
+from tested_transformer.book.pretrained import load
 
 PAGE = os.environ.get("SENTENCE_PAGE", "book/index.html")
 FIGURE = "sentence-figure"
@@ -20,12 +23,12 @@ ENGLISH = """p => [...p.querySelectorAll('.english > span, .place > span')].map(
 
 @pytest.fixture(scope="module")
 def told():
-    return thread.answers(thread.load())
+    return all_answers(load())
 
 
 @pytest.fixture
 def page(show, told):
-    return show(figures.thread.sentence(*told, FIRST))
+    return show(figures.running.sentence(*told, FIRST))
 
 
 def answer(told, thing, frame=0):
@@ -55,7 +58,7 @@ def line_of(told, a, off):
         return f"{name}: “it” gives “{a.thing}” a weight of {min(weight, 0.999):.3f}."
     if a.without == a.sentence.german:
         return f"{name} is off, and this sentence stays right."
-    return f"{name} is off. Now wrong: {thread.pronoun(a.sentence.german)} → {thread.pronoun(a.without)}."
+    return f"{name} is off. Now wrong: {pronoun(a.sentence.german)} → {pronoun(a.without)}."
 
 
 # What is seen
@@ -63,7 +66,7 @@ def line_of(told, a, off):
 
 def test_it_starts_with_the_sentence_of_the_book(page, told):
     a = answer(told, "chair")
-    assert seen(page) == (*thread.THREAD[0][:2], line_of(told, a, off=False))
+    assert seen(page) == (*RUNNING[0][:2], line_of(told, a, off=False))
     assert page.get_by_role("status").evaluate(TEXT) == line_of(told, a, off=False)
 
 
@@ -105,16 +108,16 @@ def test_the_gender_is_told_by_the_article_and_the_nouns_are_grouped_by_it(page,
         "gs => gs.map(g => [g.label, [...g.children].map(o => o.value)])"
     )
     assert groups == [
-        [f"German: {article}", [t for t, noun in thread.THINGS.items() if noun.gender == gender]]
+        [f"German: {article}", [t for t, noun in THINGS.items() if noun.gender == gender]]
         for gender, article in ARTICLES.items()
     ]
     for thing in FIRST:
         choose(page, thing)
-        noun = thread.THINGS[thing]
+        noun = THINGS[thing]
         marked = page.locator(f".german > .of-{noun.gender}").all_inner_texts()
         assert [text.split("\n")[0].rstrip(",") for text in marked] == [
             noun.german,
-            thread.pronoun(answer(told, thing).german),
+            pronoun(answer(told, thing).german),
         ]
         assert page.locator(".german small").all_inner_texts() == [ARTICLES[noun.gender]]
         assert page.locator(f".live .english span.of-{noun.gender}").all_inner_texts() == [thing, "it"]
@@ -129,7 +132,7 @@ def test_words_that_changed_since_the_last_choice_are_marked(page):
 
 
 def test_all_of_it_is_small(told):
-    assert len(figures.thread.sentence(*told, FIRST)._repr_html_()) < 150_000
+    assert len(figures.running.sentence(*told, FIRST)._repr_html_()) < 150_000
 
 
 # The arcs
@@ -169,8 +172,8 @@ def ends_at(point, box):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_arcs_lead_from_it_to_their_words_wherever_these_stand(show, told, width):
-    page = show(figures.thread.sentence(*told, FIRST), width=width)
-    for frame in range(len(thread.FRAMES)):
+    page = show(figures.running.sentence(*told, FIRST), width=width)
+    for frame in range(len(FRAMES)):
         for thing in ("chair", "AI", "window", "newspaper"):
             arcs_are_right(page.evaluate(SCENE, [str(frame), thing]), answer(told, thing, frame))
 
@@ -201,12 +204,12 @@ def test_the_arcs_are_drawn_again_when_the_window_changes(page, told):
 
 def test_the_number_covers_no_word_and_stays_inside(show, told):
     for width in WIDTHS:
-        page = show(figures.thread.sentence(*told, FIRST), width=width)
-        for frame in range(len(thread.FRAMES)):
+        page = show(figures.running.sentence(*told, FIRST), width=width)
+        for frame in range(len(FRAMES)):
             for thing in ("tea", "newspaper", "AI"):
                 words, numbers, _, (begin, edge, ceiling, _) = page.evaluate(SCENE, [str(frame), thing])
                 ((_, x, end, y, low),) = numbers
-                assert len(words) == len(thread.FRAMES[frame].say(thing).english.split())
+                assert len(words) == len(FRAMES[frame].say(thing).english.split())
                 for word, left, right, top, bottom in words:
                     outside = end < left or right < x or low < top + 6 or bottom - 6 < y
                     assert outside, f"{width} px, frame {frame}: the number lies on {word!r} of {thing!r}"
@@ -233,8 +236,8 @@ def test_another_noun_has_another_gender_until_all_have_had_their_turn(page):
     for _ in range(6):
         before = noun.input_value()
         button.click()
-        assert noun.input_value() == thread.another(before)
-        assert seen(page)[0] == thread.FRAMES[0].say(thread.another(before)).english
+        assert noun.input_value() == another(before)
+        assert seen(page)[0] == FRAMES[0].say(another(before)).english
 
 
 def test_all_of_it_works_with_the_keyboard_alone(page):
@@ -242,13 +245,13 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
     page.keyboard.press("Tab")
     assert page.evaluate(f"{focused}.getAttribute('aria-label')") == "Sentence"
     page.keyboard.press("ArrowDown")
-    assert seen(page)[0] == thread.FRAMES[1].say("chair").english
+    assert seen(page)[0] == FRAMES[1].say("chair").english
     page.keyboard.press("Tab")
     page.keyboard.type("lamp")
-    assert seen(page)[0] == thread.FRAMES[1].say("lamp").english
+    assert seen(page)[0] == FRAMES[1].say("lamp").english
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert seen(page)[0] == thread.FRAMES[1].say(thread.another("lamp")).english
+    assert seen(page)[0] == FRAMES[1].say(another("lamp")).english
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
     assert page.get_by_role("switch").is_checked()
@@ -256,11 +259,11 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
 
 
 def test_everything_is_large_enough_for_a_finger_and_nothing_scrolls_sideways(show, told):
-    page = show(figures.thread.sentence(*told, FIRST), width=390, height=800, has_touch=True, is_mobile=True)
+    page = show(figures.running.sentence(*told, FIRST), width=390, height=800, has_touch=True, is_mobile=True)
     size = "es => es.map(e => { const {width, height} = e.getBoundingClientRect(); return Math.min(width, height) })"
     for width in (390, 320):
         page.set_viewport_size({"width": width, "height": 800})
-        for frame in range(len(thread.FRAMES)):
+        for frame in range(len(FRAMES)):
             choose(page, "newspaper", frame, off=frame % 2 == 0)
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
             assert min(page.locator(".live :is(select, button, .switch)").evaluate_all(size)) >= 44
@@ -271,7 +274,7 @@ def test_everything_is_large_enough_for_a_finger_and_nothing_scrolls_sideways(sh
 
 def test_words_stay_words(show, told):
     evil = "<img src=x onerror=alert(1)>"
-    figure = figures.thread.sentence(*told, FIRST)
+    figure = figures.running.sentence(*told, FIRST)
     place = next(n for n, row in enumerate(figure.data["answers"]) if tuple(row[:2]) == (0, "chair"))
     figure.data["frames"][1] = evil
     frame, thing, english, *_, weights = figure.data["answers"][place]
@@ -291,7 +294,7 @@ def test_words_stay_words(show, told):
 
 
 def test_a_figure_that_fails_leaves_picture_and_table(show, told, complaints):
-    broken = figures.thread.sentence(*told, FIRST)
+    broken = figures.running.sentence(*told, FIRST)
     del broken.data["frames"]
     page = show(broken)
     assert page.locator(".fallback svg").is_visible()

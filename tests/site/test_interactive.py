@@ -14,10 +14,11 @@ from matplotlib.colors import to_hex
 
 from tested_transformer.book import data_flow as words
 from tested_transformer.book import figures
+from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
+from tested_transformer.book.experiments import Answer
 from tested_transformer.book.figures import picture
 from tested_transformer.book.figures.interactive import Interactive, places_of, written
-from tested_transformer.book.thread import FRAMES, THINGS, THREAD, Answer
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.masks import causal_mask, padding_mask
 from tested_transformer.byhand.positions import sinusoids
@@ -58,7 +59,7 @@ def heads(words=("a", " b", "</script>")):
 def sentence(german="Ich brauche den Stuhl, weil er alt ist."):
     said = FRAMES[0].say("chair")
     weights = (0.0, 0.0004, 0.0119, 0.9877, 0.0, 0.0, 0.0, 0.0)
-    return figures.thread.sentence(1, 2, [Answer(0, "chair", said, weights, german, "Ich, sie.")], ("chair",))
+    return figures.running.sentence(1, 2, [Answer(0, "chair", said, weights, german, "Ich, sie.")], ("chair",))
 
 
 TREE = {(): {"a": -0.25, "b": -1.5}, ("a",): {"<eos>": 0.0}, ("b",): {"<eos>": -1 / 3, "a": -1.2599209}}
@@ -317,7 +318,7 @@ def test_the_parts_of_the_chapter_add_up_to_what_the_translator_looks_at():
     """Ten words at the chair's position as the translator reads them; the chair at ten positions, by its rows."""
     found, translator = stored("order", "parts"), Translator.load()
     translator.model.double()
-    asks, moves, text = found["asks"], found["moves"], THREAD[0].english
+    asks, moves, text = found["asks"], found["moves"], RUNNING[0].english
     ids = translator.encode(text, 1)
     assert [translator.name(i).strip() for i in ids] == found["words"]
 

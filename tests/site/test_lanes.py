@@ -133,17 +133,17 @@ def test_what_a_check_makes_may_not_be_needed_later(chapter, after, kind):
 @pytest.mark.parametrize(
     ("source", "outputs", "kind"),
     [
-        ("x = thread.load()\nprint(x)", [OUT], "call"),
+        ("x = trouble.load()\nprint(x)", [OUT], "call"),
         ("x = load()", [], "set-up"),
         ("x = np.ones(2)\nprint(x)", [OUT], ""),
         ("matrix('X', example.X)\nprint(x)", [OUT], ""),
-        ("def f():\n    return thread.load()", [], ""),
+        ("def f():\n    return trouble.load()", [], ""),
     ],
 )
 @pytest.mark.parametrize("last", ["## Going deeper\n\nMore.", "## Sources\n\nBooks."])
 def test_code_that_reads_the_scenery_is_folded_where_an_idea_is_told(chapter, source, outputs, kind, last):
     rooms = (
-        "from tested_transformer.book import example, thread\nfrom tested_transformer.book.small.training import load"
+        "from tested_transformer.book import example, trouble\nfrom tested_transformer.book.small.training import load"
     )
     path = chapter(code(rooms, id="set-up"), code(source, *outputs, id="it"), markdown(last))
     assert lanes.kinds(path)["it"] == (kind if "deeper" in last else "")

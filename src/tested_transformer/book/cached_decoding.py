@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tested_transformer.book.cost import multiplications
-from tested_transformer.book.thread import unmasked
+from tested_transformer.book.interventions import recorded, unmasked
 from tested_transformer.config import Config
 from tested_transformer.decoding.cache import Cache
 from tested_transformer.decoding.translator import Translator
@@ -28,16 +28,13 @@ def changed(
     model = translator.model
     source = torch.tensor([translator.encode(sentence.english, 1)])
     ids = [model.config.bos_id, *translator.tokens.encode(sentence.german)][:n]
-    heads, steps = model.decoder.layers[layer - 1].self_attention, []
-    hook = heads.w_k.register_forward_pre_hook(lambda _, x: steps.append(x[0]))
-    try:
-        with unmasked(translator, mask):
-            memory = model.encode(source)
-            for t in range(1, n + 1):
-                model.decode(torch.tensor([ids[:t]]), memory, source)
-    finally:
-        hook.remove()
-    kept = [torch.cat([heads.w_k(x), heads.w_v(x)], -1)[0] for x in steps]
+    names = [f"decoder.layers.{layer - 1}.self_attention.{w}" for w in ("w_k", "w_v")]
+    with unmasked(translator, mask), recorded(model, *names) as calls:
+        memory = model.encode(source)
+        for t in range(1, n + 1):
+            model.decode(torch.tensor([ids[:t]]), memory, source)
+    steps = zip(*calls.values(), strict=True)
+    kept = [torch.cat([k, v], -1)[0] for (_, k), (_, v) in steps]
     moved = np.zeros((n, n))
     for t in range(1, n):
         moved[t, :t] = (kept[t][:t] - kept[t - 1]).abs().amax(-1)

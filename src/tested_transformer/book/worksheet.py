@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tested_transformer.book import thread
+from tested_transformer.book.coreference import FRAMES
+from tested_transformer.book.patterns import on_the_thing
+from tested_transformer.book.pretrained import begun, params
 from tested_transformer.byhand.transformer import tensors, transformer
 from tested_transformer.decoding.translator import Translator
 
@@ -21,11 +23,11 @@ class Followed(NamedTuple):
 
 def numbers(translator: Translator, thing: str = "chair") -> Followed:
     """What the translator calculates where it is asked for the pronoun of the first frame about a thing."""
-    ids, trained = thread.begun(translator, thing), thread.learned(translator)
+    ids, trained = begun(translator, thing), params(translator)
     _, saved = transformer(*ids, trained, translator.model.config)
     vocabulary = [translator.name(i) for i in range(translator.model.config.vocab_size)]
     it = [vocabulary[i] for i in ids[0][0]].index(" it")
-    found = thread.on_the_thing(translator, thread.FRAMES[0], thing)
+    found = on_the_thing(translator, FRAMES[0], thing)
     layer, head = divmod(int(found.argmax()), found.shape[1])
     return Followed(
         dict(tensors(saved)),

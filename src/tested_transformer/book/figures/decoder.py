@@ -9,7 +9,7 @@ from tested_transformer.book.figures import flow
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, outline
 from tested_transformer.book.figures.kit import arc, middles, spread, write
-from tested_transformer.book.figures.thread import COLOURS
+from tested_transformer.book.figures.running import COLOURS
 from tested_transformer.shares import as_share
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
 from tested_transformer.book.figures.kit import DASHES, chart
-from tested_transformer.book.figures.thread import COLOURS, GENDERS
+from tested_transformer.book.figures.running import COLOURS, GENDERS
 
 
 @pic.styled

@@ -9,7 +9,7 @@ from tested_transformer.book.figures import flow, kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank
 from tested_transformer.book.figures.kit import CENTRE, chart, spread, write
-from tested_transformer.book.figures.thread import COLOURS
+from tested_transformer.book.figures.running import COLOURS
 
 GENDERS = {"er": "m", "ihn": "m", "sie": "f", "es": "n"}
 

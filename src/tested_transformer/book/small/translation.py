@@ -1,4 +1,4 @@
-"""A small Transformer learns sentences of the thread: the pairs, what it learns, and what it thinks meanwhile."""
+"""A small Transformer learns the frames of `coreference`: the pairs, what it learns, and what it thinks meanwhile."""
 
 import copy
 from collections.abc import Collection, Sequence
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tested_transformer.book import thread
+from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
+from tested_transformer.book.pretrained import surprises
 from tested_transformer.book.silent_bugs import SIZES
 from tested_transformer.book.small import training
 from tested_transformer.config import Config
@@ -23,14 +24,14 @@ AWAY = 8
 def divided() -> tuple[list[Sentence], list[Sentence]]:
     """All frames about all things but one for each, to learn from; and those, which are kept back.
 
-    Those of the thread come first among them.
+    The running sentences come first among them.
     """
-    things = [*NOUNS, *(thing for thing in thread.THINGS if thing not in NOUNS)]
+    things = [*NOUNS, *(thing for thing in THINGS if thing not in NOUNS)]
     away = [(n // AWAY, thing) for n, thing in enumerate(things)]
-    every = [(n, thing) for n in range(len(thread.FRAMES)) for thing in things]
+    every = [(n, thing) for n in range(len(FRAMES)) for thing in things]
     learned = [both for both in every if both not in away]
     said, kept = (
-        [thread.FRAMES[n].say(thing) for n, thing in some] for some in (learned, away)
+        [FRAMES[n].say(thing) for n, thing in some] for some in (learned, away)
     )
     return said, kept
 
@@ -62,9 +63,7 @@ class Course(NamedTuple):
 
     losses: list[float]  # of the batch of each step, before it
     aside: list[float]  # of other sentences, after it
-    right: (
-        np.ndarray
-    )  # (steps, 3, tokens) how probable it holds each right token of the thread
+    right: np.ndarray  # (steps, 3, tokens) how probable it holds each right token of the running sentences
     at: dict[int, Translator]  # what it was after some of the steps; 0 is the start
 
 
@@ -75,7 +74,7 @@ def learn(
     smoothing: float = 0.0,
     stops: Collection[int] = (),
 ) -> Course:
-    """Train the model of a translator with a step for each batch, and look at other sentences and at the thread.
+    """Train the model of a translator with a step for each batch, and look at other sentences and at the running ones.
 
     A copy of it is kept of each of the `stops`: steps after which it is asked more.
     """
@@ -86,9 +85,7 @@ def learn(
 
     def look(step: int) -> None:
         aside.append(of_others(step).item())
-        nats.append(
-            [thread.surprises(pupil, sentence)[1] for sentence in thread.THREAD]
-        )
+        nats.append([surprises(pupil, sentence)[1] for sentence in RUNNING])
         if step in stops:
             at[step] = _copied(pupil)
 

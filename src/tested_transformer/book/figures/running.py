@@ -10,11 +10,12 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
-from tested_transformer.book import thread
+from tested_transformer.book import coreference
+from tested_transformer.book.coreference import FRAMES, THINGS
+from tested_transformer.book.experiments import Answer
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, tile
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.thread import FRAMES, THINGS, Answer
 from tested_transformer.shares import as_share
 
 GENDERS = {"m": "der", "f": "die", "n": "das"}
@@ -69,7 +70,7 @@ def three(answers: Sequence[Answer]) -> pic.Picture:
         _arc(frame, english[it], english[thing], bottom + 0.98, weight, colour)
         words = [word.strip(",.") for word in answer.german.split()]
         noun = words.index(THINGS[answer.thing].german)
-        pronoun = words.index(thread.pronoun(answer.german))
+        pronoun = words.index(coreference.pronoun(answer.german))
         german = _words(frame, answer.german, bottom + 0.33, {noun: colour, pronoun: colour})
         look = {"ha": "center", "color": colour, "size": SMALL}
         frame.text(german[noun], bottom + 0.11, GENDERS[gender], **look)
