@@ -12,9 +12,10 @@ from tested_transformer.checks import instance
 from tested_transformer.config import Config
 from tested_transformer.model.addnorm import AddNorm, LayerNorm
 from tested_transformer.model.decoder import Decoder, DecoderLayer
-from tested_transformer.model.encoder import Encoder, EncoderLayer, create_attention
+from tested_transformer.model.encoder import Encoder, EncoderLayer
 from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.heads import MultiHeadAttention
+from tested_transformer.model.parts import create_attention
 from tested_transformer.model.transformer import Transformer
 
 NAMES = {

@@ -1,5 +1,7 @@
 """Decoding without a cache, for models that a cached step might not honour."""
 
+import warnings
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -18,7 +20,8 @@ OWN = (
     *(Transformer, Embedding, SinusoidalPositions, LearnedPositions, Decoder),
     *(DecoderLayer, MultiHeadAttention, AddNorm, LayerNorm, FeedForward),
     *(Gpt, Encoder, EncoderLayer, nn.Embedding),
-    *(nn.ModuleList, nn.Linear, nn.Dropout, nn.Identity, nn.ReLU, nn.GELU),
+    *(nn.ModuleList, nn.Sequential, nn.Linear, nn.Dropout, nn.Identity),
+    *(nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.LayerNorm, nn.RMSNorm),
 )
 """Classes of which a cached step knows that one token at a time is enough."""
 METHODS = {kind: {n: f for n, f in vars(kind).items() if callable(f)} for kind in OWN}
@@ -69,9 +72,13 @@ def passed_by(model: nn.Module) -> str | None:
 
     A step calls parts of the decoder, for one token at a time. This is right for the
     classes in `OWN`, as they are and without hooks, and for a class that says
-    `cacheable = True`: it treats each row by itself, or learns from `offset` where
-    the row is. The encoder of a translator is always called whole.
+    `cacheable = True`, or inherits that: it treats each row by itself, or learns from
+    `offset` where the row is. A model's own `forward` is not called by a step, so it may
+    not be another. The encoder of a translator is always called whole.
     """
+    for whole in (Transformer, Gpt):
+        if isinstance(model, whole) and type(model).forward is not whole.forward:
+            return f"the model ({type(model).__name__})"
     for name, module in model.named_modules():
         if name.split(".")[0] != "encoder" and not _known(module):
             return f"{name or 'the model'} ({type(module).__name__})"
@@ -86,7 +93,18 @@ def _known(module: nn.Module) -> bool:
         return False  # a method of this instance alone
     methods = METHODS.get(kind)
     as_it_was = methods and all(vars(kind).get(n) is f for n, f in methods.items())
-    return bool(as_it_was or vars(kind).get("cacheable"))
+    return bool(as_it_was or getattr(kind, "cacheable", False))
+
+
+def warn_uncached(other: str) -> None:
+    """Say once that a module makes decoding slow, and what helps."""
+    rule = "its class may say cacheable = True, if it treats each row by itself"
+    text = f"{other} is not known to need new tokens only, so all are read anew: {rule}"
+    warnings.warn(text, Uncached, stacklevel=3)
+
+
+class Uncached(UserWarning):
+    """A module is in the way of the cache; each token takes longer than the last."""
 
 
 def check_step(

@@ -6,15 +6,32 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
+from torch.nn.attention.bias import CausalBias
 
 from tested_transformer.checks import instance, probability
+
+
+class Causal:
+    """Stands for a causal mask: each query may look no further than its own place.
+
+    The last query has the place of the last key. No mask is made of it where PyTorch's
+    kernel can do without one.
+    """
+
+    def __repr__(self) -> str:
+        return "CAUSAL"
+
+
+CAUSAL = Causal()
+Mask = Tensor | Causal | None
+"""Where True, a query may look; CAUSAL; or None, where nothing is hidden."""
 
 
 def attention(
     q: Float[Tensor, "*B Tq Dk"],
     k: Float[Tensor, "*B Tk Dk"],
     v: Float[Tensor, "*B Tk Dv"],
-    mask: Tensor | None = None,
+    mask: Mask = None,
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "*B Tq Dv"], Float[Tensor, "*B Tq Tk"]]:
     """softmax(Q K^T / sqrt(d_k)) V (paper, equation 1): returns (out, weights).
@@ -23,6 +40,7 @@ def attention(
     to look at gets zeros. The weights returned are those before dropout.
     """
     _check(q, k, v, mask, dropout)
+    mask = mask_tensor(mask, q.size(-2), k.size(-2), q.device)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # -> (*B, Tq, Tk)
     if mask is None:
         weights = scores.softmax(-1)
@@ -36,7 +54,7 @@ def fused_attention(
     q: Float[Tensor, "*B Tq Dk"],
     k: Float[Tensor, "*B Tk Dk"],
     v: Float[Tensor, "*B Tk Dv"],
-    mask: Tensor | None = None,
+    mask: Mask = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "*B Tq Dv"]:
     """The out of `attention` from PyTorch's kernel, which never stores the weights.
@@ -44,12 +62,36 @@ def fused_attention(
     With many tokens this saves time and memory; at sentence length it hardly matters.
     """
     _check(q, k, v, mask, dropout)
-    return F.scaled_dot_product_attention(q, k, v, mask, dropout)
+    return kernel(q, k, v, mask, dropout)
 
 
-def _check(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float
-) -> None:
+def kernel(
+    q: Tensor, k: Tensor, v: Tensor, mask: Mask = None, dropout: float = 0.0
+) -> Tensor:
+    """PyTorch's kernel. Keys and values may have fewer heads, each for a group of q's.
+
+    A causal mask is made only where the kernel needs it: for a few queries after many
+    keys.
+    """
+    (n, n_keys), grouped = (q.size(-2), k.size(-2)), q.shape[:-2] != k.shape[:-2]
+    causal = isinstance(mask, Causal) and n == n_keys
+    if causal or (isinstance(mask, Causal) and n == 1):
+        mask = None
+    mask = mask_tensor(mask, n, n_keys, q.device)
+    return F.scaled_dot_product_attention(
+        q, k, v, mask, dropout, causal, enable_gqa=grouped
+    )
+
+
+def mask_tensor(mask: Mask, n: int, n_keys: int, device: torch.device) -> Tensor | None:
+    """The mask of n queries and n_keys keys that CAUSAL stands for; others as they are."""
+    if not isinstance(mask, Causal):
+        return mask
+    every = torch.ones(n, n_keys, dtype=torch.bool, device=device)
+    return every.tril(n_keys - n)
+
+
+def _check(q: Tensor, k: Tensor, v: Tensor, mask: Mask, dropout: float) -> None:
     """What PyTorch would take silently, or refuse in words that name nothing."""
     probability(dropout=dropout)
     instance(Tensor, q=q, k=k, v=v)
@@ -59,7 +101,7 @@ def _check(
     if k.shape[-2:-1] != v.shape[-2:-1]:
         found = f"keys {tuple(k.shape)}, values {tuple(v.shape)}"
         raise ValueError(f"there must be one value for each key: {found}")
-    if mask is None:
+    if mask is None or isinstance(mask, (Causal, CausalBias)):
         return
     instance(Tensor, mask=mask)
     if mask.dtype != torch.bool:

@@ -2,9 +2,10 @@
 
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.attention.bias import CausalBias
 
 from tested_transformer.checks import at_least, instance, probability
-from tested_transformer.model.attention import attention, fused_attention
+from tested_transformer.model.attention import Causal, Mask, attention, fused_attention
 from tested_transformer.model.linear import check_sentences, create_linear_layer
 
 
@@ -41,7 +42,7 @@ class MultiHeadAttention(nn.Module):
         query: Float[Tensor, "B Tq D"],
         key: Float[Tensor, "B Tk D"],
         value: Float[Tensor, "B Tk D"],
-        mask: Tensor | None = None,
+        mask: Mask = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B Tq D"], Float[Tensor, "B H Tq Tk"] | None]:
         """Project, split, attend in every head, join, project: returns (out, weights).
@@ -53,7 +54,7 @@ class MultiHeadAttention(nn.Module):
         return self.attend(q, k, v, mask, need_weights)
 
     def queries(
-        self, x: Float[Tensor, "B T D"], offset: int = 0
+        self, x: Float[Tensor, "B T D"], offset: int | Tensor = 0
     ) -> Float[Tensor, "B H T Dk"]:
         """What each row asks for, in every head.
 
@@ -63,7 +64,7 @@ class MultiHeadAttention(nn.Module):
         return split_heads(self.w_q(x), self.n_heads)
 
     def keys(
-        self, x: Float[Tensor, "B T D"], offset: int = 0
+        self, x: Float[Tensor, "B T D"], offset: int | Tensor = 0
     ) -> Float[Tensor, "B H T Dk"]:
         """What each row is found by, in every head; offset as in `queries`."""
         return split_heads(self.w_k(x), self.n_heads)
@@ -77,7 +78,7 @@ class MultiHeadAttention(nn.Module):
         q: Float[Tensor, "B H Tq Dk"],
         k: Float[Tensor, "B H Tk Dk"],
         v: Float[Tensor, "B H Tk Dv"],
-        mask: Tensor | None = None,
+        mask: Mask = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B Tq D"], Float[Tensor, "B H Tq Tk"] | None]:
         """Attention in every head, then join and project: returns (out, weights)."""
@@ -113,16 +114,14 @@ def _check_sizes(
         raise ValueError(f"{rule}, or give d_k and d_v")
 
 
-def _check(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, d_model: int
-) -> None:
+def _check(query: Tensor, key: Tensor, value: Tensor, mask: Mask, d_model: int) -> None:
     """What PyTorch would broadcast silently, or refuse in words that name nothing."""
     check_sentences(d_model, query=query, key=key, value=value)
     sizes = [x.size(0) for x in (query, key, value)]
     if any(size != sizes[0] for size in sizes):
         rule = "query, key and value must have the same batch size"
         raise ValueError(f"{rule}, not {sizes}")
-    if mask is None:
+    if mask is None or isinstance(mask, (Causal, CausalBias)):
         return
     instance(Tensor, mask=mask)
     if mask.dim() not in (2, 4):
