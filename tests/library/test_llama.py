@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.attention.bias import causal_lower_right
 
 from tested_transformer.byhand import llama as byhand
 from tested_transformer.config import TINY, Config
@@ -123,7 +124,7 @@ def test_causal_is_the_mask_that_it_stands_for(n, n_keys):
     mask = causal_mask(n_keys)[-n:]
     for f in (lambda *x: attention(*x)[0], fused_attention):
         assert torch.allclose(f(q, k, v, CAUSAL), f(q, k, v, mask), rtol=0, atol=1e-12)
-    bias = torch.nn.attention.bias.causal_lower_right(n, n_keys)
+    bias = causal_lower_right(n, n_keys)
     assert torch.allclose(fused_attention(q, k, v, bias), fused_attention(q, k, v, mask), rtol=0, atol=1e-12)
 
 
@@ -294,6 +295,10 @@ def test_who_gives_up_the_cache_says_so_and_standard_modules_keep_it():
     model.decoder.norm.register_forward_hook(lambda *given: None)
     with pytest.warns(Uncached, match=r"decoder\.norm \(RMSNorm\) is not known to need new tokens only"):
         reader(model)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated")
+def test_a_compiled_model_says_that_it_gives_up_the_cache():
     with unchecked(), pytest.warns(Uncached, match="OptimizedModule"):
         reader(torch.compile(llama()))
 
@@ -301,6 +306,10 @@ def test_who_gives_up_the_cache_says_so_and_standard_modules_keep_it():
 def test_a_class_that_may_be_cached_hands_that_on_but_not_a_forward_of_its_own():
     class Heir(RotaryAttention):
         pass
+
+    class Other(RotaryAttention):
+        def attend(self, *given):
+            return super().attend(*given)
 
     class Louder(Gpt):
         cacheable = True
@@ -311,6 +320,9 @@ def test_a_class_that_may_be_cached_hands_that_on_but_not_a_forward_of_its_own()
     model = llama()
     model.decoder.layers[0].self_attention.__class__ = Heir
     assert isinstance(reader(model).__self__, GptCache)
+    model.decoder.layers[0].self_attention.__class__ = Other
+    with pytest.warns(Uncached, match=r"self_attention \(Other\)"):
+        reader(model)
     with pytest.raises(ValueError, match=r"the model \(Louder\) may need the whole text"):
         GptCache(Louder(TINY))
 

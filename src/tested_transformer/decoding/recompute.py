@@ -24,6 +24,7 @@ OWN = (
     *(nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.LayerNorm, nn.RMSNorm),
 )
 """Classes of which a cached step knows that one token at a time is enough."""
+PLAIN = ("__init__", "extra_repr")
 METHODS = {kind: {n: f for n, f in vars(kind).items() if callable(f)} for kind in OWN}
 
 
@@ -72,9 +73,10 @@ def passed_by(model: nn.Module) -> str | None:
 
     A step calls parts of the decoder, for one token at a time. This is right for the
     classes in `OWN`, as they are and without hooks, and for a class that says
-    `cacheable = True`, or inherits that: it treats each row by itself, or learns from
-    `offset` where the row is. A model's own `forward` is not called by a step, so it may
-    not be another. The encoder of a translator is always called whole.
+    `cacheable = True`: it treats each row by itself, or learns from `offset` where the
+    row is. A class inherits this as long as it has no method of its own but `__init__`.
+    A model's `forward` is not called by a step, so it may not be another. The encoder of
+    a translator is always called whole.
     """
     for whole in (Transformer, Gpt):
         if isinstance(model, whole) and type(model).forward is not whole.forward:
@@ -86,14 +88,18 @@ def passed_by(model: nn.Module) -> str | None:
 
 
 def _known(module: nn.Module) -> bool:
-    kind = type(module)
     if module._forward_hooks or module._forward_pre_hooks:
         return False
-    if any(callable(getattr(kind, name, None)) for name in vars(module)):
+    if any(callable(getattr(type(module), name, None)) for name in vars(module)):
         return False  # a method of this instance alone
-    methods = METHODS.get(kind)
-    as_it_was = methods and all(vars(kind).get(n) is f for n, f in methods.items())
-    return bool(as_it_was or getattr(kind, "cacheable", False))
+    for kind in type(module).__mro__:
+        if "cacheable" in vars(kind):
+            return bool(vars(kind)["cacheable"])
+        if kind in METHODS:
+            return all(vars(kind).get(n) is f for n, f in METHODS[kind].items())
+        if any(callable(f) for n, f in vars(kind).items() if n not in PLAIN):
+            return False
+    return False
 
 
 def warn_uncached(other: str) -> None:

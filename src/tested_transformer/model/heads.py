@@ -2,10 +2,15 @@
 
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.attention.bias import CausalBias
 
 from tested_transformer.checks import at_least, instance, probability
-from tested_transformer.model.attention import Causal, Mask, attention, fused_attention
+from tested_transformer.model.attention import (
+    Causal,
+    Mask,
+    attention,
+    fused_attention,
+    is_causal_bias,
+)
 from tested_transformer.model.linear import check_sentences, create_linear_layer
 
 
@@ -121,7 +126,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Mask, d_model: int) 
     if any(size != sizes[0] for size in sizes):
         rule = "query, key and value must have the same batch size"
         raise ValueError(f"{rule}, not {sizes}")
-    if mask is None or isinstance(mask, (Causal, CausalBias)):
+    if mask is None or isinstance(mask, Causal) or is_causal_bias(mask):
         return
     instance(Tensor, mask=mask)
     if mask.dim() not in (2, 4):

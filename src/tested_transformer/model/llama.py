@@ -212,8 +212,6 @@ class UntiedEmbedding(Embedding):
 class RMSAddNorm(AddNorm):
     """`AddNorm` with an `RMSNorm`."""
 
-    cacheable = True
-
     def __init__(
         self, d_model: int, dropout: float, norm_first: bool, eps: float
     ) -> None:
@@ -248,7 +246,6 @@ is not turned: places in two languages are not compared."""
 class Llama(Gpt):
     """A `Gpt` of today's parts (Touvron et al., 2023)."""
 
-    cacheable = True
     config_class = LlamaConfig
 
     def __init__(self, config: LlamaConfig) -> None:
