@@ -1,6 +1,7 @@
 """Decoding without a cache, for models that a cached step might not honour."""
 
 import warnings
+from inspect import isfunction
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -97,7 +98,7 @@ def _known(module: nn.Module) -> bool:
             return bool(vars(kind)["cacheable"])
         if kind in METHODS:
             return all(vars(kind).get(n) is f for n, f in METHODS[kind].items())
-        if any(callable(f) for n, f in vars(kind).items() if n not in PLAIN):
+        if any(isfunction(f) for n, f in vars(kind).items() if n not in PLAIN):
             return False
     return False
 
