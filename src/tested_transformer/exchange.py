@@ -1,7 +1,7 @@
 """Weights to and from PyTorch's own modules, and from Hugging Face's."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, overload
 
 import torch
@@ -12,9 +12,10 @@ from tested_transformer.checks import instance
 from tested_transformer.config import Config
 from tested_transformer.model.addnorm import AddNorm, LayerNorm
 from tested_transformer.model.decoder import Decoder, DecoderLayer
-from tested_transformer.model.encoder import Encoder, EncoderLayer, create_attention
+from tested_transformer.model.encoder import Encoder, EncoderLayer
 from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.heads import MultiHeadAttention
+from tested_transformer.model.parts import create_attention
 from tested_transformer.model.transformer import Transformer
 
 NAMES = {
@@ -29,7 +30,7 @@ NAMES = {
 }
 """Their names and ours. Besides, their in_proj is our w_q, w_k and w_v stacked."""
 
-OURS = {
+OURS: dict[type[nn.Module], Callable[[Config], nn.Module]] = {
     nn.MultiheadAttention: create_attention,
     nn.LayerNorm: lambda c: LayerNorm(c.d_model, c.norm_eps, c.fused),
     nn.TransformerEncoderLayer: EncoderLayer,

@@ -338,11 +338,11 @@ def test_a_model_of_a_class_of_its_own_is_kept_too_and_never_taken_for_the_class
 def test_a_kind_that_has_no_files_is_refused_on_both_ways(tmp_path, folder):
     with unchecked():
         for model in (nn.Linear(2, 2), Encoder(CONFIG)):
-            with pytest.raises(TypeError, match=r"cannot be saved; these can: Transformer, Gpt, Bert, .*, Vision"):
+            with pytest.raises(TypeError, match=r"cannot be saved; these can: Transformer, Llama, Gpt, .*, Vision"):
                 checkpoint.save(tmp_path / "new", model)
         assert not (tmp_path / "new").exists()
         for kind in (nn.Linear, "Bert", None):
-            with pytest.raises(TypeError, match=r"kind \(.*\) must be one of Transformer, Gpt"):
+            with pytest.raises(TypeError, match=r"kind \(.*\) must be one of Transformer, Llama, Gpt"):
                 checkpoint.load(folder, kind=kind)
 
 

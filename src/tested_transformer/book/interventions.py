@@ -3,6 +3,7 @@
 All of them are `edited`, and end where its block ends.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from tested_transformer.book.pretrained import probabilities, source_ids
+from tested_transformer.decoding.recompute import Uncached
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.attention import attention
 from tested_transformer.model.heads import join_heads
@@ -66,7 +68,8 @@ def edited(model: nn.Module, edits: Mapping[str, Edit | ArrayLike]) -> Iterator[
             raise ValueError(
                 f"{name!r} names no submodule and no parameter of the model"
             )
-    with ExitStack() as undo:
+    with ExitStack() as undo, warnings.catch_warnings():
+        warnings.simplefilter("ignore", Uncached)
         for name, edit in edits.items():
             if name in modules:
                 _replace(modules[name], partial(edit, modules[name].forward), undo)

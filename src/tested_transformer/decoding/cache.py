@@ -7,14 +7,18 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn import functional as F
 
-from tested_transformer.decoding.recompute import Recompute, check_step, passed_by
+from tested_transformer.decoding.recompute import (
+    Recompute,
+    check_step,
+    passed_by,
+    warn_uncached,
+)
+from tested_transformer.model.attention import CAUSAL, Mask
 from tested_transformer.model.decoder import DecoderLayer
-from tested_transformer.model.embedding import look_up
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.heads import MultiHeadAttention
-from tested_transformer.model.masks import causal_mask, padding_mask
+from tested_transformer.model.masks import padding_mask
 from tested_transformer.model.transformer import Transformer
 
 
@@ -133,7 +137,7 @@ class LayerCache:
 
 
 class GptCache:
-    """A GPT at work: of a text that grows, it reads what is new and no token twice.
+    """A GPT at work: of texts that grow, it reads what is new and no token twice.
 
     It gives what the model gives. The model should be in evaluation mode.
     """
@@ -142,45 +146,96 @@ class GptCache:
         if other := passed_by(model):
             raise ValueError(f"{other} may need the whole text: take `reader`")
         self.model, self.length = model, 0
-        self.layers: list[Any] = [*model.decoder.layers]
-        self.keys_values: list[tuple[Tensor, Tensor] | None] = [None] * len(self.layers)
+        n_layers = len(model.decoder.layers)
+        self.layers = [KeysAndValues(model.config.max_len) for _ in range(n_layers)]
 
-    def read(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B N V"]:
-        """Logits for the token after each new token; ids begin with the earlier ones."""
-        model, start, end = self.model, self.length, ids.size(1)
-        mask = causal_mask(end, ids.device)[start:]
-        size = model.config.vocab_size
-        x = look_up(model.tokens, ids[:, start:], size, "id", "vocab_size")
-        x = model.positions(x, offset=start)
-        for place, layer in enumerate(self.layers):
+    def read(
+        self, ids: Int[Tensor, "B T"], lengths: Int[Tensor, "B"] | None = None
+    ) -> Float[Tensor, "B N V"]:
+        """Logits for the token after each new token; ids begin with the earlier ones.
+
+        With lengths, rows are texts of unequal length, filled up on the right. Logits
+        then follow the last token of each row (N is 1), and after the first call one
+        token of each row is new.
+        """
+        model, start, self.length = self.model, self.length, ids.size(1)
+        last = None if lengths is None else lengths[:, None] - 1
+        ids, offset, mask = self._new(ids, start, last)
+        x = model.embed(ids, offset)
+        layers: list[Any] = [*model.decoder.layers]
+        for layer, cached in zip(layers, self.layers, strict=True):
             heads = layer.self_attention
-            x = layer.steps(x, partial(self.self_attention, place, heads, mask))
-        self.length = end
-        return F.linear(model.decoder.norm(x), model.tokens.weight)
+            x = layer.steps(x, partial(cached.attend, heads, offset, mask, self.length))
+        if last is not None and x.size(1) > 1:
+            x = x.take_along_dim(last[..., None], 1)
+        return model.tokens.logits(model.decoder.norm(x))
 
-    def self_attention(
+    def _new(
+        self, ids: Tensor, start: int, last: Tensor | None
+    ) -> tuple[Tensor, int | Tensor, Mask]:
+        """The new tokens, where they are, and what they may look at."""
+        if last is None or not start or len(ids) == 1:
+            return ids[:, start:], start, CAUSAL
+        slots = torch.arange(self.length, device=ids.device)
+        return ids.gather(1, last), last, (slots <= last)[:, None, None]
+
+
+class KeysAndValues:
+    """What one self-attention has computed of earlier tokens, in slots by position."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.keys = self.values = torch.empty(0, 0, 0, 0)
+
+    def attend(
         self,
-        place: int,
         heads: MultiHeadAttention,
-        mask: Bool[Tensor, "N T"],
+        offset: int | Int[Tensor, "B 1"],
+        mask: Mask,
+        length: int,
         x: Float[Tensor, "B N D"],
     ) -> Float[Tensor, "B N D"]:
-        """Self-attention of the layer at this place: only new tokens ask."""
-        start = self.length
-        k, v = heads.keys(x, offset=start), heads.values(x)
-        if earlier := self.keys_values[place]:
-            k, v = (torch.cat(both, 2) for both in zip(earlier, (k, v), strict=True))
-        self.keys_values[place] = k, v
-        return heads.attend(heads.queries(x, offset=start), k, v, mask)[0]
+        """Self-attention of new tokens, to themselves and to those in the slots."""
+        new = heads.keys(x, offset=offset), heads.values(x)
+        if length > self.keys.size(2):
+            self.keys, self.values = map(self._longer, (self.keys, self.values), new)
+        for kept, more in zip((self.keys, self.values), new, strict=True):
+            if isinstance(offset, Tensor):
+                kept[torch.arange(len(x)), :, offset[:, 0]] = more[:, :, 0]
+            else:
+                kept[:, :, offset : offset + x.size(1)] = more
+        k, v = self.keys[:, :, :length], self.values[:, :, :length]
+        return heads.attend(heads.queries(x, offset=offset), k, v, mask)[0]
+
+    def _longer(self, old: Tensor, new: Tensor) -> Tensor:
+        """Twice the room, so that few tokens have to wait until it is copied."""
+        (batch, heads, n, width), used = new.shape, old.size(2)
+        slots = min(max(2 * used, used + n), self.most)
+        room = new.new_zeros(batch, heads, slots, width)  # no NaN where nobody looks
+        if used:
+            room[:, :, :used] = old
+        return room
 
 
-def reader(model: Gpt) -> Callable[[Int[Tensor, "B T"]], Float[Tensor, "B N V"]]:
-    """What gives logits for a text that grows: a `GptCache` those after new tokens.
+def reader(model: Gpt) -> Callable[..., Float[Tensor, "B N V"]]:
+    """`GptCache.read`; or, where a module may need the whole text, one that reads it anew.
 
-    Where a module may need more than the new tokens, it is the model itself, which
-    reads all of them anew.
+    That is said once, in a warning.
     """
-    return model if passed_by(model) else GptCache(model).read
+    if other := passed_by(model):
+        warn_uncached(other)
+        return partial(read_anew, model)
+    return GptCache(model).read
+
+
+def read_anew(
+    model: Gpt, ids: Int[Tensor, "B T"], lengths: Int[Tensor, "B"] | None = None
+) -> Float[Tensor, "B N V"]:
+    """As `GptCache.read`, with all tokens of ids new each time."""
+    logits = model(ids)
+    if lengths is None:
+        return logits
+    return logits.take_along_dim(lengths[:, None, None] - 1, 1)
 
 
 def stepper(
@@ -192,9 +247,10 @@ def stepper(
 ) -> Cache | Recompute:
     """A `Cache`; or, where a module may need more than a token, a `Recompute`.
 
-    That one calls the model, which makes the memory anew.
+    That one calls the model, which makes the memory anew; a warning says so once.
     """
-    if passed_by(model):
+    if other := passed_by(model):
+        warn_uncached(other)
         return Recompute(model, source, max_len, width)
     return Cache(model, memory, source, max_len, width)
 

@@ -1,5 +1,8 @@
 """Decoding without a cache, for models that a cached step might not honour."""
 
+import warnings
+from inspect import isfunction
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -18,9 +21,11 @@ OWN = (
     *(Transformer, Embedding, SinusoidalPositions, LearnedPositions, Decoder),
     *(DecoderLayer, MultiHeadAttention, AddNorm, LayerNorm, FeedForward),
     *(Gpt, Encoder, EncoderLayer, nn.Embedding),
-    *(nn.ModuleList, nn.Linear, nn.Dropout, nn.Identity, nn.ReLU, nn.GELU),
+    *(nn.ModuleList, nn.Sequential, nn.Linear, nn.Dropout, nn.Identity),
+    *(nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh, nn.Sigmoid, nn.LayerNorm, nn.RMSNorm),
 )
 """Classes of which a cached step knows that one token at a time is enough."""
+PLAIN = ("__init__", "extra_repr")
 METHODS: dict[type, dict[str, object]] = {
     kind: {n: f for n, f in vars(kind).items() if callable(f)} for kind in OWN
 }
@@ -71,9 +76,14 @@ def passed_by(model: nn.Module) -> str | None:
 
     A step calls parts of the decoder, for one token at a time. This is right for the
     classes in `OWN`, as they are and without hooks, and for a class that says
-    `cacheable = True`: it treats each row by itself, or learns from `offset` where
-    the row is. The encoder of a translator is always called whole.
+    `cacheable = True`: it treats each row by itself, or learns from `offset` where the
+    row is. A class inherits this as long as it has no method of its own but `__init__`.
+    A model's `forward` is not called by a step, so it may not be another. The encoder of
+    a translator is always called whole.
     """
+    for whole in (Transformer, Gpt):
+        if isinstance(model, whole) and type(model).forward is not whole.forward:
+            return f"the model ({type(model).__name__})"
     for name, module in model.named_modules():
         if name.split(".")[0] != "encoder" and not _known(module):
             return f"{name or 'the model'} ({type(module).__name__})"
@@ -81,14 +91,29 @@ def passed_by(model: nn.Module) -> str | None:
 
 
 def _known(module: nn.Module) -> bool:
-    kind = type(module)
     if module._forward_hooks or module._forward_pre_hooks:
         return False
-    if any(callable(getattr(kind, name, None)) for name in vars(module)):
+    if any(callable(getattr(type(module), name, None)) for name in vars(module)):
         return False  # a method of this instance alone
-    methods = METHODS.get(kind)
-    as_it_was = methods and all(vars(kind).get(n) is f for n, f in methods.items())
-    return bool(as_it_was or vars(kind).get("cacheable"))
+    for kind in type(module).__mro__:
+        if "cacheable" in vars(kind):
+            return bool(vars(kind)["cacheable"])
+        if kind in METHODS:
+            return all(vars(kind).get(n) is f for n, f in METHODS[kind].items())
+        if any(isfunction(f) for n, f in vars(kind).items() if n not in PLAIN):
+            return False
+    return False
+
+
+def warn_uncached(other: str) -> None:
+    """Say once that a module makes decoding slow, and what helps."""
+    rule = "its class may say cacheable = True, if it treats each row by itself"
+    text = f"{other} is not known to need new tokens only, so all are read anew: {rule}"
+    warnings.warn(text, Uncached, stacklevel=3)
+
+
+class Uncached(UserWarning):
+    """A module is in the way of the cache; each token takes longer than the last."""
 
 
 def check_step(

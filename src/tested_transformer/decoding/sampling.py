@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
-from tested_transformer.checks import at_least, ids_within, instance, integer
+from tested_transformer.checks import at_least, ids_within, integer
 from tested_transformer.config import Config
 from tested_transformer.decoding.cache import reader
 from tested_transformer.decoding.inference import inference
@@ -77,7 +79,7 @@ def draw(
 
 def sample(
     model: Gpt,
-    prompt: Int[Tensor, "B T"],
+    prompt: Int[Tensor, "B T"] | Sequence[Sequence[int]],
     max_len: int,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -87,34 +89,58 @@ def sample(
 ) -> Int[Tensor, "B W"]:
     """Go on with each prompt, token by token, until eos_id or max_len tokens in all.
 
-    Prompts are equally long and begin as the texts that the model has learned (ours
-    with bos_id); they come back with what was written, filled up with pad_id. No id of
-    suppress_tokens is written. top_k=1 is greedy.
+    Prompts begin as the texts that the model has learned (ours with bos_id). Of unequal
+    length, they are a list of lists. They come back with what was written, filled up
+    with pad_id. No id of suppress_tokens is written. top_k=1 is greedy.
     """
     c = model.config
-    _check_prompt(prompt, c)
-    never = torch.tensor(suppress_tokens, dtype=torch.int64, device=prompt.device)
+    ids, lengths = _together(prompt, model)
+    never = torch.tensor(suppress_tokens, dtype=torch.int64, device=ids.device)
     if ((never < 0) | (never >= c.vocab_size)).any():
         ids_within(never, c.vocab_size, "suppress_tokens", "vocab_size")
-    if not prompt.size(1) < max_len <= c.max_len:
-        rule = f"must be above the prompt's ({prompt.size(1)}) and at most {c.max_len}"
+    if not ids.size(1) < max_len <= c.max_len:
+        rule = f"must be above the prompt's ({ids.size(1)}) and at most {c.max_len}"
         raise ValueError(f"max_len ({max_len}) {rule}")
     with inference(model):
-        ids, read = prompt.clone(), reader(model)
-        going = torch.ones_like(ids[:, 0], dtype=torch.bool)
-        while going.any() and ids.size(1) < max_len:
-            logits = read(ids)[:, -1].index_fill(-1, never, -torch.inf)
+        ids, read = ids.clone(), reader(model)
+        going = torch.ones_like(lengths, dtype=torch.bool)
+        while going.any():
+            logits = read(ids, lengths)[:, -1].index_fill(-1, never, -torch.inf)
             check_finite(logits.amax(-1))
             p = next_probabilities(logits, temperature, top_k, top_p)
-            tokens = draw(p, generator).masked_fill(~going, c.pad_id)
-            ids = torch.cat([ids, tokens[:, None].to(ids.dtype)], 1)
-            going &= tokens != c.eos_id
+            tokens = draw(p, generator).to(ids.dtype)
+            if lengths[going].max() == ids.size(1):
+                ids = F.pad(ids, (0, 1), value=c.pad_id)
+            ids[going, lengths[going]] = tokens[going]
+            lengths = lengths + going
+            going &= (tokens != c.eos_id) & (lengths < max_len)
     return ids.clone()  # one that may take part in learning
 
 
-def _check_prompt(prompt: Tensor, config: Config) -> None:
+def _together(
+    prompt: Tensor | Sequence[Sequence[int]], model: Gpt
+) -> tuple[Tensor, Tensor]:
+    """Prompts side by side, filled up on the right, and the length of each."""
+    c = model.config
+    if isinstance(prompt, Tensor):
+        _check_prompt(prompt, c)
+        lengths = torch.full_like(prompt[:, 0], prompt.size(1), dtype=torch.int64)
+        return prompt, lengths
+    if not isinstance(prompt, (list, tuple)):
+        rule = "must be a torch.Tensor, or a list of lists of ids"
+        raise TypeError(f"prompt {rule}, not {type(prompt).__name__}")
+    rows = [torch.tensor([*row], dtype=torch.int64) for row in prompt]
+    if not rows or not all(map(len, rows)):
+        raise ValueError("prompt must have a row, and each row a token")
+    for place, row in enumerate(rows):
+        _check_prompt(row[None], c, place)
+    device = model.tokens.weight.device
+    ids = pad_sequence(rows, batch_first=True, padding_value=c.pad_id).to(device)
+    return ids, torch.tensor([*map(len, rows)], device=device)
+
+
+def _check_prompt(prompt: Tensor, config: Config, first: int = 0) -> None:
     """Refuse prompts with padding, which would be read as words, and ended ones."""
-    instance(Tensor, prompt=prompt)
     if prompt.dim() != 2 or 0 in prompt.shape:
         rule = "(batch, length), at least one of each"
         raise ValueError(f"prompt of shape {tuple(prompt.shape)} must be {rule}")
@@ -123,5 +149,9 @@ def _check_prompt(prompt: Tensor, config: Config) -> None:
         found[:, 0] &= id != config.bos_id  # one id may have both roles
         if found.any():
             row, column = found.nonzero()[0].tolist()
-            rule = "prompts are equally long, without padding and without an end"
-            raise ValueError(f"prompt {row} has {name} ({id}) at {column}: {rule}")
+            rule = (
+                "prompts have no padding and no end; of unequal length, they are lists"
+            )
+            raise ValueError(
+                f"prompt {first + row} has {name} ({id}) at {column}: {rule}"
+            )

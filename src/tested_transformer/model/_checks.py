@@ -14,6 +14,7 @@ from tested_transformer.checks import (
     same_batch,
 )
 from tested_transformer.config import Config, SpecialIds
+from tested_transformer.model._causal import needs_no_check
 
 
 def _rows(x: Tensor, width: int, name: str = "x", what: str = "d_model") -> None:
@@ -58,6 +59,7 @@ def _ids(max_len: int, **sentences: Tensor) -> None:
 def attention(q: Any, k: Any, v: Any, mask: Any = None, dropout: float = 0.0) -> None:
     """Tensors that fit together."""
     probability(dropout=dropout)
+    mask = None if needs_no_check(mask) else mask
     attention_inputs(Tensor, torch.bool, q, k, v, mask)
 
 
@@ -94,7 +96,7 @@ def heads(
     if any(size != sizes[0] for size in sizes):
         rule = "query, key and value must have the same batch size"
         raise ValueError(f"{rule}, not {sizes}")
-    if mask is None:
+    if needs_no_check(mask):
         return
     instance(Tensor, mask=mask)
     if mask.dim() not in (2, 4):

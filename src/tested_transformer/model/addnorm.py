@@ -65,7 +65,7 @@ class AddNorm(nn.Module):
     ) -> None:
         super().__init__()
         probability(dropout=dropout)
-        self.norm = LayerNorm(d_model, eps, fused)
+        self.norm: nn.Module = LayerNorm(d_model, eps, fused)
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 

@@ -9,6 +9,9 @@ from torch.nn import functional as F
 
 from tested_transformer.checks import checked
 from tested_transformer.model import _checks as rules
+from tested_transformer.model._causal import CAUSAL, Causal, Mask, mask_tensor
+
+__all__ = ["CAUSAL", "Mask", "attention", "fused_attention", "kernel"]
 
 
 @checked(rules.attention)
@@ -16,7 +19,7 @@ def attention(
     q: Float[Tensor, "*B Tq Dk"],
     k: Float[Tensor, "*B Tk Dk"],
     v: Float[Tensor, "*B Tk Dv"],
-    mask: Tensor | None = None,
+    mask: Mask = None,
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "*B Tq Dv"], Float[Tensor, "*B Tq Tk"]]:
     """softmax(Q K^T / sqrt(d_k)) V (paper, equation 1): returns (out, weights).
@@ -24,6 +27,7 @@ def attention(
     Where mask, broadcast to the scores, is True, a query may look. A query with nothing
     to look at gets zeros. The weights returned are those before dropout.
     """
+    mask = mask_tensor(mask, q.size(-2), k.size(-2), q.device)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # -> (*B, Tq, Tk)
     if mask is None:
         weights = scores.softmax(-1)
@@ -38,11 +42,29 @@ def fused_attention(
     q: Float[Tensor, "*B Tq Dk"],
     k: Float[Tensor, "*B Tk Dk"],
     v: Float[Tensor, "*B Tk Dv"],
-    mask: Tensor | None = None,
+    mask: Mask = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "*B Tq Dv"]:
     """The out of `attention` from PyTorch's kernel, which never stores the weights.
 
     With many tokens this saves time and memory; at sentence length it hardly matters.
     """
-    return F.scaled_dot_product_attention(q, k, v, mask, dropout)
+    return kernel(q, k, v, mask, dropout)
+
+
+def kernel(
+    q: Tensor, k: Tensor, v: Tensor, mask: Mask = None, dropout: float = 0.0
+) -> Tensor:
+    """PyTorch's kernel. Keys and values may have fewer heads, each for a group of q's.
+
+    A causal mask is made only where the kernel needs it: for a few queries after many
+    keys.
+    """
+    n, n_keys, grouped = q.size(-2), k.size(-2), q.shape[:-2] != k.shape[:-2]
+    causal = isinstance(mask, Causal) and n == n_keys
+    if causal or (isinstance(mask, Causal) and n == 1):
+        mask = None
+    given = mask_tensor(mask, n, n_keys, q.device)
+    return F.scaled_dot_product_attention(
+        q, k, v, given, dropout, causal, enable_gqa=grouped
+    )

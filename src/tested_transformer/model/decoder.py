@@ -8,12 +8,7 @@ from torch import Tensor, nn
 from tested_transformer.checks import checked
 from tested_transformer.config import Config
 from tested_transformer.model import _checks as rules
-from tested_transformer.model.encoder import (
-    create_addnorm,
-    create_attention,
-    create_final_norm,
-)
-from tested_transformer.model.feedforward import FeedForward
+from tested_transformer.model.parts import PAPER, Parts
 
 
 class DecoderLayer(nn.Module):
@@ -22,15 +17,15 @@ class DecoderLayer(nn.Module):
     Each of the three is wrapped in an `AddNorm`.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, parts: Parts = PAPER) -> None:
         super().__init__()
         self.d_model = config.d_model
-        self.self_attention = create_attention(config)
-        self.addnorm_1 = create_addnorm(config)
-        self.cross_attention = create_attention(config)
-        self.addnorm_2 = create_addnorm(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
-        self.addnorm_3 = create_addnorm(config)
+        self.self_attention = parts.attention(config)
+        self.addnorm_1 = parts.addnorm(config)
+        self.cross_attention = parts.cross_attention(config)
+        self.addnorm_2 = parts.addnorm(config)
+        self.feed_forward = parts.feed_forward(config)
+        self.addnorm_3 = parts.addnorm(config)
 
     @checked(rules.decoder_layer)
     def forward(
@@ -71,12 +66,12 @@ class Decoder(nn.Module):
     With `final_norm` one more norm follows the last layer.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, parts: Parts = PAPER) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            DecoderLayer(config) for _ in range(config.n_layers)
+            DecoderLayer(config, parts) for _ in range(config.n_layers)
         )
-        self.norm = create_final_norm(config)
+        self.norm = parts.final_norm(config)
 
     def forward(
         self,

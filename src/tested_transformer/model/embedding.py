@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -39,13 +40,12 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
         """For each id its row, times √d_model."""
-        vocab_size, d_model = self.weight.shape
-        rows = look_up(self.rows, ids, vocab_size, "id", "vocab_size")
-        return rows * math.sqrt(d_model)  # (*B, T) -> (*B, T, D)
+        return self.rows(ids) * math.sqrt(self.weight.size(1))  # (*B, T) -> (*B, T, D)
 
     def rows(self, ids: Int[Tensor, "*B T"]) -> Float[Tensor, "*B T D"]:
         """The rows as they are in the table."""
-        return F.embedding(ids, self.weight)
+        table = partial(F.embedding, weight=self.weight)
+        return look_up(table, ids, len(self.weight), "id", "vocab_size")
 
     def logits(self, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B V"]:
         """How well each vector fits each row of the table, unscaled: x Eᵀ."""

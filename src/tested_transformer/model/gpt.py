@@ -2,15 +2,19 @@
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from tested_transformer.checks import checked
 from tested_transformer.config import Config
 from tested_transformer.model import _checks as rules
-from tested_transformer.model.embedding import create_embedding_layer, look_up
+from tested_transformer.model.attention import CAUSAL
 from tested_transformer.model.encoder import Encoder
-from tested_transformer.model.masks import causal_mask
+from tested_transformer.model.parts import PAPER, Parts
 from tested_transformer.model.positions import LearnedPositions
+
+GPT = PAPER._replace(
+    positions=lambda c: LearnedPositions(c.max_len, c.d_model, c.dropout)
+)
+"""The parts of a GPT."""
 
 
 class Gpt(nn.Module):
@@ -20,12 +24,12 @@ class Gpt(nn.Module):
     under a causal mask. GPT-2 puts norms first and one at the end (`norm_first`).
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, parts: Parts = GPT) -> None:
         super().__init__()
-        c = self.config = config
-        self.tokens = create_embedding_layer(c.vocab_size, c.d_model)
-        self.positions = LearnedPositions(c.max_len, c.d_model, c.dropout)
-        self.decoder = Encoder(config)
+        self.config = config
+        self.tokens = parts.embedding(config)
+        self.positions = parts.positions(config)
+        self.decoder = Encoder(config, parts)
 
     @checked(rules.gpt)
     def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
@@ -34,11 +38,13 @@ class Gpt(nn.Module):
         Padding is on the right, where no token looks, so it needs no mask. (Its id could
         not mark it, since the first token of a text has the same id in GPT-2.)
         """
-        x = self.positions(
-            look_up(self.tokens, ids, self.config.vocab_size, "id", "vocab_size")
-        )
-        x = self.decoder(x, causal_mask(ids.size(1), ids.device))
-        return F.linear(x, self.tokens.weight)
+        return self.tokens.logits(self.decoder(self.embed(ids), CAUSAL))
+
+    def embed(
+        self, ids: Int[Tensor, "B T"], offset: int | Int[Tensor, "B #T"] = 0
+    ) -> Float[Tensor, "B T D"]:
+        """The rows of the tokens, at the positions offset, offset + 1 …"""
+        return self.positions(self.tokens.rows(ids), offset)
 
 
 GPT_2 = Config(

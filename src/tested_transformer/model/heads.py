@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from tested_transformer.checks import checked, divisible
 from tested_transformer.model import _checks as rules
-from tested_transformer.model.attention import attention, fused_attention
+from tested_transformer.model.attention import Mask, attention, fused_attention
 from tested_transformer.model.linear import create_linear_layer
 
 
@@ -43,7 +43,7 @@ class MultiHeadAttention(nn.Module):
         query: Float[Tensor, "B Tq D"],
         key: Float[Tensor, "B Tk D"],
         value: Float[Tensor, "B Tk D"],
-        mask: Tensor | None = None,
+        mask: Mask = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B Tq D"], Float[Tensor, "B H Tq Tk"] | None]:
         """Project, split, attend in every head, join, project: returns (out, weights).
@@ -54,7 +54,7 @@ class MultiHeadAttention(nn.Module):
         return self.attend(q, k, v, mask, need_weights)
 
     def queries(
-        self, x: Float[Tensor, "B T D"], offset: int = 0
+        self, x: Float[Tensor, "B T D"], offset: int | Tensor = 0
     ) -> Float[Tensor, "B H T Dk"]:
         """What each row asks for, in every head.
 
@@ -64,7 +64,7 @@ class MultiHeadAttention(nn.Module):
         return split_heads(self.w_q(x), self.n_heads)
 
     def keys(
-        self, x: Float[Tensor, "B T D"], offset: int = 0
+        self, x: Float[Tensor, "B T D"], offset: int | Tensor = 0
     ) -> Float[Tensor, "B H T Dk"]:
         """What each row is found by, in every head; offset as in `queries`."""
         return split_heads(self.w_k(x), self.n_heads)
@@ -78,7 +78,7 @@ class MultiHeadAttention(nn.Module):
         q: Float[Tensor, "B H Tq Dk"],
         k: Float[Tensor, "B H Tk Dk"],
         v: Float[Tensor, "B H Tk Dv"],
-        mask: Tensor | None = None,
+        mask: Mask = None,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "B Tq D"], Float[Tensor, "B H Tq Tk"] | None]:
         """Attention in every head, then join and project: returns (out, weights)."""

@@ -7,10 +7,10 @@ from tested_transformer.checks import checked
 from tested_transformer.config import Config
 from tested_transformer.model import _checks as rules
 from tested_transformer.model.decoder import Decoder
-from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.masks import causal_mask, padding_mask
-from tested_transformer.model.positions import SinusoidalPositions, skip_padding
+from tested_transformer.model.parts import PAPER, Parts
+from tested_transformer.model.positions import skip_padding
 
 
 class Transformer(nn.Module):
@@ -20,14 +20,14 @@ class Transformer(nn.Module):
     languages share one vocabulary. All sizes and settings are in config.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, parts: Parts = PAPER) -> None:
         super().__init__()
         config.check_padding()
-        c = self.config = config
-        self.embedding = Embedding(c.vocab_size, c.d_model)
-        self.positions = SinusoidalPositions(c.max_len, c.d_model, c.dropout)
-        self.encoder = Encoder(config)
-        self.decoder = Decoder(config)
+        self.config = config
+        self.embedding = parts.embedding(config)
+        self.positions = parts.positions(config)
+        self.encoder = Encoder(config, parts)
+        self.decoder = Decoder(config, parts)
 
     @checked(rules.transformer)
     def forward(

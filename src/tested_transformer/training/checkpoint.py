@@ -21,6 +21,7 @@ from tested_transformer.config import Config
 from tested_transformer.device import given_device
 from tested_transformer.model.bert import Bert, Classifier, Pretraining
 from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.llama import Llama
 from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text import tokenizer
@@ -31,6 +32,7 @@ from tested_transformer.training.int8 import SCALE, packed, unpacked
 OF_BERT = ("n_segments", "first_position")
 MODELS: dict[type[nn.Module], tuple[str, ...]] = {
     Transformer: (),
+    Llama: (),
     Gpt: (),
     Bert: OF_BERT,
     Pretraining: OF_BERT,
@@ -45,6 +47,9 @@ made, not read, and a small file must not ask for a large one."""
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """What a model can compute in; other types on the disk are only for storage."""
+
+FREE = {"dropout", "fused", "max_len"}
+"""What may differ between a file and the model that it is loaded into."""
 
 FOREIGN = ("model_type", "architectures", "hidden_size", "n_embd")
 """What is in the config.json of Hugging Face's models."""
@@ -122,7 +127,7 @@ def load(
 ) -> tuple[nn.Module, Saved | None]:
     """The model, in eval mode, and its tokeniser, which is None if none was saved.
 
-    kind is Transformer, Gpt, Bert, Pretraining, Classifier or VisionTransformer. Without
+    kind is Transformer, Llama, Gpt, Bert, Pretraining, Classifier or VisionTransformer. Without
     a dtype, the model gets the dtype of the weights, the widest if they have several; to
     train on from half precision, give torch.float32. Sizes are checked against the header
     of the weights before anything is made.
@@ -166,6 +171,8 @@ def load_into(folder: files.StrPath, model: Model) -> Model:
     For models with modules of their own: `load` knows only how to make plain ones.
     """
     path = Path(folder) / MODEL
+    about = path.with_name(CONFIG)
+    check_same(files.read_json(about, "checkpoint"), describe(model), about)
     load_weights(model, read_weights(path), path)
     return model.eval()
 
@@ -244,10 +251,32 @@ def describe(model: nn.Module) -> dict[str, Any]:
     kind, settings = kind_of(model)
     named = {} if kind is Transformer else {"model": kind.__name__}
     made = {n: type(m) for n, m in plain(model).named_modules()}
-    found = model.named_modules()
-    own = [n or "the model" for n, m in found if made.get(n) is not type(m)]
-    replaced = {"replaced": own} if own else {}
-    return named | asdict(body(model).config) | settings | replaced
+    config, found = body(model).config, dict(model.named_modules())
+    own = [n or "the model" for n, m in found.items() if made.get(n) is not type(m)]
+    if own:
+        kept = [(n, m, s) for n, m in found.items() for s in getattr(m, "settings", ())]
+        beside = {f"{n}.{s}": getattr(m, s) for n, m, s in kept}
+        more = {"replaced": own, "settings": beside}
+        return named | asdict(config) | settings | more
+    if type(config) is not config_class(kind):
+        rule = f"must be a {config_class(kind).__name__}, or it could not be read again"
+        raise TypeError(
+            f"the config of a {kind.__name__} ({type(config).__name__}) {rule}"
+        )
+    return named | asdict(config) | settings
+
+
+def config_class(kind: type[nn.Module]) -> type[Config]:
+    """The class of the sizes and settings of a kind of model."""
+    return getattr(kind, "config_class", Config)
+
+
+def check_same(saved: Mapping[str, Any], own: Mapping[str, Any], path: Path) -> None:
+    """Refuse a model that would compute something else with the same weights."""
+    for name in sorted({*saved, *own} - FREE):
+        if saved.get(name) != own.get(name):
+            found = f"{saved.get(name)!r}, the model {own.get(name)!r}"
+            raise ValueError(f"{path} has another {name}: {found}")
 
 
 def read_description(
@@ -278,11 +307,13 @@ def read_description(
     if lacking:
         raise ValueError(f"{path} lacks {', '.join(lacking)}")
     settings = {name: saved.pop(name) for name in MODELS[kind]}
-    unknown = sorted(set(saved) - {field.name for field in fields(Config)})
+    made = config_class(kind)
+    unknown = sorted(set(saved) - {field.name for field in fields(made)})
     if unknown:
-        raise ValueError(f"{path} has fields that no Config has: {', '.join(unknown)}")
+        rule = f"fields that no {made.__name__} has"
+        raise ValueError(f"{path} has {rule}: {', '.join(unknown)}")
     try:
-        return Config(**saved), settings
+        return made(**saved), settings
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} is no config: {error}") from None
 

@@ -1,0 +1,402 @@
+"""Today's parts: by hand, their laws, their gradients, and Hugging Face's Llama."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from helpers import arrays, assert_gradients, normal, randomised, unchecked
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.attention.bias import causal_lower_right
+
+from tested_transformer.byhand import llama as byhand
+from tested_transformer.config import TINY, Config
+from tested_transformer.decoding.cache import Cache, GptCache, reader, stepper
+from tested_transformer.decoding.recompute import Uncached
+from tested_transformer.decoding.sampling import sample
+from tested_transformer.model.attention import CAUSAL, attention, fused_attention
+from tested_transformer.model.gpt import GPT, Gpt
+from tested_transformer.model.heads import MultiHeadAttention
+from tested_transformer.model.llama import (
+    LLAMA,
+    Llama,
+    LlamaConfig,
+    NoPositions,
+    RMSNorm,
+    RotaryAttention,
+    SwiGLU,
+    UntiedEmbedding,
+    rotate,
+)
+from tested_transformer.model.masks import causal_mask
+from tested_transformer.model.parts import PAPER
+from tested_transformer.model.transformer import Transformer
+from tested_transformer.training import checkpoint
+
+CONFIG = LlamaConfig(40, 32, 64, 4, 2, max_len=32, n_kv_heads=2)
+SOURCE, TARGET = torch.tensor([[5, 6, 7, 8, 2], [9, 4, 2, 0, 0]]), torch.tensor([[1, 5, 6, 7], [1, 8, 9, 0]])
+TEXT = torch.tensor([[1, 7, 8, 9, 5, 4, 11, 30], [1, 3, 3, 3, 19, 4, 6, 7]])
+
+
+def llama(**changes):
+    return randomised(Llama(CONFIG.replace(**changes))).eval()
+
+
+def params(width=4, inner=6):
+    return {"w_1.weight": normal(inner, width), "w_3.weight": normal(inner, width), "w_2.weight": normal(width, inner)}
+
+
+# By hand
+
+
+def test_a_row_of_three_and_four_has_the_root_mean_square_of_half_of_fifty():
+    y = byhand.rms_norm(np.array([3.0, 4.0]), np.array([1.0, 2.0]), eps=0.0)
+    assert np.allclose(y, [3 / 12.5**0.5, 8 / 12.5**0.5], rtol=0, atol=1e-15)
+
+
+def test_a_pair_is_turned_by_one_radian_a_position_and_the_next_more_slowly():
+    x = np.array([[1.0, 1.0, 0.0, 0.0]] * 3)  # pairs (0, 2) and (1, 3)
+    y = byhand.rotate(x, base=100.0)
+    for t in range(3):
+        assert np.allclose(y[t], [np.cos(t), np.cos(t / 10), np.sin(t), np.sin(t / 10)], rtol=0, atol=1e-15)
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50))
+def test_a_product_of_turned_rows_depends_on_their_distance_only(i, j, shift):
+    q, k = normal(1, 8), normal(1, 8, seed=1)
+    here, there = (byhand.rotate(q, a) @ byhand.rotate(k, b).T for a, b in ((i, j), (i + shift, j + shift)))
+    assert np.allclose(here, there, rtol=0, atol=1e-12)
+    assert np.isclose(np.linalg.norm(byhand.rotate(q, i)), np.linalg.norm(q))
+
+
+def test_a_gate_far_below_zero_is_shut_and_one_far_above_lets_its_value_through():
+    ones = {"w_1.weight": np.eye(1), "w_3.weight": np.ones((1, 1)), "w_2.weight": np.ones((1, 1))}
+    y, _ = byhand.swiglu(np.array([[-50.0], [50.0]]), ones)
+    assert np.allclose(y, [[0.0], [2500.0]], rtol=0, atol=1e-12)
+
+
+def test_gradients_by_hand_agree_with_differences_and_with_pytorch():
+    x, w, d_y, p = normal(2, 3, 4), normal(4), normal(2, 3, 4, seed=9), params()
+    names = ("w_1.weight", "w_3.weight", "w_2.weight")
+
+    def swiglu(x, *given):
+        return (byhand.swiglu(x, dict(zip(names, given, strict=True)))[0] * d_y).sum()
+
+    d_x, d_p = byhand.swiglu_backward(d_y, byhand.swiglu(x, p)[1])
+    assert_gradients(swiglu, [x, *p.values()], [d_x, *(d_p[name] for name in names)])
+    assert_gradients(lambda x, w: (byhand.rms_norm(x, w) * d_y).sum(), [x, w], [*byhand.rms_norm_backward(d_y, x, w)])
+    assert_gradients(lambda x: (byhand.rotate(x, 3) * d_y).sum(), [x], [byhand.rotate_backward(d_y, 3)])
+    ours = SwiGLU(4, 6).double()
+    ours.load_state_dict({name: torch.tensor(w) for name, w in p.items()})
+    given = torch.tensor(x, requires_grad=True)
+    ours(given).backward(torch.tensor(d_y))
+    assert np.allclose(given.grad, d_x, rtol=0, atol=1e-9)
+    assert all(np.allclose(w.grad, d_p[name], rtol=0, atol=1e-9) for name, w in ours.named_parameters())
+
+
+@given(arrays(3, 4, 8), st.integers(0, 20))
+def test_in_pytorch_each_part_gives_what_it_gives_by_hand(x, offset):
+    weight, given = normal(8), torch.tensor(x)
+    norm = RMSNorm(8).double()
+    norm.weight.data = torch.tensor(weight)
+    assert np.allclose(norm(given).detach(), byhand.rms_norm(x, weight), rtol=0, atol=1e-12)
+    turned = rotate(given[:, None], offset, 500.0)[:, 0]
+    assert np.allclose(turned, byhand.rotate(x, offset, 500.0), rtol=0, atol=1e-12)
+
+
+def test_a_row_of_an_odd_width_cannot_be_turned():
+    with pytest.raises(ValueError, match=r"width of x \(3\) must be even"):
+        byhand.rotate(normal(2, 3))
+    with pytest.raises(ValueError, match=r"d_k \(3\) must be even"):
+        RotaryAttention(12, 4)
+
+
+# Causal attention without a mask
+
+
+@pytest.mark.parametrize(("n", "n_keys"), [(5, 5), (1, 5), (3, 5)])
+def test_causal_is_the_mask_that_it_stands_for(n, n_keys):
+    q, k, v = (torch.tensor(normal(2, size, 4)) for size in (n, n_keys, n_keys))
+    mask = causal_mask(n_keys)[-n:]
+    for f in (lambda *x: attention(*x)[0], fused_attention):
+        assert torch.allclose(f(q, k, v, CAUSAL), f(q, k, v, mask), rtol=0, atol=1e-12)
+    bias = causal_lower_right(n, n_keys)
+    assert torch.allclose(fused_attention(q, k, v, bias), fused_attention(q, k, v, mask), rtol=0, atol=1e-12)
+
+
+def test_a_gpt_hands_no_mask_to_the_kernel(monkeypatch):
+    kernel, masks = F.scaled_dot_product_attention, []
+
+    def counted(q, k, v, mask=None, *rest, **named):
+        masks.append(mask)
+        return kernel(q, k, v, mask, *rest, **named)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", counted)
+    for model in (llama(), randomised(Gpt(TINY)).eval()):
+        model(TEXT % 16)
+        cache = GptCache(model)
+        for end in (5, 6, 7):
+            cache.read(TEXT[:1, :end] % 16)
+    assert masks == [None] * 2 * 4 * 2
+
+
+# The model
+
+
+def test_its_heads_are_grouped_and_each_group_sees_its_own_keys():
+    heads = randomised(RotaryAttention(32, 4, 2)).eval()
+    x = torch.tensor(normal(2, 5, 32))
+    out, weights = heads(x, x, x, CAUSAL, need_weights=True)
+    assert heads.keys(x).shape == heads.values(x).shape == (2, 2, 5, 8)
+    assert torch.allclose(out, heads(x, x, x, CAUSAL)[0], rtol=0, atol=1e-12)
+    with torch.no_grad():
+        heads.w_k.weight[8:] += 1  # the second head of keys, for the last two of queries
+    changed = heads(x, x, x, CAUSAL, need_weights=True)[1]
+    assert torch.equal(weights[:, :2], changed[:, :2])
+    assert not torch.allclose(weights[:, 2:], changed[:, 2:])
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
+def test_it_is_the_llama_of_hugging_face(tied, n_kv_heads, monkeypatch):
+    """Theirs rounds its angles and norms to float32, whatever the model is: here they are exact, too."""
+    names = {"model.embed_tokens.": "tokens.", "model.layers.": "decoder.layers.", "model.norm.": "decoder.norm."}
+    names |= {"self_attn.o_proj": "self_attention.w_o", "lm_head.": "tokens.output."}
+    names |= {f"self_attn.{x}_proj": f"self_attention.w_{x}" for x in "qkv"}
+    names |= {"mlp.gate_proj": "feed_forward.w_1", "mlp.up_proj": "feed_forward.w_3"}
+    names |= {"mlp.down_proj": "feed_forward.w_2", "input_layernorm": "addnorm_1.norm"}
+    names |= {"post_attention_layernorm": "addnorm_2.norm"}
+    theirs = transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(
+            vocab_size=40,
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=n_kv_heads,
+            rms_norm_eps=1e-5,
+            rope_parameters={"rope_type": "default", "rope_theta": 500.0},
+            tie_word_embeddings=tied,
+            attn_implementation="sdpa",
+        )
+    )
+    theirs = randomised(theirs).double().eval()
+
+    class Exact(nn.Module):
+        def forward(self, x, position_ids):
+            omega = 500.0 ** (-torch.arange(4, dtype=torch.float64) / 4)
+            angles = (position_ids[..., None] * omega).repeat(1, 1, 2)
+            return angles.cos(), angles.sin()
+
+    rounded = theirs(TEXT).logits
+    norm = transformers.models.llama.modeling_llama.LlamaRMSNorm
+    monkeypatch.setattr(norm, "forward", lambda n, x: F.rms_norm(x, x.shape[-1:], n.weight, n.variance_epsilon))
+    theirs.model.rotary_emb = Exact()
+    state = theirs.state_dict()
+    for a, b in names.items():
+        state = {key.replace(a, b): value for key, value in state.items()}
+    if tied:
+        del state["tokens.output.weight"]
+    ours = Llama(CONFIG.replace(n_kv_heads=n_kv_heads, tied=tied, rope_base=500.0)).double().eval()
+    ours.load_state_dict(state)
+    assert (ours(TEXT) - theirs(TEXT).logits).abs().max() < 1e-10
+    assert 1e-10 < (ours(TEXT) - rounded).abs().max() < 1e-4
+    padded = F.pad(TEXT, (0, 3))
+    assert torch.allclose(ours(padded)[:, : TEXT.size(1)], ours(TEXT), rtol=0, atol=1e-12)
+    cache = GptCache(ours)
+    steps = torch.cat([cache.read(TEXT[:, :end]) for end in range(1, TEXT.size(1) + 1)], 1)
+    assert (steps - theirs(TEXT).logits).abs().max() < 1e-10
+
+
+@pytest.mark.parametrize("parts", [PAPER, GPT, LLAMA])
+def test_an_encoder_decoder_of_other_parts_learns_and_decodes_from_its_cache(parts):
+    model = randomised(Transformer(CONFIG, parts)).eval()
+    logits = model(SOURCE, TARGET)
+    cache = stepper(model, model.encode(SOURCE), SOURCE, 4)
+    assert isinstance(cache, Cache)
+    steps = torch.cat([cache.step(TARGET[:1, place, None].repeat(2, 1)) for place in range(4)], 1)
+    assert torch.allclose(steps[0], logits[0], rtol=0, atol=1e-12)
+    logits.square().sum().backward()
+    assert all(w.grad.abs().max() > 1e-9 for name, w in model.named_parameters() if not name.endswith("w_k.bias"))
+
+
+def test_cross_attention_is_never_turned():
+    """Where a word of the source is says nothing to it: only self-attention can tell."""
+    model = randomised(Transformer(CONFIG, LLAMA)).eval()
+    layer, memory = model.decoder.layers[0], torch.tensor(normal(1, 6, 32))
+    assert type(layer.cross_attention) is MultiHeadAttention
+    x, order = torch.tensor(normal(1, 3, 32)), [3, 1, 0, 5, 2, 4]
+    assert torch.allclose(layer(x, memory), layer(x, memory[:, order]), rtol=0, atol=1e-12)
+
+
+def test_what_is_moved_as_a_whole_is_seen_as_it_was():
+    """Padding in front moves all words, and their distances stay."""
+    model = randomised(Transformer(CONFIG, LLAMA)).eval()
+    here, moved = model.encode(SOURCE[:1]), model.encode(F.pad(SOURCE[:1], (3, 0)))
+    assert torch.allclose(here, moved[:, 3:], rtol=0, atol=1e-12)
+
+
+def test_one_part_alone_can_be_another_in_any_model():
+    parts = PAPER._replace(feed_forward=lambda c: SwiGLU(c.d_model, c.d_ff))
+    for model in (Transformer(TINY, parts), Gpt(TINY, GPT._replace(feed_forward=parts.feed_forward))):
+        kinds = {name.split(".")[-1]: type(m) for name, m in model.named_modules()}
+        assert kinds["feed_forward"] is SwiGLU
+        assert kinds["self_attention"] is MultiHeadAttention
+
+
+# The cache
+
+
+@pytest.mark.parametrize("pieces", [(1,) * 8, (3, 1, 4), (8,)])
+@torch.inference_mode()
+def test_a_text_read_in_pieces_gives_what_the_whole_text_gives(pieces):
+    model, found, end = llama(), [], 0
+    read = GptCache(model).read
+    for piece in pieces:
+        end += piece
+        found.append(read(TEXT[:, :end]))
+    assert torch.allclose(torch.cat(found, 1), model(TEXT), rtol=0, atol=1e-12)
+
+
+def test_prompts_of_unequal_length_are_written_on_as_each_alone():
+    prompts = [[1, 7, 8, 9, 5], [1, 3], [1, 19, 4]]
+    for model in (llama(), llama(tied=False, n_kv_heads=1), randomised(Gpt(CONFIG)).eval()):
+        together = sample(model, prompts, 12, top_k=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Uncached)
+            listened = model.decoder.layers[0].register_forward_hook(lambda *given: None)
+            assert torch.equal(together, sample(model, prompts, 12, top_k=1))
+            listened.remove()
+        for row, prompt in zip(together.tolist(), prompts, strict=True):
+            alone = sample(model, torch.tensor([prompt]), 12, top_k=1)[0].tolist()
+            assert row == alone + [0] * (len(row) - len(alone))
+
+
+def test_a_prompt_of_unequal_ones_is_named_where_it_is_wrong():
+    for prompts, words in (
+        ([[1, 2], []], "each row a token"),
+        ([], "must have a row"),
+        ([[1], [1, 0]], "prompt 1 has pad_id"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            sample(llama(), prompts, 9)
+
+
+def test_who_gives_up_the_cache_says_so_and_standard_modules_keep_it():
+    model = llama()
+    model.decoder.norm = nn.RMSNorm(32)
+    for layer in model.decoder.layers:
+        layer.feed_forward = nn.Sequential(nn.Linear(32, 32), nn.SiLU())
+    assert isinstance(reader(model.double()).__self__, GptCache)
+    model.decoder.norm.register_forward_hook(lambda *given: None)
+    with pytest.warns(Uncached, match=r"decoder\.norm \(RMSNorm\) is not known to need new tokens only"):
+        reader(model)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated")
+def test_a_compiled_model_says_that_it_gives_up_the_cache():
+    with unchecked(), pytest.warns(Uncached, match="OptimizedModule"):
+        reader(torch.compile(llama()))
+
+
+def test_a_class_that_may_be_cached_hands_that_on_but_not_a_forward_of_its_own():
+    class Heir(RotaryAttention):
+        pass
+
+    class Other(RotaryAttention):
+        def attend(self, *given):
+            return super().attend(*given)
+
+    class Louder(Gpt):
+        cacheable = True
+
+        def forward(self, ids):
+            return 2 * super().forward(ids)
+
+    model = llama()
+    model.decoder.layers[0].self_attention.__class__ = Heir
+    assert isinstance(reader(model).__self__, GptCache)
+    model.decoder.layers[0].self_attention.__class__ = Other
+    with pytest.warns(Uncached, match=r"self_attention \(Other\)"):
+        reader(model)
+    with pytest.raises(ValueError, match=r"the model \(Louder\) may need the whole text"):
+        GptCache(Louder(TINY))
+
+
+# On disk
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_llama_comes_back_with_its_settings(tmp_path, tied):
+    model = llama(tied=tied, rope_base=500.0)
+    checkpoint.save(tmp_path, model)
+    again, _ = checkpoint.load(tmp_path, kind=Llama)
+    assert again.config == model.config
+    assert torch.equal(again(TEXT), model(TEXT))
+    with pytest.raises(ValueError, match=r"of another kind: its model is 'Llama', not 'Gpt': give kind=Llama"):
+        checkpoint.load(tmp_path, kind=Gpt)
+
+
+def test_what_would_be_silently_wrong_is_refused(tmp_path):
+    model = randomised(Transformer(CONFIG, LLAMA)).eval()
+    checkpoint.save(tmp_path, model)
+    with pytest.raises(ValueError, match="is of a model with modules of its own"):
+        checkpoint.load(tmp_path)
+    assert torch.equal(
+        checkpoint.load_into(tmp_path, Transformer(CONFIG, LLAMA).double())(SOURCE, TARGET), model(SOURCE, TARGET)
+    )
+    for other, words in (
+        (CONFIG.replace(rope_base=500.0), r"config\.json has another rope_base: 10000\.0, the model 500\.0"),
+        (CONFIG.replace(norm_eps=1e-6), "another norm_eps"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            checkpoint.load_into(tmp_path, Transformer(other, LLAMA))
+    parts = LLAMA._replace(attention=lambda c: RotaryAttention(c.d_model, c.n_heads, c.n_kv_heads, base=5e5))
+    with pytest.raises(ValueError, match="another settings"):
+        checkpoint.load_into(tmp_path, Transformer(CONFIG, parts))
+
+
+def test_a_config_that_could_not_be_read_again_is_not_saved(tmp_path):
+    with pytest.raises(TypeError, match=r"config of a Gpt \(LlamaConfig\) must be a Config"):
+        checkpoint.save(tmp_path, Gpt(CONFIG))
+    assert not list(tmp_path.iterdir())
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n_kv_heads": 3}, r"n_kv_heads \(3\) must divide n_heads \(4\)"),
+        ({"n_kv_heads": 0}, r"n_kv_heads \(0\) must be at least 1"),
+        ({"rope_base": 0.0}, r"rope_base \(0\.0\) must be positive"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(changes, words):
+    with pytest.raises(ValueError, match=words):
+        CONFIG.replace(**changes)
+
+
+def test_types_that_cannot_be_are_refused():
+    with unchecked():
+        with pytest.raises(TypeError, match=r"tied \(1\) must be True or False"):
+            CONFIG.replace(tied=1)
+        with pytest.raises(TypeError, match=r"config must be a .*LlamaConfig, not Config"):
+            Llama(Config(40))
+
+
+def test_a_text_that_is_longer_than_its_context_is_refused():
+    with pytest.raises(ValueError, match=r"offset \(0\) \+ length \(33\) must not exceed max_len \(32\)"):
+        llama()(torch.ones(1, 33, dtype=torch.int64))
+
+
+def test_with_other_sizes_heads_and_groups_follow():
+    assert CONFIG.replace(n_heads=8).n_kv_heads == 2
+    assert LlamaConfig(40).n_kv_heads == 8
+    assert isinstance(llama(tied=False).tokens, UntiedEmbedding)
+    assert NoPositions(4)(torch.ones(1, 4, 2)).sum() == 8
