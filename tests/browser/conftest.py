@@ -61,13 +61,12 @@ def pictures():
 
 @pytest.fixture
 def visit(request, browser, complaints):
-    """Opens a page of the built book, or any other file."""
+    """Opens a page of the built book, or any other file; runs a script `before` its own."""
     contexts = []
 
-    def visited(path, width=1280, height=900, loaded=None, hurry=False, **settings):
+    def visited(path, width=1280, height=900, loaded=None, hurry=False, before="", **settings):
         context = browser.new_context(viewport={"width": width, "height": height}, **settings)
-        if hurry:
-            context.add_init_script(HURRY)
+        context.add_init_script(HURRY * hurry + before)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(float(os.environ.get("PATIENCE", 60_000)))

@@ -107,21 +107,3 @@ def test_sliders_have_names_and_move_by_keyboard(page):
         page.keyboard.press("End")
         assert slider.get_attribute("aria-valuetext") == value
     page.get_by_text("fits no GPU of 80 GB.").wait_for()
-
-
-@pytest.mark.parametrize("width", [320, 390, 1280])
-def test_nothing_is_wider_than_the_window_and_the_height_stays(show, width):
-    page = show(figure(), width=width)
-    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
-    height = page.locator(".live").bounding_box()["height"]
-    for n in (10, 24576):
-        to(page, n=n)
-        assert page.locator(".live").bounding_box()["height"] == pytest.approx(height, abs=1)
-    if width >= 390:
-        to(page, d_model=8192, n_layers=53, vocab_size=128000)
-        assert page.locator(".live").bounding_box()["height"] == pytest.approx(height, abs=1)
-
-
-def test_touch_targets_are_large_enough(page):
-    for target in page.locator(".live :is(button, input)").all():
-        assert target.bounding_box()["height"] >= 43.9

@@ -2,6 +2,7 @@
 
 import build
 import pytest
+from keyboard import keys
 
 PAGE = "book/attention.html"
 LINK = "#in-pytorch"
@@ -87,8 +88,7 @@ def test_a_mark_is_quiet_and_can_be_hit_and_has_a_ring_when_it_has_the_focus(vis
             assert box["width"] >= 24
         first = page.locator("details.mark > summary").first
         first.focus()
-        page.keyboard.press("Shift+Tab")
-        page.keyboard.press("Tab")
+        keys(page, "Shift+Tab Tab")
         assert first.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
         assert first.evaluate("e => getComputedStyle(e).backgroundColor") == "rgba(0, 0, 0, 0)"
 

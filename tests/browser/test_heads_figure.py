@@ -3,6 +3,7 @@
 import numpy as np
 import parity
 import pytest
+from keyboard import keys
 
 from tested_transformer.book import figures
 from tested_transformer.shares import as_share
@@ -251,8 +252,7 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
         assert page.evaluate(f"{focused}.type") == kind
     page.keyboard.press("ArrowUp")
     assert page.evaluate(f"{focused}.value") == "decoder"
-    page.keyboard.press("Tab")
-    page.keyboard.press("ArrowRight")
+    keys(page, "Tab ArrowRight")
     assert page.locator(".name").last.inner_text() == "decoder, layer 2, head 2"
     page.keyboard.press("Tab")
     side, place = f"{focused}.closest('div').className", f"[...{focused}.parentElement.children].indexOf({focused})"
@@ -261,19 +261,17 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
         page.keyboard.press(key)
         assert page.evaluate(place) == n
         assert word(page, "reads", n).get_attribute("aria-selected") == "true"
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Tab")
+    keys(page, "ArrowDown Tab")
     assert page.evaluate(side) == "is-read"
     page.keyboard.press("Shift+Tab")
     assert page.evaluate(place) == 1, "back to the word that was chosen"
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
+    keys(page, "Tab Tab")
     assert page.evaluate(f"{focused}.textContent") == "All links"
     page.keyboard.press("Enter")
     assert all(line[4] for line in links(page))
 
 
-def test_touch_chooses_a_word_and_everything_is_large_enough(show):
+def test_touch_chooses_a_word(show):
     page = show(figure(), width=390, height=800, has_touch=True, is_mobile=True)
     word(page, "reads", 2).tap()
     assert {line[0] for line in links(page) if line[4]} == {2}
@@ -283,11 +281,6 @@ def test_touch_chooses_a_word_and_everything_is_large_enough(show):
     assert all(line[4] for line in links(page))
     page.locator(".heads .choice").nth(3).tap()
     assert page.locator(".name").last.inner_text() == "cross, layer 2, head 1"
-    small = "e => { const {width, height} = e.getBoundingClientRect(); return Math.min(width, height) }"
-    assert (
-        min(page.locator(".live :is(select, .choice, li, button, summary)").evaluate_all(f"es => es.map({small})"))
-        >= 44
-    )
 
 
 def test_lines_end_at_their_words(page):
@@ -299,27 +292,6 @@ def test_lines_end_at_their_words(page):
         for side in ("reads", "is-read"):
             for n, y in enumerate(page.locator(f".{side} li").evaluate_all(f"es => es.map({middle})")):
                 assert abs(box["y"] + (n + 0.5) * box["height"] / rows - y) < 1.5
-
-
-def test_words_stay_words(show):
-    evil = ("<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "'\"&lt;b&gt;")
-    w = np.full((1, 1, 3, 3), 1 / 3)
-    page = show(figures.looking.choices({evil[0]: {evil[1]: (w, evil, evil)}}, {evil[1]: evil[2]}, (evil[1], 0, 0)))
-    assert page.locator(".live img, .live script, .live b b").count() == 0
-    assert [w for w, _ in words(page, "reads")] == list(evil)
-    assert page.locator("option").all_text_contents() == [evil[0]]
-    word(page, "reads", 1).click()
-    status(page).get_by_text(f"“{evil[1]}” reads").wait_for()
-
-
-def test_a_figure_that_fails_leaves_the_tables(show, complaints):
-    broken = figure()
-    del broken.data["kinds"]
-    page = show(broken)
-    assert page.locator(".fallback").is_visible()
-    assert page.locator(".live").count() == 0
-    assert len(complaints) == 1
-    complaints.clear()
 
 
 def test_two_figures_on_a_page_choose_for_themselves(show):

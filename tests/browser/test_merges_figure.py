@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from helpers import bench
+from keyboard import keys
 
 from tested_transformer.text.merges import PairCounts, merge
 
@@ -85,10 +86,7 @@ def test_back_leads_back_and_both_ends_hold(page):
 
 def test_it_is_played_by_keyboard_to_the_end_and_stops(page):
     page.clock.install()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    keys(page, "Tab Tab Tab Enter")
     play = page.get_by_role("button", name="Pause")
     page.clock.run_for(3100)
     assert page.locator(".part").last.locator(".piece").count() == 2
@@ -101,13 +99,6 @@ def test_it_is_played_by_keyboard_to_the_end_and_stops(page):
     assert page.locator(".part").last.locator(".piece").count() == len(bench().data["merges"])
     page.get_by_role("button", name="Play").click()
     assert page.get_by_text("none").is_visible(), "it begins again"
-
-
-def test_nothing_plays_by_itself_for_those_who_asked_for_rest(show):
-    page = show(bench(), reduced_motion="reduce")
-    assert page.get_by_role("button", name="Play").count() == 0
-    page.get_by_role("button", name="Next merge").click()
-    assert page.locator(".part").last.locator(".piece").count() == 1
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])

@@ -145,29 +145,3 @@ def test_it_is_used_by_keyboard_alone(page, model):
     assert page.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "position 4, with “because”"
     outline = page.locator(".seats .movable").evaluate("e => getComputedStyle(e).outlineStyle")
     assert outline == "solid", "the word shows that its rail has the focus"
-
-
-@pytest.mark.parametrize("width", [320, 390, 768, 1280])
-def test_nothing_jumps_or_leads_out_of_the_page(show, figure, width):
-    page = show(figure, width=width, height=900, has_touch=width < 1000)
-    live, heights = page.locator(LIVE), set()
-    for word, position, gone, _ in CASES:
-        choose(page, word, position, gone)
-        heights.add(live.bounding_box()["height"])
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-    assert len(heights) == 1
-    assert heights.pop() <= 900
-    small = "es => es.map(e => { const {width, height} = e.getBoundingClientRect(); return Math.min(width, height) })"
-    assert min(page.locator(f"{LIVE} :is(button, select, .switch, input[type=range])").evaluate_all(small)) >= 43.5
-
-
-def test_a_figure_that_fails_leaves_the_table(show, figure, complaints):
-    whole = figure.data["parts"]
-    del figure.data["parts"]
-    page = show(figure)
-    figure.data["parts"] = whole
-    assert page.locator(".fallback th", has_text="3 chair").is_visible()
-    assert page.locator(".live").count() == 0
-    assert len(complaints) == 1
-    complaints.clear()

@@ -24,7 +24,7 @@ from tested_transformer.text.merges import merge
 from tested_transformer.text.normalise import normalise
 from tested_transformer.text.tokens import BYTE_IDS, split
 
-SENTENCES = parity.asked(80)
+SENTENCES = parity.asked(50)
 CUTS = "The armchair is a chair.", "Donaudampfschifffahrt", "Käse 🙂 and tea", "aaaaaaaa eeeee", "the the the"
 
 
@@ -167,7 +167,7 @@ def test_the_translation_and_all_weights_are_the_same(answered, text):
 
 @pytest.mark.parametrize(("width", "alpha"), [(1, 0.6), (2, 0.0), (4, 0.6), (5, 1.5)])
 def test_the_beam_is_the_same(answered, width, alpha):
-    for text in ("I need it because it is old.", "I love AI", "Hello world!", "", *SENTENCES[40:48]):
+    for text in ("I need it because it is old.", "I love AI", "Hello world!", "", *SENTENCES[40:44]):
         found = answered("beam", text=text, width=width, alpha=alpha)
         assert parity.same_beam(found, parity.beams(text, width, alpha)) is None, text
 

@@ -468,14 +468,19 @@ def brought(*wanted):
         name, extras = canonicalize_name(one.name), found.setdefault(canonicalize_name(one.name), set())
         new = {"", *one.extras} - extras
         extras |= new
-        try:
-            needs = importlib.metadata.requires(name) or []
-        except importlib.metadata.PackageNotFoundError:  # asked for on other systems
-            continue
-        for need in map(Requirement, needs):
+        for need in needs(name):
             if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in new):
                 waiting.append(need)
     return found.keys()
+
+
+@functools.cache
+def needs(name):
+    """What a distribution asks for; nothing is known of one that is for other systems."""
+    try:
+        return [*map(Requirement, importlib.metadata.requires(name) or [])]
+    except importlib.metadata.PackageNotFoundError:
+        return []
 
 
 def asked(*extras):
@@ -486,10 +491,15 @@ def asked(*extras):
 def imported(*paths):
     """The top names of what files import, at the top or inside a function, if it is not in Python or ours."""
     ours = {path.stem for folder in ("tests", "tools", "book/_ext") for path in (ROOT / folder).rglob("*.py")}
-    nodes = [node for path in paths for node in ast.walk(ast.parse(code_of(path)))]
+    names = {name.partition(".")[0] for path in paths for name in imported_by(path)}
+    return names - sys.stdlib_module_names - ours - {"tested_transformer"}
+
+
+@functools.cache
+def imported_by(path):
+    nodes = [*ast.walk(ast.parse(code_of(path)))]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
-    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - ours - {"tested_transformer"}
+    return names | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
 
 
 def code_of(path):
@@ -521,13 +531,12 @@ def test_other_versions_are_tried_by_two_workflows():
     assert {path.name for path in WORKFLOWS if list(extras_installed(path))} == {"test.yml", "weekly.yml"}
 
 
-@workflows
-def test_a_job_that_installs_the_package_by_its_extras_has_what_the_tests_import(path):
+def test_a_job_that_installs_the_package_by_its_extras_has_what_the_tests_import():
     tests = [p for p in (ROOT / "tests").rglob("*.py") if "browser" not in p.parts]
     helpers = [*(ROOT / "tools").glob("*.py"), *(ROOT / "book" / "_ext").glob("*.py"), ROOT / "conftest.py"]
     helpers = [p for p in helpers if p.stem not in ("mutants", "pdf", "rest")]  # what they need, make brings
     names = imported(*tests, *helpers)
-    for extras in extras_installed(path):
+    for extras in {tuple(extras) for path in WORKFLOWS for extras in extras_installed(path)}:
         assert lacking(names, brought(*asked(*extras))) == set()
 
 
