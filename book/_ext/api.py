@@ -171,15 +171,33 @@ def made(node, source):
                 method, source, f"class {node.name}", bound=True, returns=False
             )
             return called, takes
-    fields = [f for f in node.body if isinstance(f, ast.AnnAssign)]
+    fields = fields_of(node, source)
     if not fields or any(ast.unparse(base) == "Protocol" for base in node.bases):
         return f"class {node.name}", ()
     texts = [
-        re.sub(r" = field\(.*", " = ...", ast.get_source_segment(source, f), flags=re.S)
-        for f in fields
+        re.sub(r" = field\(.*", " = ...", t, flags=re.S) for t, _ in fields.values()
     ]
-    takes = tuple(f.target.id + ("=" if f.value else "") for f in fields)
+    takes = tuple(name + ("=" if free else "") for name, (_, free) in fields.items())
     return laid_out(f"class {node.name}", texts, ""), takes
+
+
+def fields_of(node, source):
+    """The fields of a dataclass, each as it is written and whether it may be left out; inherited ones come first."""
+    found = {}
+    for base in node.bases if node.decorator_list else ():
+        pattern = rf"^from {PACKAGE.name}\.([\w.]+) import .*\b{ast.unparse(base)}\b"
+        if inherited := re.search(pattern, source, re.M):
+            path = (PACKAGE / inherited[1].replace(".", "/")).with_suffix(".py")
+            text = path.read_text(encoding="utf-8")
+            classes = (n for n in ast.parse(text).body if isinstance(n, ast.ClassDef))
+            found |= fields_of(
+                next(c for c in classes if c.name == ast.unparse(base)), text
+            )
+    own = [f for f in node.body if isinstance(f, ast.AnnAssign)]
+    return found | {
+        f.target.id: (ast.get_source_segment(source, f), f.value is not None)
+        for f in own
+    }
 
 
 def signature(node, source, name, bound=False, returns=True):
