@@ -75,6 +75,7 @@ bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/peers -r benchmarks/requirements.txt
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/training.py
 	PYTHONPATH=build/peers $(BIN)/python benchmarks/decoding.py
+	PYTHONPATH=build/peers $(BIN)/python benchmarks/language.py
 	$(BIN)/python benchmarks/changes.py
 
 mutants: setup

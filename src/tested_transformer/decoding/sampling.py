@@ -23,8 +23,10 @@ def keep_top_k(logits: Float[Tensor, "*B V"], k: int) -> Float[Tensor, "*B V"]:
     """
     integer(top_k=k)
     at_least(1, top_k=k)
-    ranks = logits.argsort(dim=-1, descending=True, stable=True).argsort(-1)
-    return logits.masked_fill(ranks >= k, -torch.inf)
+    least = logits.topk(min(k, logits.size(-1))).values[..., -1:]
+    above, equal = logits > least, logits == least
+    room = k - above.sum(-1, keepdim=True)  # for those as large as the k-th
+    return logits.masked_fill(~above & (~equal | (equal.cumsum(-1) > room)), -torch.inf)
 
 
 def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]:
