@@ -1032,3 +1032,8 @@ def test_the_numbers_of_a_box_on_the_way_through_a_layer_have_decimals_all_or_no
     some, whole = (flow.box(figure, x, (3, 2), "x", ["a", "b"]) for x in ([[1.64, 1], [0, 2]], np.eye(2)))
     assert texts(some) == [["1.64", "1.00"], ["0.00", "2.00"]]
     assert texts(whole) == [["1", "0"], ["0", "1"]]
+
+
+def test_names_of_the_wrong_axis_cannot_be_drawn():
+    with pytest.raises(ValueError, match="does not match the number of labels"):
+        figures.attention.weights(np.full((3, 2), 0.5), queries=["a", "b"], keys=["a", "b", "c"])

@@ -56,9 +56,9 @@ def values(grid):
 
 def test_the_source_is_headed_by_the_full_name_and_ends_without_blank_lines():
     shown = show(linear)
-    assert shown.markdown.startswith("**`tested_transformer.byhand.linear.linear`**\n\n```python\ndef linear(\n")
+    assert shown.markdown.startswith("**`tested_transformer.byhand.linear.linear`**\n\n```python\n@checked(rules.linear)\ndef linear(\n")
     assert shown.markdown.endswith("    return y if b is None else y + b\n```")
-    assert repr(shown).startswith("# tested_transformer.byhand.linear.linear\ndef linear(\n")
+    assert repr(shown).startswith("# tested_transformer.byhand.linear.linear\n@checked(rules.linear)\ndef linear(\n")
     assert repr(shown).endswith("return y if b is None else y + b")
 
 

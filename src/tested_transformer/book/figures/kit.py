@@ -49,9 +49,13 @@ def beside(axes: Axes, words: str, place: Iterable, offset: Iterable, **look: ob
 
 
 def named(axes: Axes, rows: Sequence[str], columns: Sequence[str], **look: object) -> None:
-    """Names beside the rows of tiles and above their columns; `look` is that of the columns'."""
-    axes.set_yticks(range(len(rows)), rows)
-    axes.set_xticks(range(len(columns)), columns, **look)
+    """Names beside the rows of tiles and above their columns; `look` is that of the columns'.
+
+    As many as there are tiles: Matplotlib refuses names of the wrong axis.
+    """
+    counted = [image.get_array().shape[:2] for image in axes.images] or [(len(rows), len(columns))]
+    axes.set_yticks(range(counted[0][0]), rows)
+    axes.set_xticks(range(counted[0][1]), columns, **look)
     axes.xaxis.tick_top()
 
 
