@@ -55,10 +55,10 @@ def values(grid):
 
 
 def test_the_source_is_headed_by_the_full_name_and_ends_without_blank_lines():
-    shown = show(linear)
-    assert shown.markdown.startswith("**`tested_transformer.byhand.linear.linear`**\n\n```python\n@checked(rules.linear)\ndef linear(\n")
+    shown, begins = show(linear), "@checked(rules.linear)\ndef linear(\n"
+    assert shown.markdown.startswith(f"**`tested_transformer.byhand.linear.linear`**\n\n```python\n{begins}")
     assert shown.markdown.endswith("    return y if b is None else y + b\n```")
-    assert repr(shown).startswith("# tested_transformer.byhand.linear.linear\n@checked(rules.linear)\ndef linear(\n")
+    assert repr(shown).startswith(f"# tested_transformer.byhand.linear.linear\n{begins}")
     assert repr(shown).endswith("return y if b is None else y + b")
 
 
