@@ -18,7 +18,14 @@ SHORT = 12  # so many lines of source stay open in the idea lane
 SUMS = {"product", "softmax_terms"}  # they write out every term
 DISPLAYS = {"matrix", "beside", "table"} | SUMS
 READ = {"show", "figures", "example"}  # the rooms of `book` whose names a reader has learned to read
-SETTINGS = {"set_printoptions", "set_num_threads", "manual_seed", "default_rng", "use_deterministic_algorithms"}
+SETTINGS = {
+    "set_printoptions",
+    "simplefilter",
+    "set_num_threads",
+    "manual_seed",
+    "default_rng",
+    "use_deterministic_algorithms",
+}
 
 UNTOUCHED = {"remove-cell", "hide-cell", "raises-exception"}
 
