@@ -283,6 +283,7 @@ def test_width_finished_hypotheses_are_no_reason_to_stop_while_the_limit_lets_an
     assert [h.score for h in found] == pytest.approx([-0.693, -0.759], abs=5e-4)
 
 
+@pytest.mark.filterwarnings("ignore::tested_transformer.decoding.recompute.Uncached")
 def test_the_search_ends_as_soon_as_nothing_can_change(monkeypatch):
     """With alpha 0, nothing below the worst of the width finished ones can ever rise above it."""
     model = scripted(table({BOS: {EOS: 0.9, 4: 0.1}, 4: {4: 0.5, 5: 0.5}, 5: {4: 0.5, 5: 0.5}}))

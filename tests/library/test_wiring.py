@@ -283,8 +283,8 @@ def test_recomputing_goes_on_with_the_sentences_that_stay(rows):
 
 
 def rotary():
-    config = LlamaConfig(**(asdict(TINY) | {"d_k": None, "d_v": None, "n_heads": 4, "n_layers": 3}))
-    return randomised(Transformer(config, PAPER._replace(attention=LLAMA.attention))).eval()
+    settings = asdict(TINY.replace(n_heads=4, n_layers=3))
+    return randomised(Transformer(LlamaConfig(**settings), PAPER._replace(attention=LLAMA.attention))).eval()
 
 
 @torch.inference_mode()
