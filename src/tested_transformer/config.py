@@ -26,6 +26,9 @@ class SpecialIds(NamedTuple):
     unk: int = 3
 
 
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh")
+"""Of a feed-forward network: the paper's, BERT's, and its approximation in GPT-2."""
+
 DERIVED: Any = None  # where a field is not given that follows from others
 
 
@@ -70,8 +73,9 @@ class Config:
         number(dropout=self.dropout, norm_eps=self.norm_eps)
         probability(dropout=self.dropout)
         positive(norm_eps=self.norm_eps)
-        rule = f"activation ({self.activation!r}) must be 'relu' or 'gelu'"
-        _require(self.activation in ("relu", "gelu"), rule)
+        known = " or ".join(map(repr, ACTIVATIONS))
+        rule = f"activation ({self.activation!r}) must be {known}"
+        _require(self.activation in ACTIVATIONS, rule)
         self._check_ids()
 
     @property

@@ -63,10 +63,9 @@ def test_roberta_base_is_theirs_field_by_field():
 
 
 def test_gpt_2_is_theirs_field_by_field():
-    """But for the activation: the published code has an approximation of GELU, ours is the exact one."""
     c = GPT2Config()
     same = {"vocab_size": c.vocab_size, "d_ff": c.n_inner or 4 * c.n_embd, "max_len": c.n_positions}
-    same |= {"dropout": c.embd_pdrop, "norm_eps": c.layer_norm_epsilon, "activation": "gelu"}
+    same |= {"dropout": c.embd_pdrop, "norm_eps": c.layer_norm_epsilon, "activation": "gelu_tanh"}
     assert c.embd_pdrop == c.resid_pdrop
     assert c.activation_function == "gelu_new"
     assert sizes(GPT_2) == theirs(c, **same, **ORDER)

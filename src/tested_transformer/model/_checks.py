@@ -180,7 +180,11 @@ def gpt(model: object, ids: Tensor) -> None:
 
 
 def bert(
-    model: object, config: Config, n_segments: int = 2, first_position: int = 0
+    model: object,
+    config: Config,
+    n_segments: int = 2,
+    first_position: int = 0,
+    pooled: bool = True,
 ) -> None:
     """Sizes that the config does not have."""
     config.check_padding()
@@ -189,6 +193,28 @@ def bert(
     if not 0 <= first_position < config.max_len:
         rule = f"must be at least 0 and below max_len ({config.max_len})"
         raise ValueError(f"first_position ({first_position}) {rule}")
+    instance(bool, pooled=pooled)
+
+
+def sentence_bert(
+    model: object,
+    bert: Any,
+    pooling: str = "mean",
+    normalised: bool = True,
+    max_tokens: int | None = None,
+) -> None:
+    """A way to pool that there is, and no longer texts than there are positions."""
+    known = ("mean", "cls", "max")
+    if pooling not in known:
+        rule = f"must be one of {', '.join(known)}"
+        raise ValueError(f"pooling ({pooling!r}) {rule}")
+    instance(bool, normalised=normalised)
+    if max_tokens is not None:
+        integer(max_tokens=max_tokens)
+        most = bert.config.max_len - bert.first_position
+        if not 1 <= max_tokens <= most:
+            rule = f"must be at least 1 and at most {most}, the positions of the model"
+            raise ValueError(f"max_tokens ({max_tokens}) {rule}")
 
 
 def bert_embed(model: Any, ids: Tensor, segments: Tensor | None = None) -> None:

@@ -21,23 +21,30 @@ class Bert(nn.Module):
     """The encoder alone, on tokens, positions and segments (Devlin et al., 2019).
 
     n_segments is 1 where there are no segments (RoBERTa). first_position is the row
-    of the first token's position; RoBERTa's is pad_id + 1.
+    of the first token's position; RoBERTa's is pad_id + 1. Without pooled there is no
+    `pool`, as in models that were published for their masked words only.
     """
 
     @checked(rules.bert)
     def __init__(
-        self, config: Config, n_segments: int = 2, first_position: int = 0
+        self,
+        config: Config,
+        n_segments: int = 2,
+        first_position: int = 0,
+        pooled: bool = True,
     ) -> None:
         super().__init__()
         c = self.config = config
         self.first_position, self.n_segments = first_position, n_segments
+        self.pooled = pooled
         self.tokens = create_embedding_layer(c.vocab_size, c.d_model)
         self.positions = LearnedPositions(c.max_len, c.d_model)
         self.segments = create_embedding_layer(n_segments, c.d_model)
         self.norm = LayerNorm(c.d_model, c.norm_eps, c.fused)
         self.dropout = nn.Dropout(c.dropout)
         self.encoder = Encoder(config)
-        self.pooler = create_linear_layer(c.d_model, c.d_model)
+        if pooled:
+            self.pooler = create_linear_layer(c.d_model, c.d_model)
 
     def forward(
         self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
@@ -121,6 +128,56 @@ class Pretraining(nn.Module):
         x = self.bert(ids, segments)
         words = self.word_head(x[chosen], self.bert.tokens.weight)
         return words, self.next_head(self.bert.pool(x, ids))
+
+
+class MaskedLM(nn.Module):
+    """A `Bert` with the word head alone: what may stand at each place."""
+
+    def __init__(self, bert: Bert) -> None:
+        super().__init__()
+        self.bert = bert
+        self.word_head = WordHead(bert.config)
+
+    def forward(
+        self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
+    ) -> Float[Tensor, "B S V"]:
+        """Logits for the token at each place, of which some are masked."""
+        return self.word_head(self.bert(ids, segments), self.bert.tokens.weight)
+
+
+class SentenceBert(nn.Module):
+    """A `Bert` that gives one vector for a text (Reimers & Gurevych, 2019).
+
+    pooling is "mean" (of the vectors of all tokens), "cls" (the first one's) or "max"
+    (the largest number in each column). With normalised its length is 1, so the product
+    of two of them is their cosine. max_tokens is the length that it was made for; without
+    it, all positions.
+    """
+
+    @checked(rules.sentence_bert)
+    def __init__(
+        self,
+        bert: Bert,
+        pooling: str = "mean",
+        normalised: bool = True,
+        max_tokens: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.bert, self.pooling, self.normalised = bert, pooling, normalised
+        self.max_tokens = max_tokens or bert.config.max_len - bert.first_position
+
+    def forward(
+        self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
+    ) -> Float[Tensor, "B D"]:
+        """A vector for each row of ids; padding has no part in it."""
+        x, real = self.bert(ids, segments), (ids != self.bert.config.pad_id)[..., None]
+        if self.pooling == "cls":
+            out = x.take_along_dim(real.int().argmax(1, keepdim=True), 1)[:, 0]
+        elif self.pooling == "max":
+            out = x.masked_fill(~real, -torch.inf).amax(1)
+        else:
+            out = (x * real).sum(1) / real.sum(1)
+        return F.normalize(out, dim=-1) if self.normalised else out
 
 
 class Classifier(nn.Module):

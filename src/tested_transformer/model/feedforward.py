@@ -1,5 +1,7 @@
 """The feed-forward network of a layer in PyTorch."""
 
+from functools import partial
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -7,21 +9,26 @@ from tested_transformer.checks import at_least, checked
 from tested_transformer.model import _checks as rules
 from tested_transformer.model.linear import create_linear_layer
 
-ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
+ACTIVATIONS = {
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+    "gelu_tanh": partial(nn.GELU, approximate="tanh"),
+}
 
 
 class FeedForward(nn.Module):
     """max(0, x W_1 + b_1) W_2 + b_2, each token by itself (paper, equation 2).
 
-    d_ff is the width in between. The activation is "relu" as in the paper, or "gelu"
-    as in BERT and GPT.
+    d_ff is the width in between. The activation is "relu" as in the paper, "gelu"
+    as in BERT, or "gelu_tanh", the approximation of it that GPT-2 was trained with.
     """
 
     def __init__(self, d_model: int, d_ff: int, activation: str = "relu") -> None:
         super().__init__()
         at_least(1, d_model=d_model, d_ff=d_ff)
         if activation not in ACTIVATIONS:
-            raise ValueError(f"activation ({activation!r}) must be 'relu' or 'gelu'")
+            known = " or ".join(map(repr, ACTIVATIONS))
+            raise ValueError(f"activation ({activation!r}) must be {known}")
         self.d_model = d_model
         self.w_1 = create_linear_layer(d_model, d_ff)
         self.activation = ACTIVATIONS[activation]()

@@ -57,7 +57,7 @@ GPT_2 = Config(
     bos_id=50_256,
     eos_id=50_256,
     unk_id=50_256,
-    activation="gelu",
+    activation="gelu_tanh",
     attention_bias=True,
     norm_first=True,
 )

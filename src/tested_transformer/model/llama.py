@@ -1,5 +1,6 @@
 """A decoder alone as Llama has it: rotary positions, RMSNorm, SwiGLU, grouped heads."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +13,7 @@ from tested_transformer.checks import (
     checked,
     instance,
     integer,
+    number,
     positive,
     probability,
 )
@@ -32,13 +34,16 @@ class LlamaConfig(Config):
 
     n_kv_heads is the number of heads of keys and values, each for n_heads / n_kv_heads
     heads of queries; as many as n_heads unless given. rope_base is the base of the
-    rotary frequencies. tied says whether one table serves input and output.
+    rotary frequencies; each is divided by its one of the d_k / 2 rope_factors, if those
+    are given (Llama 3.1, for texts longer than those it was first trained on). tied says
+    whether one table serves input and output.
     """
 
     dropout: float = 0.0
     norm_first: bool = True
     n_kv_heads: int = DERIVED  # None on the way in, a number once made
     rope_base: float = 10_000.0
+    rope_factors: tuple[float, ...] | None = None
     tied: bool = True
 
     def __post_init__(self) -> None:
@@ -47,6 +52,9 @@ class LlamaConfig(Config):
         super().__post_init__()
         _check_groups(self.n_heads, self.n_kv_heads)
         positive(rope_base=self.rope_base)
+        if self.rope_factors is not None:  # JSON has lists
+            object.__setattr__(self, "rope_factors", (*self.rope_factors,))
+            _check_factors(self.rope_factors, self.d_k)
         if not isinstance(self.tied, bool):
             raise TypeError(f"tied ({self.tied!r}) must be True or False")
 
@@ -97,17 +105,21 @@ def rotate(
     x: Float[Tensor, "B H T Dk"],
     offset: int | Int[Tensor, "B #T"] = 0,
     base: float = 10_000.0,
+    factors: Sequence[float] | None = None,
 ) -> Float[Tensor, "B H T Dk"]:
     """Turn each row by angles that grow with its position (Su et al., 2021).
 
-    Columns i and i + Dk/2 are a pair. At position t it is turned by t · base^(-2i/Dk).
-    Token t of each sentence is at position offset + t.
+    Columns i and i + Dk/2 are a pair. At position t it is turned by t · base^(-2i/Dk),
+    divided by factors[i] if given. Token t of each sentence is at position offset + t.
     """
     length, width = x.shape[-2:]
     exact = torch.float32 if x.device.type == "mps" else torch.float64
     t = torch.arange(length, device=x.device, dtype=exact) + offset  # (T,) or (B, T)
     pair = torch.arange(width // 2, device=x.device, dtype=exact)
-    angles = t[..., None] * base ** (-2 * pair / width)
+    speeds = base ** (-2 * pair / width)
+    if factors is not None:
+        speeds = speeds / torch.tensor(factors, device=x.device, dtype=exact)
+    angles = t[..., None] * speeds
     if angles.dim() == 3:
         angles = angles.unsqueeze(1)  # (B, T, Dk/2) -> (B, 1, T, Dk/2)
     sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
@@ -124,7 +136,7 @@ class RotaryAttention(MultiHeadAttention):
     """
 
     cacheable = True
-    settings = ("base",)  # what its weights do not tell: saved beside them
+    settings = ("base", "factors")  # what its weights do not tell: saved beside them
 
     def __init__(
         self,
@@ -135,6 +147,7 @@ class RotaryAttention(MultiHeadAttention):
         base: float = 10_000.0,
         bias: bool = False,
         fused: bool = True,
+        factors: Sequence[float] | None = None,
     ) -> None:
         super().__init__(d_model, n_heads, d_k, d_k, bias, fused=fused)
         d_k = self.w_q.out_features // n_heads
@@ -142,6 +155,9 @@ class RotaryAttention(MultiHeadAttention):
         _check_groups(n_heads, self.n_kv_heads)
         if d_k % 2:
             raise ValueError(f"d_k ({d_k}) must be even: columns are turned in pairs")
+        self.factors = None if factors is None else [*factors]
+        if factors is not None:
+            _check_factors(factors, d_k)
         self.w_k = create_linear_layer(d_model, self.n_kv_heads * d_k, bias)
         self.w_v = create_linear_layer(d_model, self.n_kv_heads * d_k, bias)
 
@@ -149,13 +165,14 @@ class RotaryAttention(MultiHeadAttention):
         self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, "B #T"] = 0
     ) -> Float[Tensor, "B H T Dk"]:
         """What each row asks for, turned by its position."""
-        return rotate(super().queries(x), offset, self.base)
+        return rotate(super().queries(x), offset, self.base, self.factors)
 
     def keys(
         self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, "B #T"] = 0
     ) -> Float[Tensor, "B G T Dk"]:
         """What each row is found by, turned by its position."""
-        return rotate(split_heads(self.w_k(x), self.n_kv_heads), offset, self.base)
+        k = split_heads(self.w_k(x), self.n_kv_heads)
+        return rotate(k, offset, self.base, self.factors)
 
     def values(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B G T Dv"]:
         """What each row hands over, not turned."""
@@ -236,6 +253,7 @@ LLAMA = Parts(
         c.rope_base,
         c.attention_bias,
         c.fused,
+        c.rope_factors,
     ),
     addnorm=lambda c: RMSAddNorm(c.d_model, c.dropout, c.norm_first, c.norm_eps),
     feed_forward=lambda c: SwiGLU(c.d_model, c.d_ff),
@@ -259,6 +277,15 @@ class Llama(Gpt):
     def __init__(self, config: LlamaConfig) -> None:
         instance(LlamaConfig, config=config)
         super().__init__(config, LLAMA)
+
+
+def _check_factors(factors: Sequence[float], d_k: int) -> None:
+    if len(factors) != d_k // 2:
+        rule = f"must be one for each of {d_k // 2} pairs"
+        raise ValueError(f"rope_factors ({len(factors)} of them) {rule}")
+    for factor in factors:
+        number(rope_factors=factor)
+        positive(rope_factors=factor)
 
 
 def _check_groups(n_heads: int, n_kv_heads: int) -> None:

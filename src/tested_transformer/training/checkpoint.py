@@ -19,7 +19,13 @@ from tested_transformer import files
 from tested_transformer.checks import instance
 from tested_transformer.config import Config
 from tested_transformer.device import given_device
-from tested_transformer.model.bert import Bert, Classifier, Pretraining
+from tested_transformer.model.bert import (
+    Bert,
+    Classifier,
+    MaskedLM,
+    Pretraining,
+    SentenceBert,
+)
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.llama import Llama
 from tested_transformer.model.patches import VisionTransformer
@@ -29,17 +35,23 @@ from tested_transformer.text.tokenizer import Saved, Tokenizer
 from tested_transformer.training.filenames import CONFIG, MODEL, TOKENS
 from tested_transformer.training.int8 import SCALE, packed, unpacked
 
-OF_BERT = ("n_segments", "first_position")
+OF_BERT = ("n_segments", "first_position", "pooled")
+OF_SENTENCES = ("pooling", "normalised", "max_tokens")
 MODELS: dict[type[nn.Module], tuple[str, ...]] = {
     Transformer: (),
     Llama: (),
     Gpt: (),
     Bert: OF_BERT,
     Pretraining: OF_BERT,
+    MaskedLM: OF_BERT,
+    SentenceBert: (*OF_BERT, *OF_SENTENCES),
     Classifier: (*OF_BERT, "n_classes"),
     VisionTransformer: ("size", "n_classes", "channels"),
 }
 """The models that have files, and what they are made with besides a Config."""
+
+ON_BERT = (Pretraining, MaskedLM, SentenceBert, Classifier)
+"""Kinds that are built on a Bert, which has the config."""
 
 MOST = 2**24
 """So many numbers a table of positions may have, or as many as all the weights: it is
@@ -127,7 +139,7 @@ def load(
 ) -> tuple[nn.Module, Saved | None]:
     """The model, in eval mode, and its tokeniser, which is None if none was saved.
 
-    kind is Transformer, Llama, Gpt, Bert, Pretraining, Classifier or VisionTransformer. Without
+    kind is one of the classes in MODELS. Without
     a dtype, the model gets the dtype of the weights, the widest if they have several; to
     train on from half precision, give torch.float32. Sizes are checked against the header
     of the weights before anything is made.
@@ -147,13 +159,16 @@ def load(
         raise ValueError(f"{folder / CONFIG} describes no model: {error}") from None
     check_shapes(model, shapes, path)
     tokens, weights = load_tokens(folder, config), read_weights(path)
-    model = _with_room(model, device, dtype or widest(weights))
+    model = with_room(model, device, dtype or widest(weights))
     load_weights(model, weights, path)
     return model.eval(), tokens
 
 
-def _with_room(model: Model, device: torch.device, dtype: torch.dtype) -> Model:
-    """What model.to_empty does; that loads a computer algebra first, for half a second."""
+def with_room(model: Model, device: torch.device, dtype: torch.dtype) -> Model:
+    """The model, made on the meta device, with room for numbers.
+
+    This is what model.to_empty does; that loads a computer algebra first.
+    """
     return model._apply(  # type: ignore[no-untyped-call] # PyTorch's has no types
         lambda t: torch.empty(t.shape, dtype=dtype, device=device)
     )
@@ -215,7 +230,7 @@ def make(
     kind: type[nn.Module], config: Config, settings: Mapping[str, Any]
 ) -> nn.Module:
     """A model of that kind. If it is built on a Bert, it gets a Bert of these sizes."""
-    if kind not in (Pretraining, Classifier):
+    if kind not in ON_BERT:
         return kind(config, **settings)
     bert = Bert(config, **{name: settings[name] for name in OF_BERT})
     return kind(bert, **{n: v for n, v in settings.items() if n not in OF_BERT})
@@ -223,7 +238,7 @@ def make(
 
 def body(model: nn.Module) -> Any:
     """The model that has the config: for a model built on a Bert, the Bert."""
-    return model.bert if isinstance(model, (Pretraining, Classifier)) else model
+    return model.bert if isinstance(model, ON_BERT) else model
 
 
 def kind_of(model: nn.Module) -> tuple[type[nn.Module], dict[str, Any]]:
@@ -232,11 +247,13 @@ def kind_of(model: nn.Module) -> tuple[type[nn.Module], dict[str, Any]]:
     if kind is None:
         names = ", ".join(kind.__name__ for kind in MODELS)
         raise TypeError(f"{type(model).__name__} cannot be saved; these can: {names}")
-    if kind is not Classifier:
-        return kind, {name: getattr(body(model), name) for name in MODELS[kind]}
-    # Somebody's own head has perhaps no number of classes, and is not made again
-    n_classes = getattr(model.head, "out_features", 2)
-    return kind, kind_of(body(model))[1] | {"n_classes": n_classes}
+    found = {
+        n: getattr(body(model) if n in OF_BERT else model, n, None)
+        for n in MODELS[kind]
+    }
+    if kind is Classifier:  # somebody's own head has perhaps no number of classes
+        found["n_classes"] = getattr(model.head, "out_features", 2)
+    return kind, found
 
 
 def plain(model: nn.Module) -> nn.Module:
@@ -303,6 +320,8 @@ def read_description(
         first = replaced[0] if isinstance(replaced, list) and replaced else replaced
         rule = f"such as {first}: make it, and give it to load_into"
         raise ValueError(f"{path} is of a model with modules of its own, {rule}")
+    if "pooled" in MODELS[kind]:
+        saved.setdefault("pooled", True)  # files of before it could be False
     lacking = sorted({"vocab_size", *MODELS[kind]} - saved.keys())
     if lacking:
         raise ValueError(f"{path} lacks {', '.join(lacking)}")

@@ -1,0 +1,1 @@
+"""Models that others have trained and published, read into the models of this package."""

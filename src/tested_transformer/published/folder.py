@@ -1,0 +1,173 @@
+"""A folder as Hugging Face publishes it, or a zip of one: JSON, and safetensors."""
+
+import os
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from tested_transformer import files
+
+WEIGHTS, INDEX, PICKLE = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+)
+READ = (
+    "config.json",
+    "modules.json",
+    "tokenizer.json",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+)
+READ += ("tokenizer_config.json", "generation_config.json", "sentence_bert_config.json")
+READ += ("1_Pooling/config.json", WEIGHTS)
+"""What is taken out of a zip: nothing else is looked at."""
+LARGEST = 2**27
+"""So many bytes a file of JSON or text may have; the largest published are of 20 MB."""
+RATIO = 100
+"""So many times its own size a zip may unpack to."""
+
+
+class Folder:
+    """The files in a folder. Whatever is wrong with one is told with its name."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a file."""
+        return (self.path / name).exists()
+
+    def text(self, name: str) -> str:
+        """The text in a file."""
+        path = self.path / name
+        files.check_readable(path, "file of a published model")
+        if (size := path.stat().st_size) > LARGEST:
+            raise ValueError(f"{path} has {size:,} bytes, more than {LARGEST:,}")
+        try:
+            return path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is no UTF-8: {error}") from None
+
+    def json(self, name: str) -> dict[str, Any]:
+        """The object in a JSON file."""
+        path = self.path / name
+        files.check_readable(path, "file of a published model")
+        if (size := path.stat().st_size) > LARGEST:
+            raise ValueError(f"{path} has {size:,} bytes, more than {LARGEST:,}")
+        return files.read_json(path, "file of a published model")
+
+    @contextmanager
+    def weights(self) -> Iterator["Weights"]:
+        """All tensors: in one file, or in those that the index names."""
+        with ExitStack() as stack:
+            opened = {}
+            for path, names in self._shards().items():
+                files.check_readable(path, "file of weights")
+                try:
+                    file = stack.enter_context(safe_open(path, "pt"))
+                except (SafetensorError, OSError) as error:
+                    rule = f"is damaged or no safetensors file: {error}"
+                    raise ValueError(f"{path} {rule}") from None
+                there = {*file.keys()}
+                if missing := sorted((names or there) - there):
+                    raise ValueError(
+                        f"{path} lacks {missing[0]}, which {INDEX} has there"
+                    )
+                opened |= dict.fromkeys(names or there, file)
+            yield Weights(opened)
+
+    def _shards(self) -> dict[Path, set[str] | None]:
+        """Each file of weights, and which of its tensors count; None: all of them."""
+        if self.has(WEIGHTS):
+            return {self.path / WEIGHTS: None}
+        if not self.has(INDEX):
+            if any(self.path.glob("*.bin")):
+                rule = "which is pickle, and could run programs: it is never read"
+                raise ValueError(
+                    f"{self.path} has only {PICKLE}, {rule}; look for {WEIGHTS}"
+                )
+            raise FileNotFoundError(f"no {WEIGHTS} in {self.path}")
+        index = self.path / INDEX
+        found = self.json(INDEX).get("weight_map")
+        if not isinstance(found, dict) or not found:
+            raise ValueError(f"{index}: weight_map must name a file for each tensor")
+        shards: dict[Path, set[str] | None] = {}
+        for tensor, name in found.items():
+            if (
+                not isinstance(name, str)
+                or Path(name).name != name
+                or "\\" in name
+                or not name.endswith(".safetensors")
+            ):
+                rule = "must be the name of a safetensors file in this folder"
+                raise ValueError(f"{index}: {name!r:.80} {rule}")
+            names = shards.setdefault(self.path / name, set())
+            assert names is not None
+            names.add(tensor)
+        return shards
+
+
+class Weights:
+    """Tensors by their published names; each is read when it is asked for."""
+
+    def __init__(self, opened: dict[str, Any]) -> None:
+        self._opened = opened
+        self.shapes = {
+            name: tuple(file.get_slice(name).get_shape())
+            for name, file in opened.items()
+        }
+
+    def tensor(self, name: str) -> Tensor:
+        """One tensor, as it is on the disk."""
+        return self._opened[name].get_tensor(name)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Folder]:
+    """The folder; of a zip, one with what it has, which is gone afterwards."""
+    if path.is_dir():
+        yield Folder(path)
+        return
+    with tempfile.TemporaryDirectory() as made:
+        try:
+            with zipfile.ZipFile(path) as packed:
+                _unpack(packed, path, Path(made))
+        except (
+            zipfile.BadZipFile,
+            NotImplementedError,
+            RuntimeError,
+            EOFError,
+            zlib.error,
+        ) as error:
+            raise ValueError(f"{path} is damaged or no zip: {error}") from None
+        try:
+            yield Folder(Path(made))
+        except (
+            ValueError,
+            OSError,
+        ) as error:  # who reads it knows the zip, and no other place
+            raise ValueError(str(error).replace(made, str(path))) from None
+
+
+def _unpack(packed: zipfile.ZipFile, path: Path, folder: Path) -> None:
+    wanted = {i.filename: i for i in packed.infolist() if i.filename in READ}
+    size, most = (
+        sum(i.file_size for i in wanted.values()),
+        RATIO * os.path.getsize(path),
+    )
+    if size > most:
+        raise ValueError(f"{path} would unpack to {size:,} bytes, more than {most:,}")
+    for name, entry in wanted.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        with packed.open(entry) as source, open(folder / name, "wb") as target:
+            shutil.copyfileobj(source, target)  # no more than the size it says
