@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float, Int
@@ -105,7 +106,7 @@ def rotate(
     x: Float[Tensor, "B H T Dk"],
     offset: int | Int[Tensor, "B #T"] = 0,
     base: float = 10_000.0,
-    factors: Sequence[float] | None = None,
+    factors: tuple[float, ...] | None = None,
 ) -> Float[Tensor, "B H T Dk"]:
     """Turn each row by angles that grow with its position (Su et al., 2021).
 
@@ -113,18 +114,39 @@ def rotate(
     divided by factors[i] if given. Token t of each sentence is at position offset + t.
     """
     length, width = x.shape[-2:]
-    exact = torch.float32 if x.device.type == "mps" else torch.float64
-    t = torch.arange(length, device=x.device, dtype=exact) + offset  # (T,) or (B, T)
-    pair = torch.arange(width // 2, device=x.device, dtype=exact)
+    plain = type(x) is Tensor and not torch.compiler.is_compiling()
+    if torch.is_inference_mode_enabled() and plain and isinstance(offset, int):
+        sin, cos = _kept_turns(length, width, offset, base, factors, x.device, x.dtype)
+    else:
+        sin, cos = _turns(length, width, offset, base, factors, x.device, x.dtype)
+    return x * cos + x.roll(width // 2, -1) * sin  # each column beside its partner
+
+
+def _turns(
+    length: int,
+    width: int,
+    offset: int | Tensor,
+    base: float,
+    factors: tuple[float, ...] | None,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> tuple[Tensor, Tensor]:
+    """Of each column, at each position: by what its partner is multiplied, and itself."""
+    exact = torch.float32 if device.type == "mps" else torch.float64
+    t = torch.arange(length, device=device, dtype=exact) + offset  # (T,) or (B, T)
+    pair = torch.arange(width // 2, device=device, dtype=exact)
     speeds = base ** (-2 * pair / width)
     if factors is not None:
-        speeds = speeds / torch.tensor(factors, device=x.device, dtype=exact)
+        speeds = speeds / torch.tensor(factors, device=device, dtype=exact)
     angles = t[..., None] * speeds
     if angles.dim() == 3:
         angles = angles.unsqueeze(1)  # (B, T, Dk/2) -> (B, 1, T, Dk/2)
-    sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
-    first, second = x.chunk(2, -1)
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+    sin, cos = angles.sin().to(dtype), angles.cos().to(dtype)
+    return torch.cat([-sin, sin], -1), torch.cat([cos, cos], -1)
+
+
+_kept_turns = lru_cache(maxsize=2)(_turns)
+"""All layers turn by the same angles. Only for inference: no gradient, no tracing."""
 
 
 class RotaryAttention(MultiHeadAttention):
@@ -155,7 +177,7 @@ class RotaryAttention(MultiHeadAttention):
         _check_groups(n_heads, self.n_kv_heads)
         if d_k % 2:
             raise ValueError(f"d_k ({d_k}) must be even: columns are turned in pairs")
-        self.factors = None if factors is None else [*factors]
+        self.factors = None if factors is None else (*factors,)
         if factors is not None:
             _check_factors(factors, d_k)
         self.w_k = create_linear_layer(d_model, self.n_kv_heads * d_k, bias)
