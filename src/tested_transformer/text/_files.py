@@ -15,8 +15,10 @@ def to_json(kind: str, name: str, content: Any) -> bytes:
     return json.dumps(saved, ensure_ascii=False).encode()
 
 
-def read(path: str | os.PathLike[str], kind: str, name: str) -> list[Any]:
-    """The list that `to_json` wrote under that kind and name.
+def read(
+    path: str | os.PathLike[str], kind: str, name: str, content: type = list
+) -> Any:
+    """The content, a list for example, that `to_json` wrote under that kind and name.
 
     A ValueError says what else the file is.
     """
@@ -28,7 +30,7 @@ def read(path: str | os.PathLike[str], kind: str, name: str) -> list[Any]:
     if type(version) is not int or version != VERSION:
         found = f"has version {version!r}"
         raise ValueError(f"{path} {found}; this package reads version {VERSION}")
-    if not isinstance(saved.get(name), list):
-        found = type(saved.get(name)).__name__
-        raise ValueError(f"{path} is damaged: {name!r} must be a list, not {found}")
+    if not isinstance(saved.get(name), content):
+        rule = f"must be a {content.__name__}, not {type(saved.get(name)).__name__}"
+        raise ValueError(f"{path} is damaged: {name!r} {rule}")
     return saved[name]

@@ -6,11 +6,16 @@ from typing import Protocol, SupportsIndex, runtime_checkable
 
 from tested_transformer.config import SpecialIds
 from tested_transformer.files import read_json
+from tested_transformer.text.bert import BertWordPiece
+from tested_transformer.text.byte_level import ByteLevelBPE
 from tested_transformer.text.tokens import BytePairEncoding, WordPiece
 
-Saved = BytePairEncoding | WordPiece
+Saved = BytePairEncoding | WordPiece | ByteLevelBPE | BertWordPiece
 """The tokenisers that have files."""
-KINDS = {kind.__name__: kind for kind in (BytePairEncoding, WordPiece)}
+KINDS: dict[str, type[Saved]] = {
+    kind.__name__: kind
+    for kind in (BytePairEncoding, WordPiece, ByteLevelBPE, BertWordPiece)
+}
 
 
 @runtime_checkable
