@@ -1,5 +1,6 @@
 """The feed-forward network of a layer in PyTorch."""
 
+from collections.abc import Callable
 from functools import partial
 
 from jaxtyping import Float
@@ -9,7 +10,7 @@ from tested_transformer.checks import at_least, checked
 from tested_transformer.model import _checks as rules
 from tested_transformer.model.linear import create_linear_layer
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
     "gelu": nn.GELU,
     "gelu_tanh": partial(nn.GELU, approximate="tanh"),

@@ -11,7 +11,7 @@ class About:
     """
 
     def __init__(self, fields: Mapping[str, Any], name: object) -> None:
-        self.fields, self.name = fields, name
+        self.fields, self.name = dict(fields), name
 
     def __contains__(self, key: str) -> bool:
         return self.fields.get(key) is not None

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from torch import nn
 
-from tested_transformer import exchange
+from tested_transformer import names
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.model.bert import Bert, Classifier, MaskedLM, Pretraining
 from tested_transformer.published.about import About
@@ -27,7 +27,7 @@ class BertFamily:
 
     def names(self, about: About) -> Mapping[str, str]:
         """Its names, and ours."""
-        return exchange.BERT
+        return names.BERT
 
     def config(self, about: About, ids: SpecialIds) -> Config:
         """The sizes in about."""

@@ -23,13 +23,15 @@ WEIGHTS, INDEX, PICKLE = (
 READ = (
     "config.json",
     "modules.json",
+    "1_Pooling/config.json",
+    "sentence_bert_config.json",
     "tokenizer.json",
+    "tokenizer_config.json",
     "vocab.json",
     "merges.txt",
     "vocab.txt",
+    WEIGHTS,
 )
-READ += ("tokenizer_config.json", "generation_config.json", "sentence_bert_config.json")
-READ += ("1_Pooling/config.json", WEIGHTS)
 """What is taken out of a zip: nothing else is looked at."""
 LARGEST = 2**27
 """So many bytes a file of JSON or text may have; the largest published are of 20 MB."""
@@ -70,7 +72,7 @@ class Folder:
     def weights(self) -> Iterator["Weights"]:
         """All tensors: in one file, or in those that the index names."""
         with ExitStack() as stack:
-            opened = {}
+            opened: dict[str, Any] = {}
             for path, names in self._shards().items():
                 files.check_readable(path, "file of weights")
                 try:

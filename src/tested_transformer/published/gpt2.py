@@ -1,10 +1,11 @@
 """GPT-2 as Hugging Face publishes it."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from torch import nn
 
-from tested_transformer import exchange
+from tested_transformer import names
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.published.about import About
@@ -22,7 +23,7 @@ class Gpt2Family:
 
     def names(self, about: About) -> Mapping[str, str]:
         """Its names, and ours."""
-        return exchange.GPT_2
+        return names.GPT_2
 
     def config(self, about: About, ids: SpecialIds) -> Config:
         """The sizes in about."""
@@ -51,6 +52,6 @@ class Gpt2Family:
         return Gpt(config)
 
 
-def ids_of(ids: SpecialIds) -> dict[str, int]:
+def ids_of(ids: SpecialIds) -> dict[str, Any]:
     """The special ids as fields of a `Config`."""
     return {f"{name}_id": value for name, value in ids._asdict().items()}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import torch
 from torch import Tensor, nn
 
-from tested_transformer import exchange
+from tested_transformer import names
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.model.llama import Llama, LlamaConfig
 from tested_transformer.published.about import About
@@ -21,7 +21,7 @@ class LlamaFamily:
     def names(self, about: About) -> Mapping[str, str]:
         """Its names, and ours."""
         tied = about.flag("tie_word_embeddings", False)
-        return exchange.TIED_LLAMA if tied else exchange.LLAMA
+        return names.TIED_LLAMA if tied else names.LLAMA
 
     def config(self, about: About, ids: SpecialIds) -> Config:
         """The sizes in about."""

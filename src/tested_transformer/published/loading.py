@@ -1,6 +1,7 @@
 """Read a published model, weights and tokeniser, into one of this package's."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -10,17 +11,20 @@ from torch import Tensor, nn
 from tested_transformer import files
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.device import given_device
-from tested_transformer.exchange import check_unwrapped, renamed
 from tested_transformer.model.bert import Bert, SentenceBert
+from tested_transformer.names import check_unwrapped, renamed
 from tested_transformer.published.about import About
 from tested_transformer.published.bert import BertFamily
 from tested_transformer.published.folder import Folder, opened
 from tested_transformer.published.gguf import MAGIC, GgufFile
 from tested_transformer.published.gpt2 import Gpt2Family
 from tested_transformer.published.llama import GgufLlama, LlamaFamily
-from tested_transformer.text.tokenizer import Tokenizer
+from tested_transformer.text._published import Published
+from tested_transformer.text.bert import BertWordPiece
+from tested_transformer.text.byte_level import ByteLevelBPE
 from tested_transformer.training.checkpoint import (
     DTYPES,
+    body,
     check_shapes,
     check_sizes,
     with_room,
@@ -45,7 +49,9 @@ class Family(Protocol):
 class Weights(Protocol):
     """Tensors by their published names."""
 
-    shapes: Mapping[str, tuple[int, ...]]
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shape of each, by its name."""
 
     def tensor(self, name: str) -> Tensor:
         """One of them."""
@@ -65,7 +71,7 @@ def load_published(
     device: torch.device | str = "cpu",
     kind: type[Model] = nn.Module,  # type: ignore[assignment]
     dtype: torch.dtype = torch.float32,
-) -> tuple[Model, Tokenizer | None]:
+) -> tuple[Model, Published | None]:
     """A published model, in eval mode, and its tokeniser, or None if it has none.
 
     path is a folder as Hugging Face publishes it (config.json, safetensors and the files
@@ -94,28 +100,28 @@ def load_published(
 
 def _from_folder(
     path: Path, device: torch.device, dtype: torch.dtype
-) -> tuple[Any, Tokenizer | None]:
+) -> tuple[nn.Module, Published | None]:
     with opened(path) as folder:
         about = About(folder.json("config.json"), folder.path / "config.json")
         family = about.choice("model_type", FAMILIES)
         tokens, ids = read_tokens(folder, about)
         with folder.weights() as weights:
             model = _filled(family, about, ids, weights, device, dtype)
+        check_rows(model, tokens, path)
         return _for_sentences(model, folder), tokens
 
 
 def _from_gguf(
     path: Path, device: torch.device, dtype: torch.dtype
-) -> tuple[Any, Tokenizer | None]:
+) -> tuple[nn.Module, Published | None]:
     file = GgufFile(path)
-    architecture = About(file.fields, path).choice(
-        "general.architecture", {"llama": GgufLlama}
-    )
-    weights = architecture(file)
-    tokens, ids = gguf_tokens(file, weights.about)
-    return _filled(
-        FAMILIES["llama"], weights.about, ids, weights, device, dtype
-    ), tokens
+    known = {"llama": GgufLlama}
+    weights = About(file.fields, path).choice("general.architecture", known)(file)
+    tokens, about = gguf_tokens(file), weights.about
+    ids = tokens.special_ids
+    model = _filled(FAMILIES["llama"], about, ids, weights, device, dtype)
+    check_rows(model, tokens, path)
+    return model, tokens
 
 
 def _filled(
@@ -190,6 +196,14 @@ def _our_names(
     return found
 
 
+def check_rows(model: nn.Module, tokens: Published | None, path: Path) -> None:
+    """Refuse a model without a row for each token; some have more, to be divisible."""
+    rows = body(model).config.vocab_size
+    if tokens is not None and tokens.vocab_size > rows:
+        found = f"the tokeniser has {tokens.vocab_size} tokens, the model {rows}"
+        raise ValueError(f"{path}: {found}")
+
+
 def _for_sentences(model: Any, folder: Folder) -> Any:
     """The model with the pooling that sentence-transformers wrote beside it, if any."""
     if not isinstance(model, Bert) or not folder.has("1_Pooling/config.json"):
@@ -230,20 +244,75 @@ POOLINGS = {
 }
 
 
-def read_tokens(folder: Folder, about: About) -> tuple[Tokenizer | None, SpecialIds]:
-    """The tokeniser in a folder."""
-    ids = about_ids(about)
-    return None, ids
+def read_tokens(folder: Folder, about: About) -> tuple[Published | None, SpecialIds]:
+    """The tokeniser in a folder, and the special ids; from config.json if it has none."""
+    config = folder.json(SETTINGS) if folder.has(SETTINGS) else {}
+    template = config.get("chat_template")
+    bert = about.fields.get("model_type") == "bert"
+    tokens: Published | None = None
+    with naming(folder.path):
+        if folder.has("tokenizer.json"):
+            found = folder.json("tokenizer.json")
+            if bert:
+                tokens = BertWordPiece.from_json(found)
+            else:
+                tokens = ByteLevelBPE.from_json(
+                    found, special_ids(about, config, found)
+                )
+        elif bert and folder.has("vocab.txt"):
+            tokens = BertWordPiece.from_vocab(folder.text("vocab.txt"), config)
+        elif folder.has("vocab.json") and folder.has("merges.txt"):
+            vocab = folder.json("vocab.json")
+            tokens = ByteLevelBPE.from_merges(vocab, folder.text("merges.txt"))
+    if tokens is None:
+        return None, special_ids(about, {}, {})
+    if isinstance(template, str):
+        tokens.chat_template = template
+    return tokens, tokens.special_ids
 
 
-def gguf_tokens(file: GgufFile, about: About) -> tuple[Tokenizer | None, SpecialIds]:
+def special_ids(
+    about: About, config: Mapping[str, Any], tokenizer: Mapping[str, Any]
+) -> SpecialIds:
+    """The ids that config.json names, or the tokens that tokenizer_config.json names.
+
+    Where neither names one, it has the id of the end.
+    """
+    added = tokenizer.get("added_tokens")
+    ids = (
+        {t.get("content"): t.get("id") for t in added if isinstance(t, dict)}
+        if isinstance(added, list)
+        else {}
+    )
+    found: dict[str, int | None] = {}
+    for name in SpecialIds._fields:
+        token = config.get(f"{name}_token")
+        token = token.get("content") if isinstance(token, dict) else token
+        known = ids.get(token) if isinstance(token, str) else None
+        named = about.ids(f"{name}_token_id")
+        found[name] = named[0] if named else known if type(known) is int else None
+    other = min({0, 1} - {found["pad"]})
+    end = next((i for i in (found["eos"], found["bos"]) if i is not None), other)
+    return SpecialIds(*(end if i is None else i for i in found.values()))
+
+
+def gguf_tokens(file: GgufFile) -> Published:
     """The tokeniser in a GGUF file."""
-    return None, about_ids(about)
+    with naming(file.path):
+        tokens = ByteLevelBPE.from_gguf(file.fields)
+    template = file.fields.get("tokenizer.chat_template")
+    tokens.chat_template = template if isinstance(template, str) else None
+    return tokens
 
 
-def about_ids(about: About) -> SpecialIds:
-    """The special ids that a config names; where it names none, the one of the end."""
-    found = {name: about.ids(f"{name}_token_id")[:1] for name in SpecialIds._fields}
-    other = min({0, 1} - {*found["pad"]})
-    eos = (found["eos"] or found["bos"] or (other,))[0]
-    return SpecialIds(*(ids[0] if ids else eos for ids in found.values()))
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an error about a tokeniser name the file or folder."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        known = str(error) if str(path) in str(error) else f"{path}: {error}"
+        raise ValueError(known) from None
+
+
+SETTINGS = "tokenizer_config.json"

@@ -113,7 +113,12 @@ def in_order(vocab: Mapping[str, int], added: Iterable[AddedToken]) -> list[str]
 
 
 class Published(ABC):
-    """A tokeniser with somebody else's ids, and with added tokens."""
+    """A tokeniser with somebody else's ids, and with added tokens.
+
+    chat_template is the text that its publisher gives for conversations, if there is one.
+    """
+
+    chat_template: str | None = None
 
     def __init__(
         self, vocab_size: int, special_ids: SpecialIds, added: Iterable[AddedToken]
