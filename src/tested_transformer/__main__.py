@@ -1,4 +1,4 @@
-"""The command line: python -m tested_transformer train | translate | evaluate."""
+"""The command line: python -m tested_transformer train | translate | chat | ..."""
 
 import argparse
 import os
@@ -14,6 +14,9 @@ COMMANDS = {
     "train": "train a model on sentence pairs, and keep it in a folder",
     "translate": "translate sentences, one per line",
     "evaluate": "measure how well a model translates, with BLEU and chrF",
+    "chat": "talk with a published chat model",
+    "generate": "let a published model go on with a text",
+    "embed": "a vector for each line, alike for lines that mean the same",
 }
 
 

