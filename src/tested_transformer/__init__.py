@@ -16,12 +16,17 @@ __all__ = [
     "BytePairEncoding",
     "Classifier",
     "Config",
+    "Conversation",
     "Decoder",
     "Encoder",
     "Gpt",
+    "Llama",
+    "LlamaConfig",
+    "MaskedLM",
     "MultiHeadAttention",
     "Options",
     "Pretraining",
+    "SentenceBert",
     "Trainer",
     "Transformer",
     "Translator",
@@ -33,6 +38,7 @@ __all__ = [
     "from_torch",
     "greedy",
     "load",
+    "load_published",
     "sample",
     "save",
     "to_torch",
@@ -70,11 +76,18 @@ _HOME = {
     "greedy": "decoding.greedy",
     "sample": "decoding.sampling",
     "Translator": "decoding.translator",
+    "Conversation": "decoding.conversation",
+    "Llama": "model.llama",
+    "LlamaConfig": "model.llama",
+    "MaskedLM": "model.bert",
+    "SentenceBert": "model.bert",
+    "load_published": "published.loading",
 }
 
 if TYPE_CHECKING:
     from tested_transformer.config import BASE, BIG, Config
     from tested_transformer.decoding.beam import beam
+    from tested_transformer.decoding.conversation import Conversation
     from tested_transformer.decoding.greedy import greedy
     from tested_transformer.decoding.sampling import sample
     from tested_transformer.decoding.translator import Translator
@@ -84,14 +97,18 @@ if TYPE_CHECKING:
         ROBERTA_BASE,
         Bert,
         Classifier,
+        MaskedLM,
         Pretraining,
+        SentenceBert,
     )
     from tested_transformer.model.decoder import Decoder
     from tested_transformer.model.encoder import Encoder
     from tested_transformer.model.gpt import GPT_2, Gpt
     from tested_transformer.model.heads import MultiHeadAttention
+    from tested_transformer.model.llama import Llama, LlamaConfig
     from tested_transformer.model.patches import VIT_BASE, VisionTransformer
     from tested_transformer.model.transformer import Transformer
+    from tested_transformer.published.loading import load_published
     from tested_transformer.text.tokens import BytePairEncoding, WordPiece
     from tested_transformer.training.checkpoint import load, save
     from tested_transformer.training.options import Options

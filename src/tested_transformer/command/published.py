@@ -55,19 +55,15 @@ def add_drawing(add: argparse.ArgumentParser, temperature: float) -> None:
     )  # fmt: skip
 
 
-def load(
-    given: argparse.Namespace, package: tuple[str, str, str, str]
-) -> tuple[nn.Module, object]:
+def load(given: argparse.Namespace, package: str) -> tuple[nn.Module, object]:
     """The model that the command line names, or the one in that package."""
     shared.use_threads(given.threads)
     device = choose_device(given.device)
-    path = installed(*package) if given.model is None else given.model
+    path = installed(package) if given.model is None else given.model
     return load_published(path, device, dtype=PRECISIONS[given.dtype])
 
 
-def load_writer(
-    given: argparse.Namespace, package: tuple[str, str, str, str]
-) -> tuple[Gpt, ByteLevelBPE]:
+def load_writer(given: argparse.Namespace, package: str) -> tuple[Gpt, ByteLevelBPE]:
     """A model that writes, and its tokeniser."""
     model, tokens = load(given, package)
     if not isinstance(model, Gpt):

