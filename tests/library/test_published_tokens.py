@@ -41,7 +41,14 @@ CUTTERS = {
     ],
 }
 each_cutter = pytest.mark.parametrize("pre", CUTTERS)
+
+
+def from_json(parsed):
+    return ByteLevelBPE.from_json(parsed, SpecialIds(956, 956, 956, 956))
+
+
 CODES = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+EVERYTHING = "".join(map(chr, CODES))
 
 
 def located(package, ending):
@@ -175,14 +182,41 @@ def test_settings_of_bert_are_those_of_the_library(minilm, lines, lowercase, str
     assert_same_ids(BertWordPiece.from_json(changed), theirs, lines[:300])
 
 
-def test_an_older_file_where_the_strings_of_merges_and_a_space_comes_first_is_followed(theirs, lines):
-    parsed = json.loads(theirs["smollm"].to_str())
-    parsed["model"]["merges"] = [" ".join(merge) for merge in parsed["model"]["merges"]]
-    for use_regex, first in product([True, False], [[], [{"type": "Digits", "individual_digits": True}]]):
-        last = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": use_regex}
-        parsed["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [*first, last]}
-        changed = tokenizers.Tokenizer.from_str(json.dumps(parsed))
-        assert_same_ids(ByteLevelBPE.from_json(parsed, SpecialIds()), changed, ["", " ", "a", *lines[:300]])
+@pytest.fixture(scope="module")
+def small(fields):
+    """A file of the library that says all that may be said, with the first 700 merges of SmolLM2."""
+    merges = fields["tokenizer.ggml.merges"][:700]
+    vocab = {token: i for i, token in enumerate([*ALPHABET.values(), *(merge.replace(" ", "") for merge in merges)])}
+    no = dict.fromkeys(("single_word", "lstrip", "rstrip"), False)
+    added = [{"id": 956, "content": "<end>", "special": True, "normalized": False} | no]
+    added += [{"id": 957, "content": "<end><end>", "special": True, "normalized": True} | no]
+    added += [{"id": 958, "content": " mark é", "special": False, "normalized": True} | no]
+    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": "", "vocab": vocab}
+    model |= {"end_of_word_suffix": "", "fuse_unk": False, "byte_fallback": False, "ignore_merges": False}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    parsed = dict.fromkeys(("truncation", "padding", "normalizer", "post_processor"))
+    parsed |= {"version": "1.0", "added_tokens": added, "pre_tokenizer": level, "decoder": level}
+    return parsed | {"model": model | {"merges": merges}}
+
+
+@pytest.mark.parametrize("use_regex", [True, False])
+@pytest.mark.parametrize("first", [[], [{"type": "Digits", "individual_digits": True}]], ids=["", "digits"])
+def test_a_space_that_comes_before_each_part_is_that_of_the_library(small, lines, use_regex, first):
+    last = small["pre_tokenizer"] | {"add_prefix_space": True, "use_regex": use_regex}
+    changed = small | {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [*first, last]}}
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(changed))
+    assert_same_ids(from_json(changed), theirs, ["", " ", "a", *lines[:300]])
+
+
+def test_added_tokens_are_found_as_in_the_library(small):
+    ours, theirs = from_json(small), tokenizers.Tokenizer.from_str(json.dumps(small))
+    for text in ("<end><end>", "a<end>b mark é<end>", "<end", " mark é mark é x", "<end>\n<end><end><end>", "mark é"):
+        for special in (True, False):
+            theirs.encode_special_tokens = not special
+            ids = ours.encode(text, special=special)
+            assert ids == theirs.encode(text).ids
+            assert ours.decode(ids, special=True) == text == theirs.decode(ids, skip_special_tokens=False)
+            assert ours.decode(ids) == theirs.decode(ids)
 
 
 @each_cutter
@@ -196,6 +230,21 @@ def test_the_file_of_the_library_gives_the_tokeniser_that_the_gguf_file_gives(ou
 # Every character of Unicode
 
 
+NEWER = """
+61d 7fd 890-891 898-89f 8ca-8e2 9fd-9fe a76 afa-aff b55 c04 c3c c77 c84 d00 d3b-d3c d81 eba 166d 1734 180f 1885-1886
+1abf-1ace 1b7d-1b7e 1c89 1df6-1dfb 2e43-2e4f 2e52-2e5d a7cb-a7cc a7ce a7d2 a7d4 a7da a7dc a82c a8c5 a8ff a9bd
+10d24-10d27 10d50-10d65 10eab-10ead 10f46-10f50 10f55-10f59 10f82-10f89 11070 11073-11074 110c2 110cd 111c9 111cf 1123e
+1133b 11438-1143f 11442-11444 11446 1144b-1144f 1145a-1145b 1145d-1145e 11660-1166c 116b9 1182f-11837 11839-1183b 11938
+1193b-1193c 1193e 11943-11946 119d4-119d7 119da-119db 119e0 119e2 11a01-11a0a 11a33-11a38 11a3b-11a47 11a51-11a56
+11a59-11a5b 11a8a-11a96 11a98-11a9c 11a9e-11aa2 11c30-11c36 11c38-11c3d 11c3f 11c41-11c45 11c70-11c71 11c92-11ca7
+11caa-11cb0 11cb2-11cb3 11cb5-11cb6 11d31-11d36 11d3a 11d3c-11d3d 11d3f-11d45 11d47 11d90-11d91 11d95 11d97 11ef3-11ef4
+11ef7-11ef8 11fff 12ff1-12ff2 13430-13438 16e97-16e9a 16ea0-16eb8 16f4f 16fe2 16fe4 1cf00-1cf2d 1cf30-1cf46 1e000-1e006
+1e008-1e018 1e01b-1e021 1e023-1e024 1e026-1e02a 1e130-1e136 1e2ae 1e2ec-1e2ef 1e944-1e94a 1e95e-1e95f
+"""
+"""Where words of ours and of the library differ. Its tables of marks, punctuation and control characters (not those of
+small letters) are of about 2015; ours are Python's, as in BERT's first code: of Unicode 14 in Python 3.11."""
+
+
 def ranges(codes):
     """Codes as ranges, both ends included."""
     runs = groupby(enumerate(sorted(codes)), lambda item: item[1] - item[0])
@@ -206,13 +255,13 @@ def ranges(codes):
 @pytest.fixture(scope="module")
 def young():
     """Letters and numbers for one of the two only: each has its own edition of Unicode, `regex` the latest."""
-    text = "".join(map(chr, CODES))
     found = set()
     for kind in (r"\p{L}", r"\p{N}", r"\s"):
-        removed = pre_tokenizers.Split(Regex(kind), "removed", invert=True).pre_tokenize_str(text)
-        found |= {*"".join(piece for piece, _ in removed)} ^ {*regex.findall(kind, text)}
-    digits = pre_tokenizers.Digits(individual_digits=False).pre_tokenize_str("".join(f"a{char}" for char in text))
-    found |= {*"".join(piece for piece, _ in digits if "a" not in piece)} ^ {*regex.findall(r"\p{N}", text)}
+        removed = pre_tokenizers.Split(Regex(kind), "removed", invert=True).pre_tokenize_str(EVERYTHING)
+        found |= {*"".join(piece for piece, _ in removed)} ^ {*regex.findall(kind, EVERYTHING)}
+    numbers = regex.findall(r"\p{N}", EVERYTHING)
+    pieces = pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str("a".join(["", *numbers]))
+    found |= {*"".join(piece for piece, _ in pieces if len(piece) > 1)} - {"a"}  # they stayed with their letters
     return {ord(char) for char in found}
 
 
@@ -227,13 +276,41 @@ def test_only_characters_that_are_new_in_unicode_are_cut_in_another_way(young):
 def test_every_character_of_unicode_is_cut_as_in_the_library(young, pre):
     cuts = [*byte_level._cuts(PRE_TOKENIZERS[pre])]
     theirs = pre_tokenizers.Sequence(CUTTERS[pre])
-    codes = [code for code in CODES if code not in young]
-    near = [code for code in codes if code < 0x20000]
-    texts = ["".join(f"a{chr(c)}b" for c in codes[k : k + 4096]) for k in range(0, len(codes), 4096)]
-    texts += ["".join(f" {chr(c)}x'{chr(c)}1{chr(c)}2\n{chr(c)}  " for c in near[k::9]) for k in range(9)]
+    used = [code for code in CODES if code not in young and unicodedata.category(chr(code)) not in ("Cn", "Co")]
+    near = [code for code in used if code < 0x20000]
+    rest = "".join(chr(code) for code in sorted({*CODES} - {*used} - young))
+    texts = [rest[k : k + 4096] for k in range(0, len(rest), 4096)]
+    texts += ["".join(f"a{chr(c)}b" for c in used[k::40]) for k in range(40)]
+    texts += ["".join(f" {chr(c)}x'{chr(c)}1{chr(c)}2\n{chr(c)}  " for c in near[k::40]) for k in range(40)]
     for text in texts:
         pieces = [text]
         for cut in cuts:
             pieces = [piece for part in pieces for piece in cut(part)]
         ends = np.cumsum([len(piece) for piece in pieces]).tolist()
         assert ends == [end for _, (_, end) in theirs.pre_tokenize_str(text)]
+
+
+def their_words(text, **settings):
+    normal = normalizers.BertNormalizer(**settings).normalize_str(text)
+    return [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(normal)]
+
+
+def test_every_character_of_unicode_makes_the_words_of_the_library_but_for_those_newer_than_its_tables(bert):
+    def differing(codes):
+        text = "".join(f" {chr(code)} a{chr(code)}B" for code in codes)
+        if bert.words(text) == their_words(text):
+            return set()
+        half = len(codes) // 2
+        return {*codes} if len(codes) == 1 else differing(codes[:half]) | differing(codes[half:])
+
+    newer = [code for pair in NEWER.split() for code in range(int(pair.split("-")[0], 16), int(pair.split("-")[-1], 16) + 1)]
+    found = set.union(*(differing([code]) for code in newer))
+    rest = sorted({*CODES} - {*newer})
+    used = [code for code in rest if unicodedata.category(chr(code)) not in ("Cn", "Co")]
+    unused = "".join(chr(code) for code in sorted({*rest} - {*used}))
+    found |= set.union(*(differing(used[k : k + 2048]) for k in range(0, len(used), 2048)))
+    for k in range(0, len(unused), 4096):
+        assert bert.words(unused[k : k + 4096]) == their_words(unused[k : k + 4096])
+    assert not [code for code in found if spellings.known(code)]
+    if unicodedata.unidata_version == "14.0.0":
+        assert found == {*newer}
