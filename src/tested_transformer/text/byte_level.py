@@ -79,7 +79,7 @@ KNOWN: dict[str, dict[str, tuple[Any, ...]]] = {
     "Digits": {"type": (ANY,), "individual_digits": (True,)},
     "Split": {
         "type": (ANY,),
-        "pattern": ({"Regex": GPT_2}, {"Regex": LLAMA_3}),
+        "pattern": (ANY,),
         "behavior": ("Isolated",),
         "invert": (False,),
     },
@@ -411,9 +411,12 @@ def _cuts(pre_tokenizer: Any) -> Iterator[Callable[[str], list[str]]]:
             entry(part, "individual_digits", bool, "Digits")
             yield compiled(r"\p{N}|\P{N}+").findall
         elif kind == "Split":
-            for name in ("pattern", "behavior"):
-                entry(part, name, type(KNOWN[kind][name][0]), "Split")
-            yield compiled(part["pattern"]["Regex"]).findall
+            entry(part, "behavior", str, "Split")
+            pattern = entry(part, "pattern", dict, "Split")
+            if pattern not in ({"Regex": GPT_2}, {"Regex": LLAMA_3}):
+                rule = "is not known; known are those of GPT-2 and of Llama 3"
+                raise ValueError(f"Split: pattern ({short(pattern)}) {rule}")
+            yield compiled(pattern["Regex"]).findall
         else:
             if entry(part, "add_prefix_space", bool, "ByteLevel"):
                 yield _spaced
