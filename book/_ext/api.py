@@ -34,6 +34,8 @@ PARTS = (
     "text",
     "data",
     "phrasebook.corpus",
+    "published.loading",
+    "published.installed",
     "training",
     "decoding",
 )

@@ -44,8 +44,8 @@ class LlamaConfig(Config):
     norm_first: bool = True
     n_kv_heads: int = DERIVED  # None on the way in, a number once made
     rope_base: float = 10_000.0
-    rope_factors: tuple[float, ...] | None = None
     tied: bool = True
+    rope_factors: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.n_kv_heads is None:
