@@ -18,7 +18,7 @@ from tested_transformer.config import TINY, Config
 from tested_transformer.decoding.cache import Cache, GptCache, reader, stepper
 from tested_transformer.decoding.recompute import Uncached
 from tested_transformer.decoding.sampling import sample
-from tested_transformer.model.attention import CAUSAL, attention, fused_attention
+from tested_transformer.model.attention import CAUSAL, attention, fused_attention, kernel
 from tested_transformer.model.gpt import GPT, Gpt
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.llama import (
@@ -142,6 +142,23 @@ def test_a_gpt_hands_no_mask_to_the_kernel(monkeypatch):
         for end in (5, 6, 7):
             cache.read(TEXT[:1, :end] % 16)
     assert masks == [None] * 2 * 4 * 2
+
+
+@pytest.mark.parametrize("shape", [None, (1, 7), (2, 1, 1, 7), (2, 6, 1, 7), (1, 6, 1, 7)])
+def test_one_query_in_each_head_of_a_group_reads_the_keys_of_the_group_once(shape, monkeypatch):
+    q, k, v = (torch.tensor(normal(*size, seed=n)) for n, size in enumerate([(2, 6, 1, 4), (2, 2, 7, 4), (2, 2, 7, 3)]))
+    mask = CAUSAL if shape is None else torch.tensor(normal(*shape) > -0.3)
+    theirs, seen = F.scaled_dot_product_attention, []
+
+    def counted(q, k, *rest, **named):
+        seen.append((q.shape, k.shape, named.get("enable_gqa", False)))
+        return theirs(q, k, *rest, **named)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", counted)
+    each = attention(q, k.repeat_interleave(3, 1), v.repeat_interleave(3, 1), mask)[0]
+    assert torch.allclose(kernel(q, k, v, mask), each, rtol=0, atol=1e-12)
+    side_by_side = (2, 2, 3, 4), (2, 2, 7, 4), False
+    assert seen == [side_by_side if shape is None or len(shape) == 4 else (q.shape, k.shape, True)]
 
 
 # The model
