@@ -26,6 +26,7 @@ from tested_transformer.model.llama import (
     Llama,
     LlamaConfig,
     NoPositions,
+    NormedAttention,
     RMSNorm,
     RotaryAttention,
     SwiGLU,
@@ -177,31 +178,19 @@ def test_its_heads_are_grouped_and_each_group_sees_its_own_keys():
     assert not torch.allclose(weights[:, 2:], changed[:, 2:])
 
 
-@pytest.mark.parametrize("tied", [True, False])
-@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
-def test_it_is_the_llama_of_hugging_face(tied, n_kv_heads, monkeypatch):
+NAMES = {"model.embed_tokens.": "tokens.", "model.layers.": "decoder.layers.", "model.norm.": "decoder.norm."}
+NAMES |= {"self_attn.o_proj": "self_attention.w_o", "lm_head.": "tokens.output."}
+NAMES |= {f"self_attn.{x}_proj": f"self_attention.w_{x}" for x in "qkv"}
+NAMES |= {f"self_attn.{x}_norm": f"self_attention.norm_{x}" for x in "qk"}
+NAMES |= {"mlp.gate_proj": "feed_forward.w_1", "mlp.up_proj": "feed_forward.w_3"}
+NAMES |= {"mlp.down_proj": "feed_forward.w_2", "input_layernorm": "addnorm_1.norm"}
+NAMES |= {"post_attention_layernorm": "addnorm_2.norm"}
+SIZES = {"vocab_size": 40, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+SIZES |= {"rms_norm_eps": 1e-5, "rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}
+
+
+def assert_the_same(ours, theirs, norm, monkeypatch):
     """Theirs rounds its angles and norms to float32, whatever the model is: here they are exact, too."""
-    names = {"model.embed_tokens.": "tokens.", "model.layers.": "decoder.layers.", "model.norm.": "decoder.norm."}
-    names |= {"self_attn.o_proj": "self_attention.w_o", "lm_head.": "tokens.output."}
-    names |= {f"self_attn.{x}_proj": f"self_attention.w_{x}" for x in "qkv"}
-    names |= {"mlp.gate_proj": "feed_forward.w_1", "mlp.up_proj": "feed_forward.w_3"}
-    names |= {"mlp.down_proj": "feed_forward.w_2", "input_layernorm": "addnorm_1.norm"}
-    names |= {"post_attention_layernorm": "addnorm_2.norm"}
-    theirs = transformers.LlamaForCausalLM(
-        transformers.LlamaConfig(
-            vocab_size=40,
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=n_kv_heads,
-            rms_norm_eps=1e-5,
-            rope_parameters={"rope_type": "default", "rope_theta": 500.0},
-            tie_word_embeddings=tied,
-            attn_implementation="sdpa",
-        )
-    )
-    theirs = randomised(theirs).double().eval()
 
     class Exact(nn.Module):
         def forward(self, x, position_ids):
@@ -209,16 +198,15 @@ def test_it_is_the_llama_of_hugging_face(tied, n_kv_heads, monkeypatch):
             angles = (position_ids[..., None] * omega).repeat(1, 1, 2)
             return angles.cos(), angles.sin()
 
+    theirs = randomised(theirs).double().eval()
     rounded = theirs(TEXT).logits
-    norm = transformers.models.llama.modeling_llama.LlamaRMSNorm
     monkeypatch.setattr(norm, "forward", lambda n, x: F.rms_norm(x, x.shape[-1:], n.weight, n.variance_epsilon))
     theirs.model.rotary_emb = Exact()
     state = theirs.state_dict()
-    for a, b in names.items():
+    for a, b in NAMES.items():
         state = {key.replace(a, b): value for key, value in state.items()}
-    if tied:
+    if ours.config.tied:
         del state["tokens.output.weight"]
-    ours = Llama(CONFIG.replace(n_kv_heads=n_kv_heads, tied=tied, rope_base=500.0)).double().eval()
     ours.load_state_dict(state)
     assert (ours(TEXT) - theirs(TEXT).logits).abs().max() < 1e-10
     assert 1e-10 < (ours(TEXT) - rounded).abs().max() < 1e-4
@@ -229,7 +217,46 @@ def test_it_is_the_llama_of_hugging_face(tied, n_kv_heads, monkeypatch):
     assert (steps - theirs(TEXT).logits).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize("parts", [PAPER, GPT, LLAMA])
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
+def test_it_is_the_llama_of_hugging_face(tied, n_kv_heads, monkeypatch):
+    made = transformers.LlamaConfig(**SIZES, num_key_value_heads=n_kv_heads, tie_word_embeddings=tied)
+    ours = Llama(CONFIG.replace(n_kv_heads=n_kv_heads, tied=tied, rope_base=500.0)).double().eval()
+    norm = transformers.models.llama.modeling_llama.LlamaRMSNorm
+    assert_the_same(ours, transformers.LlamaForCausalLM(made), norm, monkeypatch)
+
+
+def normed(c):
+    return NormedAttention(
+        c.d_model, c.n_heads, c.n_kv_heads, c.d_k, c.rope_base, c.attention_bias, c.fused, c.norm_eps
+    )
+
+
+QWEN = LLAMA._replace(attention=normed)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
+def test_with_normed_queries_and_keys_it_is_the_qwen_of_hugging_face(fused, n_kv_heads, monkeypatch):
+    made = transformers.Qwen3Config(**SIZES, num_key_value_heads=n_kv_heads, head_dim=8, tie_word_embeddings=False)
+    config = CONFIG.replace(n_kv_heads=n_kv_heads, tied=False, rope_base=500.0, fused=fused)
+    norm = transformers.models.qwen3.modeling_qwen3.Qwen3RMSNorm
+    assert_the_same(Gpt(config, QWEN).double().eval(), transformers.Qwen3ForCausalLM(made), norm, monkeypatch)
+
+
+def test_normed_queries_and_keys_have_the_length_that_their_scales_say():
+    """However large the weights are: without scales of their own, no score is above the root of d_k."""
+    heads = randomised(NormedAttention(32, 4, 2, eps=1e-12))
+    x = torch.tensor(normal(2, 5, 32))
+    with torch.no_grad():
+        heads.w_q.weight *= 1000
+        heads.norm_q.weight.fill_(2.0)
+        heads.norm_k.weight.fill_(0.5)
+    for made, length in ((heads.queries(x, 3), 2 * 8**0.5), (heads.keys(x, 3), 0.5 * 8**0.5)):
+        assert torch.allclose(made.norm(dim=-1), torch.tensor(length, dtype=torch.float64), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("parts", [PAPER, GPT, LLAMA, QWEN])
 def test_an_encoder_decoder_of_other_parts_learns_and_decodes_from_its_cache(parts):
     model = randomised(Transformer(CONFIG, parts)).eval()
     logits = model(SOURCE, TARGET)
@@ -375,6 +402,19 @@ def test_what_would_be_silently_wrong_is_refused(tmp_path):
     parts = LLAMA._replace(attention=lambda c: RotaryAttention(c.d_model, c.n_heads, c.n_kv_heads, base=5e5))
     with pytest.raises(ValueError, match="another settings"):
         checkpoint.load_into(tmp_path, Transformer(CONFIG, parts))
+
+
+def test_a_gpt_with_normed_attention_comes_back_into_itself_only(tmp_path):
+    model = randomised(Gpt(CONFIG, QWEN)).eval()
+    checkpoint.save(tmp_path, model)
+    with pytest.raises(ValueError, match=r"is of a model with modules of its own, such as"):
+        checkpoint.load(tmp_path, kind=Gpt)
+    again = checkpoint.load_into(tmp_path, Gpt(CONFIG, QWEN).double())
+    assert torch.equal(again(TEXT), model(TEXT))
+    other = QWEN._replace(attention=lambda c: NormedAttention(c.d_model, c.n_heads, c.n_kv_heads, eps=1e-6))
+    for parts, words in ((other, r"another settings: .*eps"), (LLAMA, "another")):
+        with pytest.raises(ValueError, match=words):
+            checkpoint.load_into(tmp_path, Gpt(CONFIG, parts))
 
 
 def test_a_config_that_could_not_be_read_again_is_not_saved(tmp_path):
