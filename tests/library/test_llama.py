@@ -19,6 +19,7 @@ from tested_transformer.decoding.cache import Cache, GptCache, reader, stepper
 from tested_transformer.decoding.recompute import Uncached
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.model.attention import CAUSAL, attention, fused_attention, kernel
+from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.gpt import GPT, Gpt
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.llama import (
@@ -215,6 +216,21 @@ def assert_the_same(ours, theirs, norm, monkeypatch):
     cache = GptCache(ours)
     steps = torch.cat([cache.read(TEXT[:, :end]) for end in range(1, TEXT.size(1) + 1)], 1)
     assert (steps - theirs(TEXT).logits).abs().max() < 1e-10
+
+
+def test_grouped_heads_drop_weights_in_training_only():
+    heads, x = randomised(RotaryAttention(32, 4, 2)), torch.tensor(normal(2, 5, 32))
+    for need_weights in (False, True):
+        heads.dropout = 0.0
+        out = heads.train()(x, x, x, CAUSAL, need_weights)[0]
+        heads.dropout = 0.5
+        assert not torch.allclose(heads(x, x, x, CAUSAL, need_weights)[0], out)
+        assert torch.allclose(heads.eval()(x, x, x, CAUSAL, need_weights)[0], out, rtol=0, atol=1e-12)
+
+
+def test_without_fused_the_formulas_are_taken(monkeypatch):
+    monkeypatch.setattr(F, "scaled_dot_product_attention", None)
+    assert llama(fused=False)(TEXT).isfinite().all()
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -455,5 +471,6 @@ def test_a_text_that_is_longer_than_its_context_is_refused():
 def test_with_other_sizes_heads_and_groups_follow():
     assert CONFIG.replace(n_heads=8).n_kv_heads == 2
     assert LlamaConfig(40).n_kv_heads == 8
+    assert type(Llama(LlamaConfig(40, 8, 8, 1, 1)).tokens) is Embedding
     assert isinstance(llama(tied=False).tokens, UntiedEmbedding)
     assert NoPositions(4)(torch.ones(1, 4, 2)).sum() == 8
