@@ -230,7 +230,13 @@ def test_grouped_heads_drop_weights_in_training_only():
 
 def test_without_fused_the_formulas_are_taken(monkeypatch):
     monkeypatch.setattr(F, "scaled_dot_product_attention", None)
-    assert llama(fused=False)(TEXT).isfinite().all()
+    for parts in (LLAMA, QWEN, GPT):
+        assert Gpt(CONFIG.replace(fused=False), parts)(TEXT).isfinite().all()
+
+
+def test_keys_and_values_of_the_paper_have_each_their_width():
+    heads = Gpt(CONFIG.replace(d_k=3, d_v=5)).decoder.layers[0].self_attention
+    assert [w.out_features for w in (heads.w_q, heads.w_k, heads.w_v)] == [12, 12, 20]
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -258,6 +264,18 @@ def test_with_normed_queries_and_keys_it_is_the_qwen_of_hugging_face(fused, n_kv
     config = CONFIG.replace(n_kv_heads=n_kv_heads, tied=False, rope_base=500.0, fused=fused)
     norm = transformers.models.qwen3.modeling_qwen3.Qwen3RMSNorm
     assert_the_same(Gpt(config, QWEN).double().eval(), transformers.Qwen3ForCausalLM(made), norm, monkeypatch)
+
+
+@pytest.mark.parametrize("parts", [LLAMA, QWEN])
+def test_every_setting_reaches_its_part(parts):
+    config = CONFIG.replace(norm_eps=0.25, attention_bias=True, d_k=6, rope_base=500.0, dropout=0.5)
+    model = Gpt(config, parts)
+    heads = [m for m in model.modules() if isinstance(m, RotaryAttention)]
+    assert {m.eps for m in model.modules() if isinstance(m, RMSNorm)} == {0.25}
+    assert [(m.w_q.out_features, m.w_k.out_features, m.base) for m in heads] == [(24, 12, 500.0)] * 2
+    assert all(w.bias is not None for m in heads for w in (m.w_q, m.w_k, m.w_v, m.w_o))
+    assert (model.embed(TEXT) == 0).any()
+    assert not (model.eval().embed(TEXT) == 0).any()
 
 
 def test_normed_queries_and_keys_have_the_length_that_their_scales_say():
@@ -418,6 +436,18 @@ def test_what_would_be_silently_wrong_is_refused(tmp_path):
     parts = LLAMA._replace(attention=lambda c: RotaryAttention(c.d_model, c.n_heads, c.n_kv_heads, base=5e5))
     with pytest.raises(ValueError, match="another settings"):
         checkpoint.load_into(tmp_path, Transformer(CONFIG, parts))
+    other = Transformer(CONFIG, LLAMA)
+    other.encoder.layers[0].self_attention.base = 500.0  # in one layer of several
+    with pytest.raises(ValueError, match=r"another settings: .*encoder\.layers\.0\.self_attention\.base"):
+        checkpoint.load_into(tmp_path, other)
+
+
+def test_what_changes_no_number_of_a_model_at_rest_may_be_another(tmp_path):
+    model = randomised(Transformer(CONFIG, LLAMA)).eval()
+    checkpoint.save(tmp_path, model)
+    for changes in ({"dropout": 0.5}, {"fused": False}, {"max_len": 64}):
+        again = checkpoint.load_into(tmp_path, Transformer(CONFIG.replace(**changes), LLAMA).double())
+        assert torch.allclose(again(SOURCE, TARGET), model(SOURCE, TARGET), rtol=0, atol=1e-12)
 
 
 def test_a_gpt_with_normed_attention_comes_back_into_itself_only(tmp_path):
@@ -466,6 +496,8 @@ def test_types_that_cannot_be_are_refused():
 def test_a_text_that_is_longer_than_its_context_is_refused():
     with pytest.raises(ValueError, match=r"offset \(0\) \+ length \(33\) must not exceed max_len \(32\)"):
         llama()(torch.ones(1, 33, dtype=torch.int64))
+    with pytest.raises(ValueError, match=r"offset \(4\) \+ length \(1\) must not exceed max_len \(4\)"):
+        NoPositions(4)(torch.ones(1, 1, 2), 4)
 
 
 def test_with_other_sizes_heads_and_groups_follow():
