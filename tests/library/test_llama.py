@@ -18,6 +18,7 @@ from tested_transformer.config import TINY, Config
 from tested_transformer.decoding.cache import Cache, GptCache, reader, stepper
 from tested_transformer.decoding.recompute import Uncached
 from tested_transformer.decoding.sampling import sample
+from tested_transformer.model._causal import mask_tensor
 from tested_transformer.model.attention import CAUSAL, attention, fused_attention, kernel
 from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.gpt import GPT, Gpt
@@ -130,6 +131,10 @@ def test_causal_is_the_mask_that_it_stands_for(n, n_keys):
     assert torch.allclose(fused_attention(q, k, v, bias), fused_attention(q, k, v, mask), rtol=0, atol=1e-12)
 
 
+def test_a_causal_mask_is_made_where_it_is_needed():
+    assert mask_tensor(CAUSAL, 3, 5, torch.device("meta")).device.type == "meta"
+
+
 def test_a_gpt_hands_no_mask_to_the_kernel(monkeypatch):
     kernel, masks = F.scaled_dot_product_attention, []
 
@@ -218,14 +223,15 @@ def assert_the_same(ours, theirs, norm, monkeypatch):
     assert (steps - theirs(TEXT).logits).abs().max() < 1e-10
 
 
-def test_grouped_heads_drop_weights_in_training_only():
+@pytest.mark.parametrize("last", [5, 1])
+def test_grouped_heads_drop_weights_in_training_only(last):
     heads, x = randomised(RotaryAttention(32, 4, 2)), torch.tensor(normal(2, 5, 32))
     for need_weights in (False, True):
         heads.dropout = 0.0
-        out = heads.train()(x, x, x, CAUSAL, need_weights)[0]
+        out = heads.train()(x[:, -last:], x, x, CAUSAL, need_weights)[0]
         heads.dropout = 0.5
-        assert not torch.allclose(heads(x, x, x, CAUSAL, need_weights)[0], out)
-        assert torch.allclose(heads.eval()(x, x, x, CAUSAL, need_weights)[0], out, rtol=0, atol=1e-12)
+        assert not torch.allclose(heads(x[:, -last:], x, x, CAUSAL, need_weights)[0], out)
+        assert torch.allclose(heads.eval()(x[:, -last:], x, x, CAUSAL, need_weights)[0], out, rtol=0, atol=1e-12)
 
 
 def test_without_fused_the_formulas_are_taken(monkeypatch):
