@@ -1,6 +1,7 @@
 """Today's parts: by hand, their laws, their gradients, and Hugging Face's Llama."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def test_gradients_by_hand_agree_with_differences_and_with_pytorch():
     d_x, d_p = byhand.swiglu_backward(d_y, byhand.swiglu(x, p)[1])
     assert_gradients(swiglu, [x, *p.values()], [d_x, *(d_p[name] for name in names)])
     assert_gradients(lambda x, w: (byhand.rms_norm(x, w) * d_y).sum(), [x, w], [*byhand.rms_norm_backward(d_y, x, w)])
-    assert_gradients(lambda x: (byhand.rotate(x, 3) * d_y).sum(), [x], [byhand.rotate_backward(d_y, 3)])
+    assert_gradients(lambda x: (byhand.rotate(x, 3, 50.0) * d_y).sum(), [x], [byhand.rotate_backward(d_y, 3, 50.0)])
     ours = SwiGLU(4, 6).double()
     ours.load_state_dict({name: torch.tensor(w) for name, w in p.items()})
     given = torch.tensor(x, requires_grad=True)
@@ -446,6 +447,12 @@ def test_what_would_be_silently_wrong_is_refused(tmp_path):
     other.encoder.layers[0].self_attention.base = 500.0  # in one layer of several
     with pytest.raises(ValueError, match=r"another settings: .*encoder\.layers\.0\.self_attention\.base"):
         checkpoint.load_into(tmp_path, other)
+
+
+@pytest.mark.parametrize(("saved", "own"), [({"tied": True}, {}), ({}, {"tied": True}), ({"tied": True}, {"tied": 0})])
+def test_a_setting_that_only_one_side_has_is_another(saved, own):
+    with pytest.raises(ValueError, match="has another tied"):
+        checkpoint.check_same(saved, own, Path("config.json"))
 
 
 def test_what_changes_no_number_of_a_model_at_rest_may_be_another(tmp_path):
