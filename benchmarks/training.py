@@ -89,8 +89,9 @@ class Torch(nn.Module):
         """Logits for the token after each token of target."""
         x, y = (self.positions(self.embedding(ids) * self.embedding.embedding_dim**0.5) for ids in (source, target))
         masks = {"src_key_padding_mask": source == 0, "memory_key_padding_mask": source == 0}
-        future = ~causal_mask(target.size(1))
-        out = self.stacks(x, y, tgt_mask=future, tgt_key_padding_mask=target == 0, **masks)
+        future = ~causal_mask(target.size(1), target.device)
+        masks |= {"tgt_mask": future, "tgt_key_padding_mask": target == 0}
+        out = self.stacks(x, y, tgt_is_causal=True, **masks)  # said, or it compares the mask with one and waits
         return out @ self.embedding.weight.T
 
 

@@ -1,6 +1,7 @@
 """Today's parts: by hand, their laws, their gradients, and Hugging Face's Llama."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ from tested_transformer.config import TINY, Config
 from tested_transformer.decoding.cache import Cache, GptCache, reader, stepper
 from tested_transformer.decoding.recompute import Uncached
 from tested_transformer.decoding.sampling import sample
-from tested_transformer.model.attention import CAUSAL, attention, fused_attention
+from tested_transformer.model._causal import mask_tensor
+from tested_transformer.model.attention import CAUSAL, attention, fused_attention, kernel
+from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.gpt import GPT, Gpt
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.llama import (
@@ -26,6 +29,7 @@ from tested_transformer.model.llama import (
     Llama,
     LlamaConfig,
     NoPositions,
+    NormedAttention,
     RMSNorm,
     RotaryAttention,
     SwiGLU,
@@ -89,7 +93,7 @@ def test_gradients_by_hand_agree_with_differences_and_with_pytorch():
     d_x, d_p = byhand.swiglu_backward(d_y, byhand.swiglu(x, p)[1])
     assert_gradients(swiglu, [x, *p.values()], [d_x, *(d_p[name] for name in names)])
     assert_gradients(lambda x, w: (byhand.rms_norm(x, w) * d_y).sum(), [x, w], [*byhand.rms_norm_backward(d_y, x, w)])
-    assert_gradients(lambda x: (byhand.rotate(x, 3) * d_y).sum(), [x], [byhand.rotate_backward(d_y, 3)])
+    assert_gradients(lambda x: (byhand.rotate(x, 3, 50.0) * d_y).sum(), [x], [byhand.rotate_backward(d_y, 3, 50.0)])
     ours = SwiGLU(4, 6).double()
     ours.load_state_dict({name: torch.tensor(w) for name, w in p.items()})
     given = torch.tensor(x, requires_grad=True)
@@ -128,6 +132,10 @@ def test_causal_is_the_mask_that_it_stands_for(n, n_keys):
     assert torch.allclose(fused_attention(q, k, v, bias), fused_attention(q, k, v, mask), rtol=0, atol=1e-12)
 
 
+def test_a_causal_mask_is_made_where_it_is_needed():
+    assert mask_tensor(CAUSAL, 3, 5, torch.device("meta")).device.type == "meta"
+
+
 def test_a_gpt_hands_no_mask_to_the_kernel(monkeypatch):
     kernel, masks = F.scaled_dot_product_attention, []
 
@@ -142,6 +150,23 @@ def test_a_gpt_hands_no_mask_to_the_kernel(monkeypatch):
         for end in (5, 6, 7):
             cache.read(TEXT[:1, :end] % 16)
     assert masks == [None] * 2 * 4 * 2
+
+
+@pytest.mark.parametrize("shape", [None, (1, 7), (2, 1, 1, 7), (2, 6, 1, 7), (1, 6, 1, 7)])
+def test_one_query_in_each_head_of_a_group_reads_the_keys_of_the_group_once(shape, monkeypatch):
+    q, k, v = (torch.tensor(normal(*size, seed=n)) for n, size in enumerate([(2, 6, 1, 4), (2, 2, 7, 4), (2, 2, 7, 3)]))
+    mask = CAUSAL if shape is None else torch.tensor(normal(*shape) > -0.3)
+    theirs, seen = F.scaled_dot_product_attention, []
+
+    def counted(q, k, *rest, **named):
+        seen.append((q.shape, k.shape, named.get("enable_gqa", False)))
+        return theirs(q, k, *rest, **named)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", counted)
+    each = attention(q, k.repeat_interleave(3, 1), v.repeat_interleave(3, 1), mask)[0]
+    assert torch.allclose(kernel(q, k, v, mask), each, rtol=0, atol=1e-12)
+    side_by_side = (2, 2, 3, 4), (2, 2, 7, 4), False
+    assert seen == [side_by_side if shape is None or len(shape) == 4 else (q.shape, k.shape, True)]
 
 
 # The model
@@ -160,31 +185,19 @@ def test_its_heads_are_grouped_and_each_group_sees_its_own_keys():
     assert not torch.allclose(weights[:, 2:], changed[:, 2:])
 
 
-@pytest.mark.parametrize("tied", [True, False])
-@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
-def test_it_is_the_llama_of_hugging_face(tied, n_kv_heads, monkeypatch):
+NAMES = {"model.embed_tokens.": "tokens.", "model.layers.": "decoder.layers.", "model.norm.": "decoder.norm."}
+NAMES |= {"self_attn.o_proj": "self_attention.w_o", "lm_head.": "tokens.output."}
+NAMES |= {f"self_attn.{x}_proj": f"self_attention.w_{x}" for x in "qkv"}
+NAMES |= {f"self_attn.{x}_norm": f"self_attention.norm_{x}" for x in "qk"}
+NAMES |= {"mlp.gate_proj": "feed_forward.w_1", "mlp.up_proj": "feed_forward.w_3"}
+NAMES |= {"mlp.down_proj": "feed_forward.w_2", "input_layernorm": "addnorm_1.norm"}
+NAMES |= {"post_attention_layernorm": "addnorm_2.norm"}
+SIZES = {"vocab_size": 40, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+SIZES |= {"rms_norm_eps": 1e-5, "rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}
+
+
+def assert_the_same(ours, theirs, norm, monkeypatch):
     """Theirs rounds its angles and norms to float32, whatever the model is: here they are exact, too."""
-    names = {"model.embed_tokens.": "tokens.", "model.layers.": "decoder.layers.", "model.norm.": "decoder.norm."}
-    names |= {"self_attn.o_proj": "self_attention.w_o", "lm_head.": "tokens.output."}
-    names |= {f"self_attn.{x}_proj": f"self_attention.w_{x}" for x in "qkv"}
-    names |= {"mlp.gate_proj": "feed_forward.w_1", "mlp.up_proj": "feed_forward.w_3"}
-    names |= {"mlp.down_proj": "feed_forward.w_2", "input_layernorm": "addnorm_1.norm"}
-    names |= {"post_attention_layernorm": "addnorm_2.norm"}
-    theirs = transformers.LlamaForCausalLM(
-        transformers.LlamaConfig(
-            vocab_size=40,
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=n_kv_heads,
-            rms_norm_eps=1e-5,
-            rope_parameters={"rope_type": "default", "rope_theta": 500.0},
-            tie_word_embeddings=tied,
-            attn_implementation="sdpa",
-        )
-    )
-    theirs = randomised(theirs).double().eval()
 
     class Exact(nn.Module):
         def forward(self, x, position_ids):
@@ -192,16 +205,15 @@ def test_it_is_the_llama_of_hugging_face(tied, n_kv_heads, monkeypatch):
             angles = (position_ids[..., None] * omega).repeat(1, 1, 2)
             return angles.cos(), angles.sin()
 
+    theirs = randomised(theirs).double().eval()
     rounded = theirs(TEXT).logits
-    norm = transformers.models.llama.modeling_llama.LlamaRMSNorm
     monkeypatch.setattr(norm, "forward", lambda n, x: F.rms_norm(x, x.shape[-1:], n.weight, n.variance_epsilon))
     theirs.model.rotary_emb = Exact()
     state = theirs.state_dict()
-    for a, b in names.items():
+    for a, b in NAMES.items():
         state = {key.replace(a, b): value for key, value in state.items()}
-    if tied:
+    if ours.config.tied:
         del state["tokens.output.weight"]
-    ours = Llama(CONFIG.replace(n_kv_heads=n_kv_heads, tied=tied, rope_base=500.0)).double().eval()
     ours.load_state_dict(state)
     assert (ours(TEXT) - theirs(TEXT).logits).abs().max() < 1e-10
     assert 1e-10 < (ours(TEXT) - rounded).abs().max() < 1e-4
@@ -212,7 +224,80 @@ def test_it_is_the_llama_of_hugging_face(tied, n_kv_heads, monkeypatch):
     assert (steps - theirs(TEXT).logits).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize("parts", [PAPER, GPT, LLAMA])
+@pytest.mark.parametrize("last", [5, 1])
+def test_grouped_heads_drop_weights_in_training_only(last):
+    heads, x = randomised(RotaryAttention(32, 4, 2)), torch.tensor(normal(2, 5, 32))
+    for need_weights in (False, True):
+        heads.dropout = 0.0
+        out = heads.train()(x[:, -last:], x, x, CAUSAL, need_weights)[0]
+        heads.dropout = 0.5
+        assert not torch.allclose(heads(x[:, -last:], x, x, CAUSAL, need_weights)[0], out)
+        assert torch.allclose(heads.eval()(x[:, -last:], x, x, CAUSAL, need_weights)[0], out, rtol=0, atol=1e-12)
+
+
+def test_without_fused_the_formulas_are_taken(monkeypatch):
+    monkeypatch.setattr(F, "scaled_dot_product_attention", None)
+    for parts in (LLAMA, QWEN, GPT):
+        assert Gpt(CONFIG.replace(fused=False), parts)(TEXT).isfinite().all()
+
+
+def test_keys_and_values_of_the_paper_have_each_their_width():
+    heads = Gpt(CONFIG.replace(d_k=3, d_v=5)).decoder.layers[0].self_attention
+    assert [w.out_features for w in (heads.w_q, heads.w_k, heads.w_v)] == [12, 12, 20]
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
+def test_it_is_the_llama_of_hugging_face(tied, n_kv_heads, monkeypatch):
+    made = transformers.LlamaConfig(**SIZES, num_key_value_heads=n_kv_heads, tie_word_embeddings=tied)
+    ours = Llama(CONFIG.replace(n_kv_heads=n_kv_heads, tied=tied, rope_base=500.0)).double().eval()
+    norm = transformers.models.llama.modeling_llama.LlamaRMSNorm
+    assert_the_same(ours, transformers.LlamaForCausalLM(made), norm, monkeypatch)
+
+
+def normed(c):
+    return NormedAttention(
+        c.d_model, c.n_heads, c.n_kv_heads, c.d_k, c.rope_base, c.attention_bias, c.fused, c.norm_eps
+    )
+
+
+QWEN = LLAMA._replace(attention=normed)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
+def test_with_normed_queries_and_keys_it_is_the_qwen_of_hugging_face(fused, n_kv_heads, monkeypatch):
+    made = transformers.Qwen3Config(**SIZES, num_key_value_heads=n_kv_heads, head_dim=8, tie_word_embeddings=False)
+    config = CONFIG.replace(n_kv_heads=n_kv_heads, tied=False, rope_base=500.0, fused=fused)
+    norm = transformers.models.qwen3.modeling_qwen3.Qwen3RMSNorm
+    assert_the_same(Gpt(config, QWEN).double().eval(), transformers.Qwen3ForCausalLM(made), norm, monkeypatch)
+
+
+@pytest.mark.parametrize("parts", [LLAMA, QWEN])
+def test_every_setting_reaches_its_part(parts):
+    config = CONFIG.replace(norm_eps=0.25, attention_bias=True, d_k=6, rope_base=500.0, dropout=0.5)
+    model = Gpt(config, parts)
+    heads = [m for m in model.modules() if isinstance(m, RotaryAttention)]
+    assert {m.eps for m in model.modules() if isinstance(m, RMSNorm)} == {0.25}
+    assert [(m.w_q.out_features, m.w_k.out_features, m.base) for m in heads] == [(24, 12, 500.0)] * 2
+    assert all(w.bias is not None for m in heads for w in (m.w_q, m.w_k, m.w_v, m.w_o))
+    assert (model.embed(TEXT) == 0).any()
+    assert not (model.eval().embed(TEXT) == 0).any()
+
+
+def test_normed_queries_and_keys_have_the_length_that_their_scales_say():
+    """However large the weights are: without scales of their own, no score is above the root of d_k."""
+    heads = randomised(NormedAttention(32, 4, 2, eps=1e-12))
+    x = torch.tensor(normal(2, 5, 32))
+    with torch.no_grad():
+        heads.w_q.weight *= 1000
+        heads.norm_q.weight.fill_(2.0)
+        heads.norm_k.weight.fill_(0.5)
+    for made, length in ((heads.queries(x, 3), 2 * 8**0.5), (heads.keys(x, 3), 0.5 * 8**0.5)):
+        assert torch.allclose(made.norm(dim=-1), torch.tensor(length, dtype=torch.float64), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("parts", [PAPER, GPT, LLAMA, QWEN])
 def test_an_encoder_decoder_of_other_parts_learns_and_decodes_from_its_cache(parts):
     model = randomised(Transformer(CONFIG, parts)).eval()
     logits = model(SOURCE, TARGET)
@@ -358,6 +443,37 @@ def test_what_would_be_silently_wrong_is_refused(tmp_path):
     parts = LLAMA._replace(attention=lambda c: RotaryAttention(c.d_model, c.n_heads, c.n_kv_heads, base=5e5))
     with pytest.raises(ValueError, match="another settings"):
         checkpoint.load_into(tmp_path, Transformer(CONFIG, parts))
+    other = Transformer(CONFIG, LLAMA)
+    other.encoder.layers[0].self_attention.base = 500.0  # in one layer of several
+    with pytest.raises(ValueError, match=r"another settings: .*encoder\.layers\.0\.self_attention\.base"):
+        checkpoint.load_into(tmp_path, other)
+
+
+@pytest.mark.parametrize(("saved", "own"), [({"tied": True}, {}), ({}, {"tied": True}), ({"tied": True}, {"tied": 0})])
+def test_a_setting_that_only_one_side_has_is_another(saved, own):
+    with pytest.raises(ValueError, match="has another tied"):
+        checkpoint.check_same(saved, own, Path("config.json"))
+
+
+def test_what_changes_no_number_of_a_model_at_rest_may_be_another(tmp_path):
+    model = randomised(Transformer(CONFIG, LLAMA)).eval()
+    checkpoint.save(tmp_path, model)
+    for changes in ({"dropout": 0.5}, {"fused": False}, {"max_len": 64}):
+        again = checkpoint.load_into(tmp_path, Transformer(CONFIG.replace(**changes), LLAMA).double())
+        assert torch.allclose(again(SOURCE, TARGET), model(SOURCE, TARGET), rtol=0, atol=1e-12)
+
+
+def test_a_gpt_with_normed_attention_comes_back_into_itself_only(tmp_path):
+    model = randomised(Gpt(CONFIG, QWEN)).eval()
+    checkpoint.save(tmp_path, model)
+    with pytest.raises(ValueError, match=r"is of a model with modules of its own, such as"):
+        checkpoint.load(tmp_path, kind=Gpt)
+    again = checkpoint.load_into(tmp_path, Gpt(CONFIG, QWEN).double())
+    assert torch.equal(again(TEXT), model(TEXT))
+    other = QWEN._replace(attention=lambda c: NormedAttention(c.d_model, c.n_heads, c.n_kv_heads, eps=1e-6))
+    for parts, words in ((other, r"another settings: .*eps"), (LLAMA, "another")):
+        with pytest.raises(ValueError, match=words):
+            checkpoint.load_into(tmp_path, Gpt(CONFIG, parts))
 
 
 def test_a_config_that_could_not_be_read_again_is_not_saved(tmp_path):
@@ -393,10 +509,13 @@ def test_types_that_cannot_be_are_refused():
 def test_a_text_that_is_longer_than_its_context_is_refused():
     with pytest.raises(ValueError, match=r"offset \(0\) \+ length \(33\) must not exceed max_len \(32\)"):
         llama()(torch.ones(1, 33, dtype=torch.int64))
+    with pytest.raises(ValueError, match=r"offset \(4\) \+ length \(1\) must not exceed max_len \(4\)"):
+        NoPositions(4)(torch.ones(1, 1, 2), 4)
 
 
 def test_with_other_sizes_heads_and_groups_follow():
     assert CONFIG.replace(n_heads=8).n_kv_heads == 2
     assert LlamaConfig(40).n_kv_heads == 8
+    assert type(Llama(LlamaConfig(40, 8, 8, 1, 1)).tokens) is Embedding
     assert isinstance(llama(tied=False).tokens, UntiedEmbedding)
     assert NoPositions(4)(torch.ones(1, 4, 2)).sum() == 8

@@ -58,13 +58,21 @@ def kernel(
     """PyTorch's kernel. Keys and values may have fewer heads, each for a group of q's.
 
     A causal mask is made only where the kernel needs it: for a few queries after many
-    keys.
+    keys. The queries of a group that have one place ask side by side, so keys and
+    values are read once and not once for each head.
     """
     n, n_keys, grouped = q.size(-2), k.size(-2), q.shape[:-2] != k.shape[:-2]
     causal = isinstance(mask, Causal) and n == n_keys
     if causal or (isinstance(mask, Causal) and n == 1):
         mask = None
     given = mask_tensor(mask, n, n_keys, q.device)
+    if grouped and n == 1 and (given is None or given.dim() == 4):
+        heads, rows = q.shape[:-1], (*k.shape[:-2], -1)  # (B, H, 1), (B, G, H/G)
+        if given is not None:
+            given = given.expand(*heads, n_keys).reshape(*rows, n_keys)
+        q = q.reshape(*rows, q.size(-1))
+        out = F.scaled_dot_product_attention(q, k, v, given, dropout)
+        return out.reshape(*heads, v.size(-1))
     return F.scaled_dot_product_attention(
         q, k, v, given, dropout, causal, enable_gqa=grouped
     )

@@ -158,7 +158,7 @@ class RotaryAttention(MultiHeadAttention):
     """
 
     cacheable = True
-    settings = ("base", "factors")  # what its weights do not tell: saved beside them
+    settings: tuple[str, ...] = ("base", "factors")  # its weights do not tell these
 
     def __init__(
         self,
@@ -215,6 +215,48 @@ class RotaryAttention(MultiHeadAttention):
         group = self.n_heads // self.n_kv_heads
         k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
         return super().attend(q, k, v, mask, need_weights)
+
+
+class NormedAttention(RotaryAttention):
+    """`RotaryAttention` with QK-norm: large w_q and w_k do not make large scores.
+
+    An RMSNorm over the d_k columns of each head comes before the turn: one for queries
+    and one for keys, shared by all heads, as in Qwen3 (after Henry et al., 2020, and
+    Dehghani et al., 2023). eps is added to the mean square in both.
+    """
+
+    cacheable = True
+    settings = (*RotaryAttention.settings, "eps")
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        n_kv_heads: int | None = None,
+        d_k: int | None = None,
+        base: float = 10_000.0,
+        bias: bool = False,
+        fused: bool = True,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__(d_model, n_heads, n_kv_heads, d_k, base, bias, fused)
+        d_k = self.w_q.out_features // n_heads
+        self.norm_q, self.norm_k = RMSNorm(d_k, eps), RMSNorm(d_k, eps)
+        self.eps = eps
+
+    def queries(
+        self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, "B #T"] = 0
+    ) -> Float[Tensor, "B H T Dk"]:
+        """What each row asks for, normed, then turned by its position."""
+        q = self.norm_q(split_heads(self.w_q(x), self.n_heads))
+        return rotate(q, offset, self.base)
+
+    def keys(
+        self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, "B #T"] = 0
+    ) -> Float[Tensor, "B G T Dk"]:
+        """What each row is found by, normed, then turned by its position."""
+        k = self.norm_k(split_heads(self.w_k(x), self.n_kv_heads))
+        return rotate(k, offset, self.base)
 
 
 class NoPositions(nn.Module):
