@@ -26,9 +26,13 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers
 from tested_transformer.config import SpecialIds
 from tested_transformer.text import byte_level, tokenizer
 from tested_transformer.text.bert import BertWordPiece
-from tested_transformer.text.byte_level import ALPHABET, LLAMA_3, PRE_TOKENIZERS, ByteLevelBPE
+from tested_transformer.text.byte_level import ALPHABET, PRE_TOKENIZERS, ByteLevelBPE
 
 unhurried = settings(deadline=None)
+LLAMA_3 = (  # as its file has it
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 CUTTERS = {
     "smollm": [
         pre_tokenizers.Digits(individual_digits=True),
@@ -324,7 +328,7 @@ def test_every_character_of_unicode_is_cut_as_in_the_library(young, pre):
     rest = "".join(chr(code) for code in sorted({*CODES} - {*used} - young))
     texts = [rest[k : k + 4096] for k in range(0, len(rest), 4096)]
     texts += ["".join(f"a{chr(c)}b" for c in used[k::40]) for k in range(40)]
-    texts += ["".join(f" {chr(c)}x'{chr(c)}1{chr(c)}2\n{chr(c)}  " for c in near[k::40]) for k in range(40)]
+    texts += ["".join(f" {chr(c)}x'{chr(c)}x1{chr(c)}2\n{chr(c)}  " for c in near[k::40]) for k in range(40)]
     for text in texts:
         pieces = [text]
         for cut in cuts:
@@ -407,6 +411,28 @@ def test_a_whole_piece_may_be_a_token_that_its_merges_do_not_make():
     merges = [("a", "b"), ("b", "c"), ("a", "bc")]
     assert written(tiny(merges), "abc abc") == ["ab", "c", " ", "ab", "c"]
     assert written(tiny(merges, ignore_merges=True), "abc abc") == ["abc", " ", "ab", "c"]
+    first = ByteLevelBPE({"ab": 0, "a": 1, "b": 2}, [], SpecialIds(0, 0, 0, 0), ignore_merges=True)
+    assert first.encode("ab") == [0]
+
+
+def metadata_of(**parts):
+    """Those of a small GGUF file, with these parts changed."""
+    good = {"model": "gpt2", "pre": "gpt-2", "merges": [], "tokens": ["a", "b", "ab", "<end>"], "eos_token_id": 3}
+    good |= {"token_type": [1, 1, 1, 3]} | parts
+    return {f"tokenizer.ggml.{name}": part for name, part in good.items()}
+
+
+@pytest.mark.parametrize(("pre", "ids"), [("gpt-2", [0, 1]), ("smollm", [0, 1]), ("llama-bpe", [2])])
+def test_of_the_gguf_files_those_of_llama_3_prefer_whole_pieces_to_merges(pre, ids):
+    assert ByteLevelBPE.from_gguf(metadata_of(pre=pre)).encode("ab") == ids
+
+
+def test_tokens_that_users_defined_are_text_and_control_tokens_are_not():
+    bpe = ByteLevelBPE.from_gguf(metadata_of(token_type=[1, 5, 4, 3]))
+    assert bpe.special_tokens == {"<end>": 3}
+    assert bpe.encode("abab<end>") == [2, 2]  # no token for any letter of <end>
+    assert bpe.encode("abba<end>", special=True) == [2, 1, 0, 3]
+    assert bpe.decode([2, 3, 1]) == "abb"
 
 
 def test_a_byte_without_a_token_leaves_nothing_or_is_unknown(small):
@@ -422,14 +448,12 @@ def test_a_byte_without_a_token_leaves_nothing_or_is_unknown(small):
 
 def test_special_ids_are_those_of_the_file_and_those_it_lacks_are_the_end(fields):
     assert ByteLevelBPE.from_gguf(fields).special_ids == SpecialIds(pad=2, bos=1, eos=2, unk=0)
-    few = {f"tokenizer.ggml.{name}": fields[f"tokenizer.ggml.{name}"] for name in ("model", "pre", "merges")}
-    few |= {"tokenizer.ggml.tokens": ["a", "<b>"], "tokenizer.ggml.token_type": [1, 3], "tokenizer.ggml.merges": []}
     for name, i in product(("eos", "bos"), (0, 1)):
-        found = ByteLevelBPE.from_gguf(few | {f"tokenizer.ggml.{name}_token_id": i})
+        found = ByteLevelBPE.from_gguf(metadata_of(eos_token_id=None) | {f"tokenizer.ggml.{name}_token_id": i})
         assert found.special_ids == SpecialIds(i, i, i, i)
-        assert found.special_tokens == {"<b>": 1}
+    assert ByteLevelBPE.from_gguf(metadata_of(bos_token_id=1)).special_ids == SpecialIds(pad=3, bos=1, eos=3, unk=3)
     with pytest.raises(ValueError, match="must have bos_token_id or eos_token_id"):
-        ByteLevelBPE.from_gguf(few)
+        ByteLevelBPE.from_gguf(metadata_of(eos_token_id=None))
 
 
 def test_the_files_of_gpt_2_are_read(small, lines):
@@ -505,7 +529,9 @@ def test_what_was_remembered_changes_nothing(ours, lines, monkeypatch):
     forgetful = pickle.loads(pickle.dumps(ours["gpt-2"]))
     forgetful._remembered.clear()
     assert [forgetful.encode(line) for line in lines[:50]] == [ours["gpt-2"].encode(line) for line in lines[:50]]
-    assert len(forgetful._remembered) <= 2
+    for piece in "abcdefgh":
+        forgetful.encode(piece)
+        assert len(forgetful._remembered) <= 2
     forgetful.encode("b" * 257)
     forgetful.encode("c" * 256)
     assert "b" * 257 not in forgetful._remembered
@@ -811,10 +837,8 @@ def test_vocabularies_without_what_bert_needs_are_refused(minilm):
     ],
 )
 def test_metadata_that_cannot_be_followed_are_refused_by_name(name, value, words):
-    good = {"model": "gpt2", "pre": "gpt-2", "tokens": ["a", "b", "ab"], "token_type": [1, 1, 4], "merges": ["a b"]}
-    good |= {"eos_token_id": 2}
-    metadata = {f"tokenizer.ggml.{key}": part for key, part in (good | {name: value}).items()}
-    refused(lambda: ByteLevelBPE.from_gguf(metadata), words)
+    good = {"tokens": ["a", "b", "ab"], "token_type": [1, 1, 4], "merges": ["a b"], "eos_token_id": 2}
+    refused(lambda: ByteLevelBPE.from_gguf(metadata_of(**good | {name: value})), words)
 
 
 def test_files_of_gpt_2_that_do_not_fit_are_refused():

@@ -58,8 +58,11 @@ class BertWordPiece(Published):
     A text is cleaned of control characters, white space becomes spaces, and a Chinese
     character a word. With lowercase, letters become small and lose their accents
     (strip_accents says otherwise where it is not None). A word that cannot be cut into
-    tokens of vocab, or has more than longest_word characters, becomes `[UNK]`. What a
-    character is, is said by Python's edition of Unicode.
+    tokens of vocab, or has more than longest_word characters, becomes `[UNK]`.
+
+    Which characters are marks or punctuation is what Python's Unicode says, as in
+    BERT's first code. The library `tokenizers` has the tables of about 2015: words with
+    a few hundred rare characters differ there.
 
     vocab maps tokens to ids; `##` continues a word. `special_tokens` has the id of
     `[PAD]`, `[CLS]` (begin), `[SEP]` (end), `[UNK]` and of each special one in added.
