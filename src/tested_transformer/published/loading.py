@@ -156,7 +156,7 @@ def _filled(
         if tensor.dtype not in DTYPES:
             rule = f"read are {', '.join(map(str, DTYPES))}"
             raise ValueError(f"{source}: {key} is stored as {tensor.dtype}; {rule}")
-        if not tensor.isfinite().all():
+        if not all(x.isfinite() for x in tensor.aminmax()):  # NaN is both
             raise ValueError(f"{source}: {key} has numbers that are not finite")
         for (name, _), (_, part) in zip(
             parts, renamed(key, tensor, family.names(about)), strict=True
@@ -176,7 +176,7 @@ def _our_names(
     found = {}
     for key, shape in weights.shapes.items():
         try:
-            found[key] = renamed(key, torch.empty(shape, device="meta"), names)
+            found[key] = renamed(key, torch.empty(()).expand(shape), names)
         except (RuntimeError, TypeError, ValueError):
             raise ValueError(f"{key} has the shape {shape!r:.80}") from None
     shapes: dict[str, torch.Size] = {}
