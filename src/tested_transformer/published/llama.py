@@ -175,6 +175,7 @@ class GgufLlama:
         more = {
             "vocab_size": table[0],
             "tie_word_embeddings": "lm_head.weight" not in self.shapes,
+            "attention_bias": "model.layers.0.self_attn.q_proj.bias" in self.shapes,
         }
         self.about = About(given | ids | more, file.path)
         if (kind := fields.get("llama.rope.scaling.type", "none")) != "none":
