@@ -78,7 +78,10 @@ class LearnedPositions(nn.Module):
     def __init__(self, max_len: int, d_model: int, dropout: float = 0.0) -> None:
         super().__init__()
         at_least(1, max_len=max_len, d_model=d_model)
-        self.table = nn.Parameter(torch.randn(max_len, d_model) * d_model**-0.5)
+        rows = torch.empty(max_len, d_model)
+        if not rows.is_meta:  # to draw there, PyTorch loads its compiler, for a second
+            rows = torch.randn(max_len, d_model) * d_model**-0.5
+        self.table = nn.Parameter(rows)
         self.dropout = _dropout(dropout)
 
     def forward(
