@@ -4,8 +4,9 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from reprlib import repr as short
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from tested_transformer import files
 from tested_transformer.config import SpecialIds
@@ -112,6 +113,21 @@ def in_order(vocab: Mapping[str, int], added: Iterable[AddedToken]) -> list[str]
     return [tokens[i] for i in range(len(tokens))]
 
 
+def content(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
+    """What `save` wrote for that kind of tokeniser."""
+    found: dict[str, Any] = _files.read(path, kind, "tokenizer", dict)
+    return found
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let a ValueError say in which file it is."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+
+
 class Published(ABC):
     """A tokeniser with somebody else's ids, and with added tokens.
 
@@ -165,11 +181,6 @@ class Published(ABC):
     def _content(self) -> dict[str, Any]:
         """What a file says of it."""
 
-    @classmethod
-    @abstractmethod
-    def _from_content(cls, content: dict[str, Any]) -> Self:
-        """What `_content` gave; a ValueError says what is wrong."""
-
     def to_json(self) -> bytes:
         """What `save` writes: the parts of a `tokenizer.json`, and what they are."""
         return _files.to_json(type(self).__name__, "tokenizer", self._content())
@@ -177,15 +188,6 @@ class Published(ABC):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tokeniser to a JSON file."""
         files.write(path, self.to_json())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; any other file raises a ValueError."""
-        content = _files.read(path, cls.__name__, "tokenizer", dict)
-        try:
-            return cls._from_content(content)
-        except ValueError as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
 
     def _added_content(self) -> list[dict[str, Any]]:
         off = {"single_word": False, "lstrip": False, "rstrip": False}

@@ -1,11 +1,12 @@
 """BERT's WordPiece with the ids of a published model: BERT, MiniLM."""
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from reprlib import repr as short
-from typing import Any, Self, SupportsIndex
+from typing import Any, SupportsIndex
 
 from tested_transformer.checks import at_least
 from tested_transformer.config import SpecialIds
@@ -16,9 +17,11 @@ from tested_transformer.text._published import (
     AddedToken,
     Published,
     added_tokens,
+    content,
     entry,
     honoured,
     in_order,
+    naming,
     vocabulary,
 )
 from tested_transformer.text.tokens import LONGEST_WORD, WORDS
@@ -101,7 +104,7 @@ class BertWordPiece(Published):
         self._longest_token = max(map(len, self.tokens))
 
     @classmethod
-    def from_json(cls, tokenizer: Mapping[str, Any]) -> Self:
+    def from_json(cls, tokenizer: Mapping[str, Any]) -> "BertWordPiece":
         """From a parsed `tokenizer.json`, the file of the library `tokenizers`.
 
         What it says of truncation, padding and the decoder is left to the caller. A
@@ -130,7 +133,9 @@ class BertWordPiece(Published):
         )
 
     @classmethod
-    def from_vocab(cls, vocab: str, tokenizer_config: Mapping[str, Any]) -> Self:
+    def from_vocab(
+        cls, vocab: str, tokenizer_config: Mapping[str, Any]
+    ) -> "BertWordPiece":
         """From the text of `vocab.txt` and a parsed `tokenizer_config.json`.
 
         Each line is a token. A ValueError names a setting that cannot be followed.
@@ -249,8 +254,11 @@ class BertWordPiece(Published):
         }
 
     @classmethod
-    def _from_content(cls, content: dict[str, Any]) -> Self:
-        return cls.from_json(content)
+    def load(cls, path: str | os.PathLike[str]) -> "BertWordPiece":
+        """Read what `save` wrote; any other file raises a ValueError."""
+        saved = content(path, cls.__name__)
+        with naming(path):
+            return cls.from_json(saved)
 
 
 TOKENS = {"pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]", "unk": "[UNK]"}

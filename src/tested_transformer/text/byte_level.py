@@ -1,10 +1,11 @@
 """Byte-level BPE with somebody else's ids: GPT-2, Llama 3, SmolLM2."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from reprlib import repr as short
-from typing import Any, Self, SupportsIndex
+from typing import Any, SupportsIndex
 
 from tested_transformer.config import SpecialIds
 from tested_transformer.text._checks import checked, in_range
@@ -14,9 +15,11 @@ from tested_transformer.text._published import (
     AddedToken,
     Published,
     added_tokens,
+    content,
     entry,
     honoured,
     in_order,
+    naming,
     vocabulary,
 )
 from tested_transformer.text.tokens import BYTES, REMEMBERED
@@ -76,7 +79,7 @@ KNOWN: dict[str, dict[str, tuple[Any, ...]]] = {
     "Digits": {"type": (ANY,), "individual_digits": (True,)},
     "Split": {
         "type": (ANY,),
-        "pattern": ({"Regex": GPT_2}, {"Regex": LLAMA_3}),
+        "pattern": (ANY,),
         "behavior": ("Isolated",),
         "invert": (False,),
     },
@@ -171,7 +174,9 @@ class ByteLevelBPE(Published):
         return found
 
     @classmethod
-    def from_json(cls, tokenizer: Mapping[str, Any], special_ids: SpecialIds) -> Self:
+    def from_json(
+        cls, tokenizer: Mapping[str, Any], special_ids: SpecialIds
+    ) -> "ByteLevelBPE":
         """From a parsed `tokenizer.json`, the file of the library `tokenizers`.
 
         The file does not say which tokens mark the begin and the end: special_ids do.
@@ -208,7 +213,7 @@ class ByteLevelBPE(Published):
         merges: str,
         special_tokens: Iterable[str] = ("<|endoftext|>",),
         special_ids: SpecialIds | None = None,
-    ) -> Self:
+    ) -> "ByteLevelBPE":
         """From a parsed `vocab.json` and the text of `merges.txt`: GPT-2's own files.
 
         special_tokens are tokens of vocab. Without special_ids, the first of them is
@@ -241,7 +246,7 @@ class ByteLevelBPE(Published):
         )
 
     @classmethod
-    def from_gguf(cls, fields: Mapping[str, Any]) -> Self:
+    def from_gguf(cls, fields: Mapping[str, Any]) -> "ByteLevelBPE":
         """From the metadata of a GGUF file: each name with its contents.
 
         Without an id for the end, it is that of the begin, and the other way round;
@@ -378,12 +383,15 @@ class ByteLevelBPE(Published):
         }
 
     @classmethod
-    def _from_content(cls, content: dict[str, Any]) -> Self:
-        ids = entry(content, "special_ids", list, "the tokenizer")
-        if [type(i) for i in ids] != [int] * len(SpecialIds._fields):
-            raise ValueError(f"special_ids ({short(ids)}) must be four ids")
-        rest = {name: part for name, part in content.items() if name != "special_ids"}
-        return cls.from_json(rest, SpecialIds(*ids))
+    def load(cls, path: str | os.PathLike[str]) -> "ByteLevelBPE":
+        """Read what `save` wrote; any other file raises a ValueError."""
+        saved = content(path, cls.__name__)
+        with naming(path):
+            ids = entry(saved, "special_ids", list, "the tokenizer")
+            if [type(i) for i in ids] != [int] * len(SpecialIds._fields):
+                raise ValueError(f"special_ids ({short(ids)}) must be four ids")
+            rest = {name: part for name, part in saved.items() if name != "special_ids"}
+            return cls.from_json(rest, SpecialIds(*ids))
 
 
 def _cuts(pre_tokenizer: Any) -> Iterator[Callable[[str], list[str]]]:
@@ -403,9 +411,12 @@ def _cuts(pre_tokenizer: Any) -> Iterator[Callable[[str], list[str]]]:
             entry(part, "individual_digits", bool, "Digits")
             yield compiled(r"\p{N}|\P{N}+").findall
         elif kind == "Split":
-            for name in ("pattern", "behavior"):
-                entry(part, name, type(KNOWN[kind][name][0]), "Split")
-            yield compiled(part["pattern"]["Regex"]).findall
+            entry(part, "behavior", str, "Split")
+            pattern = entry(part, "pattern", dict, "Split")
+            if pattern not in ({"Regex": GPT_2}, {"Regex": LLAMA_3}):
+                rule = "is not known; known are those of GPT-2 and of Llama 3"
+                raise ValueError(f"Split: pattern ({short(pattern)}) {rule}")
+            yield compiled(pattern["Regex"]).findall
         else:
             if entry(part, "add_prefix_space", bool, "ByteLevel"):
                 yield _spaced
