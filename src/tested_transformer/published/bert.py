@@ -62,6 +62,8 @@ class BertFamily:
         if "next_head" in heads and bert.pooled:
             return Pretraining(bert)
         if "word_head" in heads:
+            if about.text("model_type") == "roberta":  # its head has always this one
+                about.require("hidden_act", "gelu")
             return MaskedLM(bert)
         if "head" in heads and bert.pooled:
             labels = about.fields.get("id2label")

@@ -1,7 +1,9 @@
 """A folder as Hugging Face publishes it, or a zip of one: JSON, and safetensors."""
 
+import json
 import os
 import shutil
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -20,9 +22,11 @@ WEIGHTS, INDEX, PICKLE = (
     "model.safetensors.index.json",
     "pytorch_model.bin",
 )
+MODULES = "modules.json"
+WHAT = "file of a published model"
 READ = (
     "config.json",
-    "modules.json",
+    MODULES,
     "1_Pooling/config.json",
     "sentence_bert_config.json",
     "tokenizer.json",
@@ -33,7 +37,7 @@ READ = (
     WEIGHTS,
 )
 """What is taken out of a zip: nothing else is looked at."""
-LARGEST = 2**27
+LARGEST = 2**25
 """So many bytes a file of JSON or text may have; the largest published are of 20 MB."""
 RATIO = 100
 """So many times its own size a zip may unpack to."""
@@ -51,10 +55,7 @@ class Folder:
 
     def text(self, name: str) -> str:
         """The text in a file."""
-        path = self.path / name
-        files.check_readable(path, "file of a published model")
-        if (size := path.stat().st_size) > LARGEST:
-            raise ValueError(f"{path} has {size:,} bytes, more than {LARGEST:,}")
+        path = self._small(name)
         try:
             return path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
@@ -62,11 +63,25 @@ class Folder:
 
     def json(self, name: str) -> dict[str, Any]:
         """The object in a JSON file."""
+        return files.read_json(self._small(name), WHAT)
+
+    def modules(self) -> list[str]:
+        """The kinds of modules that sentence-transformers has in a row; none, if it has not."""
+        if not self.has(MODULES):
+            return []
+        try:
+            found = json.loads(self.text(MODULES))
+            return [each["type"].split(".")[-1] for each in found]
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+            rule = "must be a list of objects, each with a type"
+            raise ValueError(f"{self.path / MODULES} {rule}") from None
+
+    def _small(self, name: str) -> Path:
         path = self.path / name
-        files.check_readable(path, "file of a published model")
+        files.check_readable(path, WHAT)
         if (size := path.stat().st_size) > LARGEST:
             raise ValueError(f"{path} has {size:,} bytes, more than {LARGEST:,}")
-        return files.read_json(path, "file of a published model")
+        return path
 
     @contextmanager
     def weights(self) -> Iterator["Weights"]:
@@ -74,6 +89,7 @@ class Folder:
         with ExitStack() as stack:
             opened: dict[str, Any] = {}
             for path, names in self._shards().items():
+                files.check_name(path)
                 files.check_readable(path, "file of weights")
                 try:
                     file = stack.enter_context(safe_open(path, "pt"))
@@ -81,11 +97,14 @@ class Folder:
                     rule = f"is damaged or no safetensors file: {error}"
                     raise ValueError(f"{path} {rule}") from None
                 there = {*file.keys()}
-                if missing := sorted((names or there) - there):
-                    raise ValueError(
-                        f"{path} lacks {missing[0]}, which {INDEX} has there"
-                    )
-                opened |= dict.fromkeys(names or there, file)
+                names = there if names is None else names
+                if missing := sorted(names - there):
+                    found = f"lacks {missing[0]!r:.80}, which {INDEX} has there"
+                    raise ValueError(f"{path} {found}")
+                if more := sorted(there - names):
+                    found = f"has {more[0]!r:.80}, which {INDEX} has not there"
+                    raise ValueError(f"{path} {found}")
+                opened |= dict.fromkeys(names, file)
             yield Weights(opened)
 
     def _shards(self) -> dict[Path, set[str] | None]:
@@ -142,22 +161,20 @@ def opened(path: Path) -> Iterator[Folder]:
         return
     with tempfile.TemporaryDirectory() as made:
         try:
-            with zipfile.ZipFile(path) as packed:
+            with files.naming(path), zipfile.ZipFile(path) as packed:
                 _unpack(packed, path, Path(made))
         except (
             zipfile.BadZipFile,
-            NotImplementedError,
-            RuntimeError,
-            EOFError,
             zlib.error,
+            struct.error,
+            EOFError,
+            RuntimeError,  # it is encrypted, for example
+            ValueError,
         ) as error:
             raise ValueError(f"{path} is damaged or no zip: {error}") from None
         try:
             yield Folder(Path(made))
-        except (
-            ValueError,
-            OSError,
-        ) as error:  # who reads it knows the zip, and no other place
+        except (ValueError, OSError) as error:  # its reader knows of no other place
             raise ValueError(str(error).replace(made, str(path))) from None
 
 
@@ -168,8 +185,10 @@ def _unpack(packed: zipfile.ZipFile, path: Path, folder: Path) -> None:
         RATIO * os.path.getsize(path),
     )
     if size > most:
-        raise ValueError(f"{path} would unpack to {size:,} bytes, more than {most:,}")
+        raise ValueError(f"it would unpack to {size:,} bytes, more than {most:,}")
     for name, entry in wanted.items():
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{name} is compressed in another way than deflate")
         (folder / name).parent.mkdir(exist_ok=True)
         with packed.open(entry) as source, open(folder / name, "wb") as target:
             shutil.copyfileobj(source, target)  # no more than the size it says

@@ -93,7 +93,7 @@ class GgufFile:
         for _ in range(n_fields):
             key, (kind,) = self._text(), self._unpack("I")
             if key in fields:
-                raise self._error(f"it has {key!r} twice")
+                raise self._error(f"it has {key!r:.80} twice")
             fields[key] = self._value(kind)
         found = [
             (self._text(), self._shape(), *self._unpack("IQ")) for _ in range(n_tensors)
@@ -105,7 +105,7 @@ class GgufFile:
         tensors = {}
         for name, shape, kind, offset in found:
             if name in tensors:
-                raise self._error(f"it has the tensor {name!r} twice")
+                raise self._error(f"it has the tensor {name!r:.80} twice")
             tensors[name] = self._stored(name, shape, kind, start, offset, align)
         self._check_apart(tensors)
         return fields, tensors
@@ -138,16 +138,15 @@ class GgufFile:
         kind = kinds(number).name if number in [*kinds] else f"number {number}"
         if kind not in KINDS:
             known = ", ".join(KINDS)
-            raise self._error(f"{name} is stored as {kind}; read are {known}")
+            raise self._error(f"{name!r:.80} is stored as {kind}; read are {known}")
         block, size = self._gguf.GGML_QUANT_SIZES[kinds[kind]]
         if shape[-1] % block:
-            raise self._error(
-                f"{name}: rows of {shape[-1]} numbers must be a multiple of {block} for {kind}"
-            )
+            rule = f"of {shape[-1]} numbers must be a multiple of {block} for {kind}"
+            raise self._error(f"{name!r:.80}: rows {rule}")
         n_bytes, begin = math.prod(shape) // block * size, start + offset
         if offset % align or begin + n_bytes > len(self._bytes):
             rule = f"its {n_bytes} bytes at {begin} are not in a file of {len(self._bytes)}"
-            raise self._error(f"{name}: {rule}; is it cut off?")
+            raise self._error(f"{name!r:.80}: {rule}; is it cut off?")
         return Stored(shape, kind, begin, n_bytes)
 
     def _check_apart(self, tensors: dict[str, Stored]) -> None:
@@ -155,7 +154,7 @@ class GgufFile:
         end, before = 0, ""
         for name, stored in sorted(tensors.items(), key=lambda item: item[1].start):
             if stored.start < end:
-                raise self._error(f"{before} and {name} overlap")
+                raise self._error(f"{before!r:.80} and {name!r:.80} overlap")
             end, before = stored.start + stored.n_bytes, name
 
     def _shape(self) -> tuple[int, ...]:

@@ -31,7 +31,6 @@ class LlamaFamily:
         width = about.integer("hidden_size", least=1)
         heads = about.integer("num_attention_heads", least=1)
         head_width = about.integer("head_dim", width // heads, 1)
-        rope = about.within("rope_parameters") if "rope_parameters" in about else about
         return LlamaConfig(
             vocab_size=about.integer("vocab_size", least=1),
             d_model=width,
@@ -44,7 +43,7 @@ class LlamaFamily:
             max_len=about.integer("max_position_embeddings", 2048, 1),
             norm_eps=about.number("rms_norm_eps", 1e-6),
             attention_bias=about.flag("attention_bias", False),
-            rope_base=rope.number("rope_theta", 10_000.0),
+            rope_base=rope_base(about),
             rope_factors=rope_factors(about, head_width),
             tied=about.flag("tie_word_embeddings", False),
             **ids_of(ids),
@@ -56,36 +55,53 @@ class LlamaFamily:
         return Llama(config)
 
 
+ROPE = ("rope_scaling", "rope_parameters")
+"""Where the settings of rotary positions are; the first that is there counts."""
+WIDEST = 2**16
+"""So wide a head may be: its factors are made before any weight is looked at."""
+
+
+def rope_settings(about: About) -> About:
+    """The object with the settings of rotary positions; empty if there is none."""
+    key = next((k for k in ROPE if about.fields.get(k)), None)
+    return About({}, about.name) if key is None else about.within(key)
+
+
+def rope_base(about: About) -> float:
+    """The base of the rotary frequencies, which older files have with the sizes."""
+    rope = rope_settings(about)
+    return (rope if "rope_theta" in rope else about).number("rope_theta", 10_000.0)
+
+
 def rope_factors(about: About, d_k: int) -> tuple[float, ...] | None:
     """By what the speed of each pair of columns is divided, as Llama 3.1 has it.
 
     Fast pairs stay; slow ones, which make less than one turn in the first training's
     texts, are slowed by factor; those in between by something in between.
     """
-    key = next((k for k in ("rope_parameters", "rope_scaling") if k in about), None)
-    if key is None:
-        return None
-    scaling = about.within(key)
-    kind = scaling.text("rope_type", scaling.text("type", "default"))
+    rope = rope_settings(about)
+    for key in rope.fields:
+        if key in rope and key not in ROPE_KEYS:
+            raise rope.error(key, "is not known here")
+    rope.require("partial_rotary_factor", 1.0)
+    if d_k > WIDEST:
+        raise about.error("head_dim", f"must be at most {WIDEST}")
+    kind = rope.text("rope_type", rope.text("type", "default"))
     if kind == "default":
         return None
     if kind == "linear":
-        return (scaling.number("factor"),) * (d_k // 2)
+        return (rope.number("factor"),) * (d_k // 2)
     if kind != "llama3":
-        raise scaling.error(
-            "rope_type", "is not known here; these are: default, linear, llama3"
-        )
-    base = (scaling if "rope_theta" in scaling else about).number(
-        "rope_theta", 10_000.0
-    )
+        known = "default, linear, llama3"
+        raise rope.error("rope_type", f"is not known here; these are: {known}")
+    base, longest = rope_base(about), about.integer("max_position_embeddings", 2048, 1)
     factor, low, high = map(
-        scaling.number, ("factor", "low_freq_factor", "high_freq_factor")
+        rope.number, ("factor", "low_freq_factor", "high_freq_factor")
     )
-    length = scaling.integer("original_max_position_embeddings", least=1)
+    where = about if FIRST_LENGTH in about else rope
+    length = where.integer(FIRST_LENGTH, longest, 1)
     if not low < high:
-        raise scaling.error(
-            "low_freq_factor", f"must be below high_freq_factor ({high})"
-        )
+        raise rope.error("low_freq_factor", f"must be below high_freq_factor ({high})")
     factors = []
     for i in range(d_k // 2):
         turns = length * base ** (-2 * i / d_k) / (2 * math.pi)
@@ -93,6 +109,18 @@ def rope_factors(about: About, d_k: int) -> tuple[float, ...] | None:
         factors.append(1 / ((1 - smooth) / factor + smooth))
     return tuple(factors)
 
+
+FIRST_LENGTH = "original_max_position_embeddings"
+ROPE_KEYS = {
+    "rope_type",
+    "type",
+    "rope_theta",
+    "partial_rotary_factor",
+    "factor",
+    "low_freq_factor",
+    "high_freq_factor",
+    FIRST_LENGTH,
+}
 
 ABOUT = {
     "hidden_size": "embedding_length",
@@ -131,7 +159,10 @@ class GgufLlama:
 
     def __init__(self, file: GgufFile) -> None:
         self._file, fields = file, file.fields
-        self._names = {foreign_name(name): name for name in file.tensors}
+        self._names: dict[str, str] = {}
+        for name in file.tensors:
+            if (other := self._names.setdefault(foreign_name(name), name)) != name:
+                raise ValueError(f"{file.path} has {name!r:.80} as {other!r:.80}, too")
         self.shapes = {
             name: file.tensors[own].shape for name, own in self._names.items()
         }

@@ -1,9 +1,9 @@
 """Read a published model, weights and tokeniser, into one of this package's."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,7 @@ from tested_transformer.model.bert import Bert, SentenceBert
 from tested_transformer.names import check_unwrapped, renamed
 from tested_transformer.published.about import About
 from tested_transformer.published.bert import BertFamily
-from tested_transformer.published.folder import Folder, opened
+from tested_transformer.published.folder import MODULES, Folder, opened
 from tested_transformer.published.gguf import MAGIC, GgufFile
 from tested_transformer.published.gpt2 import Gpt2Family
 from tested_transformer.published.llama import GgufLlama, LlamaFamily
@@ -33,6 +33,7 @@ from tested_transformer.training.checkpoint import (
 Model = TypeVar("Model", bound=nn.Module)
 
 
+@runtime_checkable
 class Family(Protocol):
     """Models of one architecture: the names of their weights, and what they become."""
 
@@ -46,6 +47,7 @@ class Family(Protocol):
         """Our model of these sizes; found has the names of its weights, ours."""
 
 
+@runtime_checkable
 class Weights(Protocol):
     """Tensors by their published names."""
 
@@ -133,19 +135,17 @@ def _filled(
     dtype: torch.dtype,
 ) -> nn.Module:
     """A model with these weights. Nothing is made before all names and shapes fit."""
-    check_unwrapped(weights.shapes)
     source = Path(str(about.name))
-    ours = _our_names(weights, family.names(about), source)
-    shapes = {
-        name: tuple(part.shape) for parts in ours.values() for name, part in parts
-    }
-    try:
+    with naming(source):
+        check_names(weights.shapes)
+        ours = _our_names(weights, family.names(about))
+        shapes = {
+            name: tuple(part.shape) for parts in ours.values() for name, part in parts
+        }
         config = family.config(about, ids)
         check_sizes(config, shapes, source)
         with torch.device("meta"):
             model = family.model(config, about, shapes)
-    except (RuntimeError, OverflowError, TypeError) as error:
-        raise ValueError(f"{source} describes no model: {error}") from None
     check_shapes(model, shapes, source)
     model = with_room(model, device, dtype)
     room, filled = model.state_dict(), set[str]()
@@ -154,46 +154,51 @@ def _filled(
             continue
         tensor = weights.tensor(key)
         if tensor.dtype not in DTYPES:
-            raise ValueError(
-                f"{source}: {key} is stored as {tensor.dtype}; read are {', '.join(map(str, DTYPES))}"
-            )
+            rule = f"read are {', '.join(map(str, DTYPES))}"
+            raise ValueError(f"{source}: {key} is stored as {tensor.dtype}; {rule}")
         if not tensor.isfinite().all():
             raise ValueError(f"{source}: {key} has numbers that are not finite")
         for (name, _), (_, part) in zip(
             parts, renamed(key, tensor, family.names(about)), strict=True
         ):
             if name in filled and not torch.equal(room[name], part.to(room[name])):
-                raise ValueError(
-                    f"{source}: {key} must be the same as {name}: ours has one"
-                )
+                rule = f"must be the same as {name}: ours has one"
+                raise ValueError(f"{source}: {key} {rule}")
             room[name].copy_(part)
             filled.add(name)
     return model
 
 
 def _our_names(
-    weights: Weights, names: Mapping[str, str], source: Path
+    weights: Weights, names: Mapping[str, str]
 ) -> dict[str, list[tuple[str, Tensor]]]:
     """For each published name ours, each with a tensor of its shape that takes no memory."""
-    found = {
-        key: renamed(key, torch.empty(shape, device="meta"), names)
-        for key, shape in weights.shapes.items()
-    }
+    found = {}
+    for key, shape in weights.shapes.items():
+        try:
+            found[key] = renamed(key, torch.empty(shape, device="meta"), names)
+        except (RuntimeError, TypeError, ValueError):
+            raise ValueError(f"{key} has the shape {shape!r:.80}") from None
     shapes: dict[str, torch.Size] = {}
     for key, parts in found.items():
         for name, part in parts:
             if shapes.setdefault(name, part.shape) != part.shape:
-                raise ValueError(
-                    f"{source}: {key} of shape {tuple(part.shape)} must be {tuple(shapes[name])}"
-                )
-    if all(
-        name.startswith("bert.") for name in shapes
-    ):  # a body that was saved with its head's name for it
+                rule = f"must be {tuple(shapes[name])}"
+                raise ValueError(f"{key} of shape {tuple(part.shape)} {rule}")
+    if all(name.startswith("bert.") for name in shapes):  # a body out of a whole
         return {
             k: [(n.removeprefix("bert."), part) for n, part in parts]
             for k, parts in found.items()
         }
     return found
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse names that no model has, and those of a model that something is around."""
+    for name in names:
+        if not name.isprintable() or len(name) > 200:
+            raise ValueError(f"{name!r:.80} is no name of a weight")
+    check_unwrapped(names)
 
 
 def check_rows(model: nn.Module, tokens: Published | None, path: Path) -> None:
@@ -220,21 +225,21 @@ def _for_sentences(model: Any, folder: Folder) -> Any:
         raise ValueError(
             f"{about.name}: {' and '.join(chosen) or 'no pooling'} is not known here"
         )
-    normalised = folder.has("modules.json") and "Normalize" in folder.text(
-        "modules.json"
-    )
-    most = None
-    if folder.has("sentence_bert_config.json"):
-        about = About(
-            folder.json("sentence_bert_config.json"),
-            folder.path / "sentence_bert_config.json",
-        )
-        most = (
-            about.integer("max_seq_length", least=1)
-            if "max_seq_length" in about
-            else None
-        )
-    return SentenceBert(model, POOLINGS[chosen[0]], normalised, most)
+    modules = folder.modules() or PLAIN
+    if modules not in (PLAIN, [*PLAIN, "Normalize"]):
+        rule = "only Transformer, Pooling and Normalize are known here, in this order"
+        raise ValueError(f"{folder.path / MODULES} has {modules!r:.80}: {rule}")
+    most, pooling = None, POOLINGS[chosen[0]]
+    if folder.has(LENGTH):
+        about = About(folder.json(LENGTH), folder.path / LENGTH)
+        if "max_seq_length" in about:
+            most = about.integer("max_seq_length", least=1)
+    with naming(folder.path / LENGTH):
+        return SentenceBert(model, pooling, "Normalize" in modules, most)
+
+
+PLAIN = ["Transformer", "Pooling"]
+LENGTH = "sentence_bert_config.json"
 
 
 POOLINGS = {
@@ -307,12 +312,12 @@ def gguf_tokens(file: GgufFile) -> Published:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let an error about a tokeniser name the file or folder."""
+    """Let an error about what is in a file or folder name it, in one line."""
     try:
         yield
-    except (ValueError, TypeError) as error:
-        known = str(error) if str(path) in str(error) else f"{path}: {error}"
-        raise ValueError(known) from None
+    except (ValueError, TypeError, RuntimeError, ArithmeticError) as error:
+        told = str(error).partition("\n")[0]
+        raise ValueError(told if str(path) in told else f"{path}: {told}") from None
 
 
 SETTINGS = "tokenizer_config.json"

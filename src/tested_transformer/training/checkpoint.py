@@ -91,7 +91,7 @@ def save(
     check_weights(weights)
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     config = body(model).config
-    check_sizes(config, shapes, folder)
+    check_sizes(config, shapes, folder / CONFIG)
     if "replaced" not in told:  # then it must be what `load` would make
         model = plain(model)
     check_shapes(model, shapes, folder / MODEL)
@@ -151,7 +151,7 @@ def load(
     config, settings = read_description(folder / CONFIG, kind)
     path = folder / MODEL
     shapes = without_scales(read_shapes(path))
-    check_sizes(config, shapes, folder)
+    check_sizes(config, shapes, folder / CONFIG)
     try:
         with torch.device("meta"):
             model = make(kind, config, settings)
@@ -369,17 +369,17 @@ def check_tokens(tokens: Tokenizer, config: Config, name: object) -> None:
 
 
 def check_sizes(
-    config: Config, shapes: Mapping[str, Sequence[int]], folder: Path
+    config: Config, shapes: Mapping[str, Sequence[int]], path: Path
 ) -> None:
     """Refuse sizes that would take long to build, and that the weights do not have."""
     layers = {name.partition(".layers.")[2].split(".")[0] for name in shapes} - {""}
     if config.n_layers != len(layers):
-        found = f"n_layers ({config.n_layers}), but {MODEL} has {len(layers)}"
-        raise ValueError(f"{folder / CONFIG} says {found}")
+        found = f"n_layers ({config.n_layers}), but the weights have {len(layers)}"
+        raise ValueError(f"{path} says {found}")
     most = max(MOST, sum(math.prod(shape) for shape in shapes.values()))
     if config.max_len * config.d_model > most:
         sizes = f"max_len ({config.max_len}) times d_model ({config.d_model})"
-        raise ValueError(f"{folder / CONFIG}: {sizes} must be at most {most}")
+        raise ValueError(f"{path}: {sizes} must be at most {most}")
 
 
 def check_shapes(
