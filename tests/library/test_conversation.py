@@ -544,7 +544,7 @@ def test_an_answer_that_fills_the_context_ends_there_and_a_longer_line_is_refuse
     assert chat.ids[-3:] == [120, END, 10]
     assert chat.left == 0
     before = [*chat.ids]
-    with pytest.raises(ValueError, match=r"conversation would have at least 81 tokens, and .* of the model has 60"):
+    with pytest.raises(ValueError, match=r"conversation would have at least 83 tokens, and .* of the model has 60"):
         chat.say("a")
     assert chat.ids == before
 
