@@ -48,4 +48,5 @@ def vectors(
         ]
         ids = torch.nn.utils.rnn.pad_sequence(rows, True, model.bert.config.pad_id)
         with inference(model):
-            yield from model(ids.to(model.bert.tokens.weight.device)).tolist()
+            found = model(ids.to(model.bert.tokens.weight.device)).tolist()
+        yield from found

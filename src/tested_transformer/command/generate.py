@@ -2,9 +2,11 @@
 
 import argparse
 import sys
+from functools import partial
 
 from tested_transformer.command import published as shared
 from tested_transformer.command.translate import prepare_output
+from tested_transformer.data.parallel import LONGEST, decode_lines
 from tested_transformer.decoding.conversation import pieces, stream
 from tested_transformer.published.installed import CHAT
 
@@ -22,21 +24,26 @@ def generate(given: argparse.Namespace) -> None:
     """Write the prompt's continuation while it comes, until the model ends it."""
     if given.prompt is None and sys.stdin is None:
         raise ValueError("there is nothing to read: give a prompt, or pipe one in")
-    if given.temperature < 0:
-        raise ValueError(f"temperature ({given.temperature}) must not be negative")
-    prompt = sys.stdin.read() if given.prompt is None else given.prompt
-    model, tokens = shared.load_writer(given, CHAT)
-    ids = tokens.encode(prompt)
-    if not ids:
+    settings, generator = shared.draws(given)
+    prompt = piped() if given.prompt is None else given.prompt
+    if not prompt:
         raise ValueError("the prompt is empty: give it some text")
-    c = model.config
-    most = None if given.max_tokens is None else len(ids) + given.max_tokens
-    written = stream(
-        model, ids, {c.eos_id}, most and min(most, c.max_len),
-        given.temperature or 1.0, None if given.temperature else 1, given.top_p,
-        shared.generator(given.seed),
-    )  # fmt: skip
+    model, tokens = shared.load_writer(given, CHAT)
+    ids, c = tokens.encode(prompt), model.config
+    if not 0 < len(ids) < c.max_len:
+        rule = f"the model goes on with 1 to {c.max_len - 1:,}"
+        raise ValueError(f"the prompt has {len(ids):,} tokens, and {rule}")
+    most = c.max_len
+    if given.max_tokens is not None:
+        most = min(most, len(ids) + given.max_tokens)
     prepare_output()
+    written = stream(model, ids, {c.eos_id}, most, generator=generator, **settings)
     for piece in pieces(tokens, written):
         print(piece, end="", flush=True)
     print(flush=True)
+
+
+def piped() -> str:
+    """All of standard input, without the end of its last line."""
+    lines = iter(partial(sys.stdin.buffer.readline, LONGEST + 1), b"")
+    return "\n".join(decode_lines(lines, "standard input"))

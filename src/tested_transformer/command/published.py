@@ -1,13 +1,14 @@
 """What the commands for published models share: which model, and how to draw."""
 
 import argparse
-from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
-from tested_transformer.checks import instance
+from tested_transformer.checks import at_least, integer
 from tested_transformer.command import arguments as shared
+from tested_transformer.decoding.conversation import drawing
 from tested_transformer.device import choose_device
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.published.installed import installed
@@ -24,7 +25,7 @@ PRECISIONS = {
 def add_model(add: argparse.ArgumentParser, default: str) -> None:
     """Which model, where it runs, and in which numbers."""
     add.add_argument(
-        "--model", type=Path, metavar="PATH",
+        "--model", type=shared.named, metavar="PATH",
         help=f"folder of Hugging Face's, zip of one, or GGUF file (default {default})",
     )  # fmt: skip
     add.add_argument("--device", **shared.DEVICE)
@@ -70,12 +71,15 @@ def load_writer(given: argparse.Namespace, package: str) -> tuple[Gpt, ByteLevel
         raise ValueError(
             f"{given.model} is a {type(model).__name__}, which writes no text"
         )
-    if tokens is None:
-        raise ValueError(f"{given.model} has no tokeniser")
-    instance(ByteLevelBPE, tokens=tokens)
-    return model, tokens  # type: ignore[return-value] # it is one
+    if not isinstance(tokens, ByteLevelBPE):
+        raise ValueError(f"{given.model} has no tokeniser, so it reads no text")
+    return model, tokens
 
 
-def generator(seed: int) -> torch.Generator:
-    """Random numbers that begin with the seed."""
-    return torch.Generator().manual_seed(seed)
+def draws(given: argparse.Namespace) -> tuple[dict[str, Any], torch.Generator]:
+    """How to choose the next token; what cannot be is refused, before there is a model."""
+    if given.max_tokens is not None:
+        at_least(1, max_tokens=given.max_tokens)
+    integer(seed=given.seed)
+    generator = torch.Generator().manual_seed(given.seed)
+    return drawing(given.temperature, given.top_p), generator

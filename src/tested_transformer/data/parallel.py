@@ -26,15 +26,22 @@ def decode_lines(lines: Iterable[bytes], name: object) -> Iterator[str]:
     and the number of the line.
     """
     for number, line in enumerate(lines, start=1):
-        if len(line) > LONGEST:
-            rule = f"more than {LONGEST:,} bytes are no sentence"
-            raise ValueError(f"{name}, line {number}: {rule}")
         try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            byte = f"byte 0x{line[error.start]:02x} is no UTF-8"
-            raise ValueError(f"{name}, line {number}: {byte}") from None
-        yield text.removesuffix("\n").removesuffix("\r")
+            text = decode_line(line, number == 1)
+        except ValueError as error:
+            raise ValueError(f"{name}, line {number}: {error}") from None
+        yield text
+
+
+def decode_line(line: bytes, first: bool) -> str:
+    """One of these lines; only the first may begin with a mark of the byte order."""
+    if len(line) > LONGEST:
+        raise ValueError(f"more than {LONGEST:,} bytes are no sentence")
+    try:
+        text = line.decode("utf-8-sig" if first else "utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte 0x{line[error.start]:02x} is no UTF-8") from None
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 def read_parallel(

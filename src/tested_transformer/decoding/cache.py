@@ -158,25 +158,27 @@ class GptCache:
         then follow the last token of each row (N is 1), and after the first call one
         token of each row is new.
         """
-        model, start, self.length = self.model, self.length, ids.size(1)
+        model, length = self.model, ids.size(1)
         last = None if lengths is None else lengths[:, None] - 1
-        ids, offset, mask = self._new(ids, start, last)
+        ids, offset, mask = self._new(ids, last)
         x = model.embed(ids, offset)
         layers: list[Any] = [*model.decoder.layers]
         for layer, cached in zip(layers, self.layers, strict=True):
             heads = layer.self_attention
-            x = layer.steps(x, partial(cached.attend, heads, offset, mask, self.length))
+            x = layer.steps(x, partial(cached.attend, heads, offset, mask, length))
+        self.length = length  # after a Ctrl-C amid the layers, the same is read anew
         if last is not None and x.size(1) > 1:
             x = x.take_along_dim(last[..., None], 1)
         return model.tokens.logits(model.decoder.norm(x))
 
     def _new(
-        self, ids: Tensor, start: int, last: Tensor | None
+        self, ids: Tensor, last: Tensor | None
     ) -> tuple[Tensor, int | Tensor, Mask]:
         """The new tokens, where they are, and what they may look at."""
+        start = self.length
         if last is None or not start or len(ids) == 1:
             return ids[:, start:], start, CAUSAL
-        slots = torch.arange(self.length, device=ids.device)
+        slots = torch.arange(ids.size(1), device=ids.device)
         return ids.gather(1, last), last, (slots <= last)[:, None, None]
 
 

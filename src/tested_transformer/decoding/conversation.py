@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tested_transformer.checks import at_least, integer
+from tested_transformer.checks import at_least, integer, number
 from tested_transformer.decoding.cache import reader
 from tested_transformer.decoding.inference import inference
 from tested_transformer.decoding.limits import check_finite
@@ -57,6 +57,19 @@ def stream(
             return
 
 
+def drawing(temperature: float, top_p: float = 1.0) -> dict[str, Any]:
+    """What to tell `stream`, where a temperature of 0 takes the likeliest token."""
+    number(temperature=temperature, top_p=top_p)
+    if not 0 <= temperature < float("inf"):
+        rule = "must be finite and at least 0, which takes the likeliest token"
+        raise ValueError(f"temperature ({temperature}) {rule}")
+    settings: dict[str, Any] = {"temperature": temperature, "top_p": top_p}
+    if temperature == 0:
+        settings |= {"temperature": 1.0, "top_k": 1}
+    next_probabilities(torch.zeros(1, 2), **settings)  # refused at once
+    return settings
+
+
 def pieces(tokens: ByteLevelBPE, ids: Iterator[int]) -> Generator[str, None, None]:
     """The text of ids while they come; a character is given when all its bytes are there."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -73,7 +86,7 @@ class Conversation:
     What has been read stays in the cache, so a turn costs its own tokens only. system is
     the text that stands before all turns; without it, the one that the model's publisher
     gives, if there is one. What a user types is text: no mark can be typed. temperature 0
-    takes the likeliest token each time.
+    takes the likeliest token each time. `ids` are the turns so far, each with its end.
     """
 
     def __init__(
@@ -92,15 +105,13 @@ class Conversation:
                 )
                 raise ValueError(f"the tokeniser has no {mark}, {rule}")
         self.model, self.tokens, self.generator = model, tokens, generator
-        self.settings: dict[str, Any] = {"temperature": temperature, "top_p": top_p}
-        if temperature == 0:
-            self.settings |= {"temperature": 1.0, "top_k": 1}
-        next_probabilities(torch.zeros(1, 2), **self.settings)  # refused at once
+        self.settings = drawing(temperature, top_p)
         self._begin, self._end = (tokens.special_tokens[m] for m in (BEGIN, END))
-        self._newline = tokens.encode("\n")
+        self._closing = [self._end, *tokens.encode("\n")]
         self._read = reader(model)
         system = default_system(tokens.chat_template) if system is None else system
         self.ids: list[int] = [] if system is None else self._turn("system", system)
+        self._check_room(self.ids)
 
     @property
     def left(self) -> int:
@@ -112,51 +123,60 @@ class Conversation:
     ) -> Generator[str, None, None]:
         """The answer to what a user says, in pieces, each as soon as it is written.
 
-        It has at most max_tokens tokens. Whoever stops listening ends it there, and the
-        conversation can go on.
+        It has at most max_tokens tokens. The turn begins when its first piece is asked
+        for. Whoever stops listening, or begins another turn, ends the answer there, and
+        the conversation can go on. A text for which there is no room is a ValueError,
+        and changes nothing.
         """
         if max_tokens is not None:
             integer(max_tokens=max_tokens)
             at_least(1, max_tokens=max_tokens)
         opening = [self._begin, *self.tokens.encode("assistant\n")]
         ids = [*self.ids, *self._turn("user", text), *opening]
-        closing = 1 + len(self._newline)
-        most = self.model.config.max_len - closing
-        if len(ids) >= most:
-            rule = (
-                f"tokens, and the context of the model has {self.model.config.max_len}"
-            )
-            raise ValueError(f"the conversation would have {len(ids) + closing} {rule}")
+        self._check_room([*ids, *self._closing])
+        most = self.model.config.max_len - len(self._closing)
         if max_tokens is not None:
             most = min(most, len(ids) + max_tokens)
-        self.ids = ids
-        return pieces(self.tokens, self._answer(most))
+        return pieces(self.tokens, self._answer(self.ids, ids, most))
 
-    def _answer(self, max_len: int) -> Iterator[int]:
-        stop, settings = {self._end, self.model.config.eos_id}, self.settings
-        before = [*self.ids]
-        try:
-            for i in stream(
-                self.model, before, stop, max_len, generator=self.generator,
-                read=self._read, **settings,
-            ):  # fmt: skip
-                if i in stop:
-                    break
-                self.ids.append(i)
-                yield i
-        except KeyboardInterrupt:  # amid a layer, perhaps: what is kept may be torn
-            self._read = reader(self.model)
-            raise
-        finally:
-            self.ids += [self._end, *self._newline]
+    def _answer(self, before: list[int], ids: list[int], max_len: int) -> Iterator[int]:
+        """Each token goes before the end, so that a turn is whole whenever it is left."""
+        if self.ids is not before:
+            return  # another turn has begun
+        self.ids = now = [*ids, *self._closing]
+        stop = {self._end, self.model.config.eos_id}
+        for i in stream(
+            self.model, ids, stop, max_len, generator=self.generator, read=self._read,
+            **self.settings,
+        ):  # fmt: skip
+            if i in stop:
+                return
+            now.insert(-len(self._closing), i)
+            yield i
+            if self.ids is not now:
+                return
 
     def _turn(self, role: str, text: str) -> list[int]:
         words = self.tokens.encode(f"{role}\n{text}")
-        return [self._begin, *words, self._end, *self._newline]
+        return [self._begin, *words, *self._closing]
+
+    def _check_room(self, ids: list[int]) -> None:
+        """Refuse ids that leave no room for one more token."""
+        most = self.model.config.max_len
+        if len(ids) >= most:
+            least = f"would have at least {len(ids) + 1:,} tokens"
+            raise ValueError(
+                f"the conversation {least}, and the context of the model has {most:,}"
+            )
 
 
 def default_system(template: str | None) -> str | None:
-    """The system text that a chat template in ChatML begins with, unless one is given."""
-    start = re.escape(f"{BEGIN}system\n")
-    found = re.search(f"{start}(.*?){re.escape(END)}", template or "", re.DOTALL)
-    return found[1] if found and "{{" not in found[1] and "'" not in found[1] else None
+    """The system text that a chat template in ChatML begins with, unless one is given.
+
+    Only words are one: no text in which a quotation mark or a brace stands.
+    """
+    start, end = (re.escape(mark) for mark in (f"{BEGIN}system\n", END))
+    # In many templates the end of a line is written as in Python's strings
+    template = (template or "").replace("\\n", "\n")
+    found = re.search(f"""{start}([^'"{{}}]*?){end}""", template)
+    return found[1] if found else None
