@@ -238,8 +238,9 @@ class NormedAttention(RotaryAttention):
         bias: bool = False,
         fused: bool = True,
         eps: float = 1e-5,
+        factors: Sequence[float] | None = None,
     ) -> None:
-        super().__init__(d_model, n_heads, n_kv_heads, d_k, base, bias, fused)
+        super().__init__(d_model, n_heads, n_kv_heads, d_k, base, bias, fused, factors)
         d_k = self.w_q.out_features // n_heads
         self.norm_q, self.norm_k = RMSNorm(d_k, eps), RMSNorm(d_k, eps)
         self.eps = eps
@@ -249,14 +250,14 @@ class NormedAttention(RotaryAttention):
     ) -> Float[Tensor, "B H T Dk"]:
         """What each row asks for, normed, then turned by its position."""
         q = self.norm_q(split_heads(self.w_q(x), self.n_heads))
-        return rotate(q, offset, self.base)
+        return rotate(q, offset, self.base, self.factors)
 
     def keys(
         self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, "B #T"] = 0
     ) -> Float[Tensor, "B G T Dk"]:
         """What each row is found by, normed, then turned by its position."""
         k = self.norm_k(split_heads(self.w_k(x), self.n_kv_heads))
-        return rotate(k, offset, self.base)
+        return rotate(k, offset, self.base, self.factors)
 
 
 class NoPositions(nn.Module):
