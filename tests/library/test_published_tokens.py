@@ -248,8 +248,18 @@ def test_a_space_that_comes_before_each_part_is_that_of_the_library(small, lines
 
 
 def test_added_tokens_are_found_as_in_the_library(small):
-    ours, theirs = from_json(small), tokenizers.Tokenizer.from_str(json.dumps(small))
-    for text in ("<end><end>", "a<end>b mark é<end>", "<end", " mark é mark é x", "<end>\n<end><end><end>", "mark é"):
+    longer = small["added_tokens"][0] | {"id": 959, "content": "<end>!"}
+    parsed = changed(small, "added_tokens", [*small["added_tokens"], longer])
+    ours, theirs = from_json(parsed), tokenizers.Tokenizer.from_str(json.dumps(parsed))
+    for text in (
+        "<end>!<end>",
+        "<end><end>",
+        "a<end>b mark é<end>",
+        "<end",
+        " mark é mark é x",
+        "<end>\n<end><end><end>",
+        "mark é",
+    ):
         for special in (True, False):
             theirs.encode_special_tokens = not special
             ids = ours.encode(text, special=special)
@@ -263,6 +273,12 @@ def test_cutters_are_read_as_the_library_writes_them(small, lines, pre):
     theirs = tokenizers.Tokenizer.from_str(json.dumps(small))
     theirs.pre_tokenizer = pre_tokenizers.Sequence(CUTTERS[pre])
     assert_same_ids(from_json(json.loads(theirs.to_str())), theirs, lines[:300])
+
+
+def test_an_old_file_that_says_nothing_of_a_pattern_has_that_of_gpt_2(small, lines):
+    old = {name: value for name, value in small["pre_tokenizer"].items() if name != "use_regex"}
+    parsed = changed(small, "pre_tokenizer", old)
+    assert_same_ids(from_json(parsed), tokenizers.Tokenizer.from_str(json.dumps(parsed)), lines[:99])
 
 
 def test_the_file_of_the_library_gives_the_tokeniser_that_the_gguf_file_gives(ours, theirs, lines):
@@ -792,6 +808,8 @@ def test_a_merge_or_a_byte_that_makes_a_special_token_is_refused(small):
 def test_a_token_that_is_no_bytes_is_refused(small):
     parsed = changed(changed(small, "added_tokens", []), "model.vocab.a b", 956)
     refused(lambda: from_json(parsed), "token 'a b' has ' ', which stands for no byte")
+    parsed = changed(small, "model.vocab.a", 959)
+    refused(lambda: from_json(parsed), "token 'a' has id 959: 959 tokens have the ids 0 to 958, each once")
     for i in (-1, 959):
         refused(
             lambda i=i: ByteLevelBPE.from_json(small, SpecialIds(0, 0, i, 0)),

@@ -207,5 +207,4 @@ class _Search:
             yield part
             return
         for k, piece in enumerate(self.pattern.split(part)):
-            if piece:
-                yield self.ids[piece] if k % 2 else piece
+            yield self.ids[piece] if k % 2 else piece

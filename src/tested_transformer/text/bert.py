@@ -55,10 +55,10 @@ PAIR = f"{SINGLE} B:1 [SEP]:1"
 class BertWordPiece(Published):
     """WordPiece as BERT has it (Devlin et al., 2019): words, cut by longest match.
 
-    A text is cleaned of control characters, white space becomes spaces, and a Chinese
-    character a word. With lowercase, letters become small and lose their accents
-    (strip_accents says otherwise where it is not None). A word that cannot be cut into
-    tokens of vocab, or has more than longest_word characters, becomes `[UNK]`.
+    A text is cleaned of control characters, cut at white space and punctuation, and a
+    Chinese character is a word. With lowercase, letters become small and lose their
+    accents (strip_accents says otherwise where it is not None). A word that cannot be
+    cut into tokens of vocab, or has more than longest_word characters, becomes `[UNK]`.
 
     Which characters are marks or punctuation is what Python's Unicode says, as in
     BERT's first code. The library `tokenizers` has the tables of about 2015: words with
@@ -304,13 +304,9 @@ def _each(change: Any, text: str) -> str:
 
 @lru_cache(4096)
 def _cleaned(char: str) -> str:
-    """Without control characters, and every kind of white space as a space."""
-    if char in "\t\n\r":
-        return " "
-    category = unicodedata.category(char)
-    if category in ("Cc", "Cf", "Co") or char == "\ufffd":
-        return ""
-    return " " if category in ("Zs", "Zl", "Zp") else char
+    """Nothing for a control character that is no white space."""
+    control = unicodedata.category(char) in ("Cc", "Cf", "Co") and char not in "\t\n\r"
+    return "" if control or char == "\ufffd" else char
 
 
 @lru_cache(4096)
