@@ -339,7 +339,7 @@ def test_one_part_alone_can_be_another_in_any_model():
 # The cache
 
 
-@pytest.mark.parametrize("pieces", [(1,) * 8, (3, 1, 4), (8,)])
+@pytest.mark.parametrize("pieces", [(1,) * 8, (3, 1, 4), (2, 6), (8,)])
 @torch.inference_mode()
 def test_a_text_read_in_pieces_gives_what_the_whole_text_gives(pieces):
     model, found, end = llama(), [], 0
@@ -348,6 +348,15 @@ def test_a_text_read_in_pieces_gives_what_the_whole_text_gives(pieces):
         end += piece
         found.append(read(TEXT[:, :end]))
     assert torch.allclose(torch.cat(found, 1), model(TEXT), rtol=0, atol=1e-12)
+
+
+@torch.inference_mode()
+def test_slots_double_so_that_few_are_copied_and_end_with_the_context():
+    cache, text, slots = GptCache(llama()), TEXT[:1].repeat(1, 4), []
+    for end in (3, 4, 7, 13, 25):
+        cache.read(text[:, :end])
+        slots.append(cache.layers[0].keys.size(2))
+    assert slots == [3, 6, 12, 24, 32]
 
 
 def test_prompts_of_unequal_length_are_written_on_as_each_alone():
