@@ -17,11 +17,12 @@ from torch.nn.attention.bias import causal_lower_right
 from tested_transformer.byhand import llama as byhand
 from tested_transformer.config import TINY, Config
 from tested_transformer.decoding.cache import Cache, GptCache, reader, stepper
-from tested_transformer.decoding.recompute import Uncached
+from tested_transformer.decoding.recompute import Uncached, passed_by
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.model._causal import mask_tensor
 from tested_transformer.model.attention import CAUSAL, attention, fused_attention, kernel
 from tested_transformer.model.embedding import Embedding
+from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.gpt import GPT, Gpt
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.llama import (
@@ -422,6 +423,47 @@ def test_a_class_that_may_be_cached_hands_that_on_but_not_a_forward_of_its_own()
         reader(model)
     with pytest.raises(ValueError, match=r"the model \(Louder\) may need the whole text"):
         GptCache(Louder(TINY))
+
+
+class Plain(SwiGLU):
+    def __init__(self):
+        super().__init__(16, 16)
+
+    def extra_repr(self):
+        return "plain"
+
+
+class Uncacheable(SwiGLU):
+    cacheable = False
+
+
+class Unknown(nn.Module):
+    def forward(self, x):
+        return x
+
+
+def test_a_module_is_known_by_its_class_its_methods_and_its_hooks(monkeypatch):
+    def found(part):
+        model = Gpt(TINY)
+        model.decoder.layers[0].feed_forward = part
+        return passed_by(model)
+
+    hooked, method = SwiGLU(16, 16), SwiGLU(16, 16)
+    hooked.register_forward_pre_hook(lambda *given: None)
+    method.forward = method.forward
+    assert found(Plain()) is found(SwiGLU(16, 16)) is None
+    for part in (hooked, method, Uncacheable(16, 16), Unknown()):
+        assert found(part) == f"decoder.layers.0.feed_forward ({type(part).__name__})"
+    assert found(FeedForward(16, 16)) is None
+    monkeypatch.setattr(FeedForward, "forward", Unknown.forward)
+    assert "feed_forward (FeedForward)" in found(FeedForward(16, 16))
+
+
+def test_the_encoder_of_a_translator_is_called_whole_and_all_else_is_not():
+    for place, words in (("encoder.norm", None), ("decoder.norm", "decoder.norm (Unknown)"), ("positions", "positions")):
+        model = Transformer(TINY)
+        model.set_submodule(place, Unknown())
+        assert (passed_by(model) or "None").startswith(str(words))
 
 
 # On disk
