@@ -17,11 +17,12 @@ from torch.nn.attention.bias import causal_lower_right
 from tested_transformer.byhand import llama as byhand
 from tested_transformer.config import TINY, Config
 from tested_transformer.decoding.cache import Cache, GptCache, reader, stepper
-from tested_transformer.decoding.recompute import Uncached
+from tested_transformer.decoding.recompute import Uncached, passed_by
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.model._causal import mask_tensor
 from tested_transformer.model.attention import CAUSAL, attention, fused_attention, kernel
 from tested_transformer.model.embedding import Embedding
+from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.gpt import GPT, Gpt
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.llama import (
@@ -149,7 +150,10 @@ def test_a_gpt_hands_no_mask_to_the_kernel(monkeypatch):
         cache = GptCache(model)
         for end in (5, 6, 7):
             cache.read(TEXT[:1, :end] % 16)
-    assert masks == [None] * 2 * 4 * 2
+        cache = GptCache(model)
+        for end in (5, 6):
+            cache.read(TEXT[:1, :end] % 16, torch.tensor([end]))
+    assert masks == [None] * 2 * 6 * 2
 
 
 @pytest.mark.parametrize("shape", [None, (1, 7), (2, 1, 1, 7), (2, 6, 1, 7), (1, 6, 1, 7)])
@@ -336,7 +340,7 @@ def test_one_part_alone_can_be_another_in_any_model():
 # The cache
 
 
-@pytest.mark.parametrize("pieces", [(1,) * 8, (3, 1, 4), (8,)])
+@pytest.mark.parametrize("pieces", [(1,) * 8, (3, 1, 4), (2, 6), (8,)])
 @torch.inference_mode()
 def test_a_text_read_in_pieces_gives_what_the_whole_text_gives(pieces):
     model, found, end = llama(), [], 0
@@ -345,6 +349,15 @@ def test_a_text_read_in_pieces_gives_what_the_whole_text_gives(pieces):
         end += piece
         found.append(read(TEXT[:, :end]))
     assert torch.allclose(torch.cat(found, 1), model(TEXT), rtol=0, atol=1e-12)
+
+
+@torch.inference_mode()
+def test_slots_double_so_that_few_are_copied_and_end_with_the_context():
+    cache, text, slots = GptCache(llama()), TEXT[:1].repeat(1, 4), []
+    for end in (3, 4, 7, 13, 25):
+        cache.read(text[:, :end])
+        slots.append(cache.layers[0].keys.size(2))
+    assert slots == [3, 6, 12, 24, 32]
 
 
 def test_prompts_of_unequal_length_are_written_on_as_each_alone():
@@ -410,6 +423,47 @@ def test_a_class_that_may_be_cached_hands_that_on_but_not_a_forward_of_its_own()
         reader(model)
     with pytest.raises(ValueError, match=r"the model \(Louder\) may need the whole text"):
         GptCache(Louder(TINY))
+
+
+class Plain(SwiGLU):
+    def __init__(self):
+        super().__init__(16, 16)
+
+    def extra_repr(self):
+        return "plain"
+
+
+class Uncacheable(SwiGLU):
+    cacheable = False
+
+
+class Unknown(nn.Module):
+    def forward(self, x):
+        return x
+
+
+def test_a_module_is_known_by_its_class_its_methods_and_its_hooks(monkeypatch):
+    def found(part):
+        model = Gpt(TINY)
+        model.decoder.layers[0].feed_forward = part
+        return passed_by(model)
+
+    hooked, method = SwiGLU(16, 16), SwiGLU(16, 16)
+    hooked.register_forward_pre_hook(lambda *given: None)
+    method.forward = method.forward
+    assert found(Plain()) is found(SwiGLU(16, 16)) is None
+    for part in (hooked, method, Uncacheable(16, 16), Unknown()):
+        assert found(part) == f"decoder.layers.0.feed_forward ({type(part).__name__})"
+    assert found(FeedForward(16, 16)) is None
+    monkeypatch.setattr(FeedForward, "forward", Unknown.forward)
+    assert "feed_forward (FeedForward)" in found(FeedForward(16, 16))
+
+
+def test_the_encoder_of_a_translator_is_called_whole_and_all_else_is_not():
+    for place, words in (("encoder.norm", None), ("decoder.norm", "decoder.norm (Unknown)"), ("positions", "positions")):
+        model = Transformer(TINY)
+        model.set_submodule(place, Unknown())
+        assert (passed_by(model) or "None").startswith(str(words))
 
 
 # On disk
