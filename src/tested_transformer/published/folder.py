@@ -69,9 +69,9 @@ class Folder:
         """The kinds of modules that sentence-transformers has in a row; none, if it has not."""
         if not self.has(MODULES):
             return []
+        text = self.text(MODULES)
         try:
-            found = json.loads(self.text(MODULES))
-            return [each["type"].split(".")[-1] for each in found]
+            return [each["type"].split(".")[-1] for each in json.loads(text)]
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             rule = "must be a list of objects, each with a type"
             raise ValueError(f"{self.path / MODULES} {rule}") from None

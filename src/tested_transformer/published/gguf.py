@@ -65,18 +65,20 @@ class GgufFile:
     def numbers(self, name: str) -> Iterator[tuple[slice, np.ndarray[Any, Any]]]:
         """The rows of a tensor as float32, some at a time, with which rows they are."""
         stored = self.tensors[name]
-        rows = stored.shape[0]
+        single = len(stored.shape) == 1  # one row, of several blocks
+        rows, *rest = (1, *stored.shape) if single else stored.shape
         raw = self._bytes[stored.start : stored.start + stored.n_bytes].reshape(
             rows, -1
         )
         kind = self._gguf.GGMLQuantizationType[stored.kind]
-        step = max(1, AT_ONCE // max(1, math.prod(stored.shape[1:])))
+        step = max(1, AT_ONCE // math.prod(rest))
         for first in range(0, rows, step):
             part = slice(first, min(first + step, rows))
             found = self._gguf.quants.dequantize(
                 raw[part].view(_PLAIN.get(stored.kind, np.uint8)), kind
             )
-            yield part, found.reshape(-1, *stored.shape[1:])
+            found = found.reshape(-1, *rest)
+            yield (slice(0, *rest), found[0]) if single else (part, found)
 
     def _read_header(self) -> tuple[dict[str, Any], dict[str, Stored]]:
         if self._take(4) != MAGIC:
