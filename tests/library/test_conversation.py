@@ -59,7 +59,7 @@ def heard(chat, text, most=5):
 @pytest.fixture(scope="module")
 def published():
     try:
-        path = installed(*CHAT)
+        path = installed(CHAT)
     except ValueError as error:
         pytest.skip(str(error))
     return load_published(path)

@@ -83,12 +83,12 @@ def their_llama(config, state):
 
 @pytest.fixture(scope="module")
 def smol():
-    return load_published(installed(*CHAT), kind=Llama)
+    return load_published(installed(CHAT), kind=Llama)
 
 
 @pytest.fixture(scope="module")
 def reader():
-    return gguf.GGUFReader(installed(*CHAT))
+    return gguf.GGUFReader(installed(CHAT))
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def other_smol(reader):
 
 
 def test_the_header_of_smollm2_is_what_the_library_reads(reader):
-    file = GgufFile(installed(*CHAT))
+    file = GgufFile(installed(CHAT))
     wanted = {name: field.contents() for name, field in reader.fields.items() if not name.startswith("GGUF.")}
     assert file.fields == wanted
     assert {t.name: (tuple(t.shape[::-1]), t.tensor_type.name, t.data_offset, t.n_bytes) for t in reader.tensors} == {
@@ -222,7 +222,7 @@ print(peak() - before, weights, "sympy" in sys.modules)
 @pytest.mark.parametrize("model", [CHAT, SENTENCES])
 def test_loading_takes_little_more_memory_than_the_weights(model):
     """Not twice the weights, and no compiler. What is looked at in a file of safetensors counts as memory, too."""
-    out = subprocess.run([sys.executable, "-c", PEAK, installed(*model)], capture_output=True, text=True, check=True)
+    out = subprocess.run([sys.executable, "-c", PEAK, installed(model)], capture_output=True, text=True, check=True)
     peak, weights, compiler = out.stdout.split()
     print(model[0], f"{int(peak) / int(weights):.2f}")
     mapped = int(weights) if model is SENTENCES else 0
@@ -237,7 +237,7 @@ TEXTS += ["A long sentence, which goes on and on and says nothing at all, so the
 
 
 def test_the_vectors_of_minilm_are_theirs(tmp_path):
-    path = installed(*SENTENCES)
+    path = installed(SENTENCES)
     model, tokens = load_published(path, kind=SentenceBert)
     with zipfile.ZipFile(path) as packed:
         packed.extractall(tmp_path, ["config.json", "model.safetensors", "tokenizer.json"])

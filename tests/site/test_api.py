@@ -269,7 +269,8 @@ def test_every_option_is_explained():
 
 
 def test_an_option_is_written_as_it_is_typed():
-    options = {a.dest: api.option(a).astext() for _, _, groups in api.commands() for _, acts in groups for a in acts}
+    ours = [groups for name, _, groups in api.commands() if name in ("train", "translate", "evaluate")]
+    options = {a.dest: api.option(a).astext() for groups in ours for _, acts in groups for a in acts}
     assert options["resume"] == "--resume\n\nresume the run in this folder"
     assert options["beam"] == "--beam WIDTH\n\nwidth of the beam search; 1 is greedy (default 4)"
     assert options["part"].endswith("; test_2016_flickr unless given")

@@ -30,8 +30,8 @@ def embed(given: argparse.Namespace) -> None:
         raise ValueError("there is nothing to read: name a file, or pipe lines in")
     model, tokens = shared.load(given, SENTENCES)
     if not isinstance(model, SentenceBert) or not isinstance(tokens, BertWordPiece):
-        rule = "which gives no vectors of sentences: it has no 1_Pooling/config.json"
-        raise ValueError(f"{given.model} is a {type(model).__name__}, {rule}")
+        rule = "vectors of sentences are those of a BERT with 1_Pooling/config.json"
+        raise ValueError(f"{given.model} is a {type(model).__name__}: {rule}")
     for texts in arriving(given.input):
         for vector in vectors(model, tokens, texts):
             print(json.dumps(vector), flush=True)
