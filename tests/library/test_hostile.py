@@ -626,6 +626,9 @@ def test_a_zip_that_is_none_or_a_trap_is_refused(folders, tmp_path):
     whole = packed(path, files).read_bytes()
     for cut in (1, 10, 40, len(whole) // 2, len(whole) - 30, len(whole) - 1):
         refused(written(path, whole[:cut]), told)
+    before = bytearray(whole)
+    before[-4] = 255  # the list of its files would begin before the first byte
+    refused(written(path, bytes(before)), "is damaged or no zip")
     refused(packed(path, files | {WEIGHTS: bytes(10**8)}), r"would unpack to 100,[\d,]+ bytes, more than")
     refused(packed(path, files, zipfile.ZIP_LZMA), "is compressed in another way than deflate")
     refused(packed(path, files, zipfile.ZIP_BZIP2), "is compressed in another way than deflate")
