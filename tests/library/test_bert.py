@@ -6,7 +6,16 @@ from helpers import ragged, randomised, unchecked
 from torch.nn import functional as F
 
 from tested_transformer.config import Config
-from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Pretraining, WordHead
+from tested_transformer.model.bert import (
+    BERT_BASE,
+    ROBERTA_BASE,
+    Bert,
+    Classifier,
+    MaskedLM,
+    Pretraining,
+    SentenceBert,
+    WordHead,
+)
 from tested_transformer.model.embedding import look_up
 from tested_transformer.model.encoder import Encoder
 
@@ -72,6 +81,61 @@ def test_pooling_takes_the_first_vector_through_a_layer_and_tanh():
     model, x = bert(), torch.randn(3, 5, 8, dtype=torch.float64)
     expected = torch.tanh(x[:, 0] @ model.pooler.weight.T + model.pooler.bias)
     assert torch.allclose(model.pool(x), expected, rtol=0, atol=1e-12)
+
+
+def test_without_a_pooler_there_is_none_and_nothing_that_needs_one():
+    model = bert(pooled=False)
+    assert not any("pooler" in name for name in model.state_dict())
+    assert torch.equal(model(IDS), bert()(IDS))
+    words = r"pooled \(False\) must be True: this needs the pooled vector"
+    for wrong in (lambda: model.pool(model(IDS)), lambda: Pretraining(model), lambda: Classifier(model, 2)):
+        with pytest.raises(ValueError, match=words):
+            wrong()
+
+
+def test_words_are_asked_for_at_every_place():
+    model = randomised(MaskedLM(Bert(CONFIG, pooled=False))).eval()
+    expected = model.word_head(model.bert(IDS, SEGMENTS), model.bert.tokens.weight)
+    assert model(IDS, SEGMENTS).shape == (3, 9, 30)
+    assert torch.equal(model(IDS, SEGMENTS), expected)
+    assert not torch.allclose(model(IDS), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("normalised", [True, False])
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
+def test_a_vector_of_a_text_is_that_of_its_own_tokens(pooling, normalised):
+    model = randomised(SentenceBert(Bert(CONFIG), pooling, normalised)).eval()
+    for ids in (IDS, IDS.flip(1)):
+        rows = []
+        for row in ids:
+            x = model.bert(row[None, row != 0])[0]
+            x = {"mean": x.mean(0), "cls": x[0], "max": x.max(0).values}[pooling]
+            rows.append(x / x.norm() if normalised else x)
+        assert torch.allclose(model(ids), torch.stack(rows), rtol=0, atol=1e-12)
+    assert not torch.allclose(model(IDS, SEGMENTS), model(IDS), atol=1e-3)
+
+
+def test_a_text_is_as_long_as_it_is_told_or_as_there_are_positions():
+    assert SentenceBert(Bert(CONFIG)).max_tokens == 12
+    assert SentenceBert(Bert(CONFIG, first_position=2)).max_tokens == 10
+    assert SentenceBert(Bert(CONFIG), max_tokens=3).max_tokens == 3
+    assert SentenceBert(Bert(CONFIG)).normalised
+    assert SentenceBert(Bert(CONFIG)).pooling == "mean"
+
+
+def test_pooling_that_cannot_be_is_refused():
+    with unchecked():
+        for wrong in (0, 11, -1):
+            with pytest.raises(ValueError, match=rf"max_tokens \({wrong}\) must be at least 1 and at most 10, the pos"):
+                SentenceBert(Bert(CONFIG, first_position=2), max_tokens=wrong)
+        with pytest.raises(TypeError, match=r"max_tokens \(2\.0\) must be a whole number"):
+            SentenceBert(Bert(CONFIG), max_tokens=2.0)
+        with pytest.raises(ValueError, match=r"pooling \('sum'\) must be one of mean, cls, max"):
+            SentenceBert(Bert(CONFIG), "sum")
+        with pytest.raises(TypeError, match=r"normalised must be a builtins\.bool, not int"):
+            SentenceBert(Bert(CONFIG), normalised=1)
+        with pytest.raises(TypeError, match=r"pooled must be a builtins\.bool, not int"):
+            Bert(CONFIG, pooled=1)
 
 
 def test_dropout_stands_behind_the_embeddings_and_in_the_layers():

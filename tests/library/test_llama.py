@@ -460,10 +460,41 @@ def test_a_module_is_known_by_its_class_its_methods_and_its_hooks(monkeypatch):
 
 
 def test_the_encoder_of_a_translator_is_called_whole_and_all_else_is_not():
-    for place, words in (("encoder.norm", None), ("decoder.norm", "decoder.norm (Unknown)"), ("positions", "positions")):
+    expected = {"encoder.norm": None, "decoder.norm": "decoder.norm (Unknown)", "positions": "positions"}
+    for place, words in expected.items():
         model = Transformer(TINY)
         model.set_submodule(place, Unknown())
         assert (passed_by(model) or "None").startswith(str(words))
+
+
+def test_a_factor_makes_its_pair_of_columns_slower():
+    x = torch.from_numpy(normal(1, 2, 5, 8))
+    plain, factors = rotate(x, 3), (1.0, 4.0, 0.5, 1.0)
+    slowed = rotate(x, 3, factors=factors)
+    for i, factor in enumerate(factors):
+        pair = [i, i + 4]
+        assert torch.equal(slowed[..., pair], plain[..., pair]) == (factor == 1.0)
+        for t in range(5):
+            angle = torch.tensor((3 + t) * 10_000.0 ** (-i / 4) / factor, dtype=torch.float64)
+            a, b = x[..., t, i], x[..., t, i + 4]
+            wanted = torch.stack([a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()], -1)
+            assert torch.allclose(slowed[..., t, pair], wanted, rtol=0, atol=1e-12)
+
+
+def test_angles_that_are_kept_are_those_of_what_is_asked():
+    """Between calls of inference the angles are kept: for a place, a base, factors, a dtype, and for no others."""
+    x = torch.from_numpy(normal(1, 2, 5, 8))
+    asked = [(0, 1e4, None), (0, 1e4, (1.0, 2.0, 3.0, 4.0)), (0, 5e2, None), (7, 1e4, None), (0, 1e4, None)]
+    wanted = [rotate(x, *each) for each in asked]
+    with torch.inference_mode():
+        for each, want in zip(asked, wanted, strict=True):
+            for _ in range(2):
+                assert torch.equal(rotate(x, *each), want)
+            assert torch.equal(rotate(x[:, :, :3], *each), want[:, :, :3])
+            assert rotate(x.float(), *each).dtype == torch.float32
+            offset = torch.tensor([[each[0]]])
+            assert torch.equal(rotate(x, offset, *each[1:]), want)
+    assert rotate(x.requires_grad_(), *asked[0]).requires_grad
 
 
 # On disk
@@ -545,6 +576,8 @@ def test_a_config_that_could_not_be_read_again_is_not_saved(tmp_path):
         ({"n_kv_heads": 3}, r"n_kv_heads \(3\) must divide n_heads \(4\)"),
         ({"n_kv_heads": 0}, r"n_kv_heads \(0\) must be at least 1"),
         ({"rope_base": 0.0}, r"rope_base \(0\.0\) must be positive"),
+        ({"rope_factors": (1.0,)}, r"rope_factors \(1 of them\) must be one for each of 4 pairs"),
+        ({"rope_factors": (1.0, 1.0, 1.0, -1.0)}, r"rope_factors \(-1\.0\) must be positive"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(changes, words):

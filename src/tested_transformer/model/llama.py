@@ -45,7 +45,7 @@ class LlamaConfig(Config):
     n_kv_heads: int = DERIVED  # None on the way in, a number once made
     rope_base: float = 10_000.0
     tied: bool = True
-    rope_factors: tuple[float, ...] | None = None
+    rope_factors: Sequence[float] | None = None  # a tuple once made
 
     def __post_init__(self) -> None:
         if self.n_kv_heads is None:
@@ -54,6 +54,9 @@ class LlamaConfig(Config):
         _check_groups(self.n_heads, self.n_kv_heads)
         positive(rope_base=self.rope_base)
         if self.rope_factors is not None:  # JSON has lists
+            if not isinstance(self.rope_factors, (list, tuple)):
+                rule = "must be a list of numbers, or None"
+                raise TypeError(f"rope_factors ({self.rope_factors!r}) {rule}")
             object.__setattr__(self, "rope_factors", (*self.rope_factors,))
             _check_factors(self.rope_factors, self.d_k)
         if not isinstance(self.tied, bool):

@@ -1,5 +1,6 @@
 """A folder as Hugging Face publishes it, or a zip of one: JSON, and safetensors."""
 
+import errno
 import json
 import os
 import shutil
@@ -172,6 +173,10 @@ def opened(path: Path) -> Iterator[Folder]:
             ValueError,
         ) as error:
             raise ValueError(f"{path} is damaged or no zip: {error}") from None
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # that is a place before the first byte
+                raise
+            raise ValueError(f"{path} is damaged or no zip") from None
         try:
             yield Folder(Path(made))
         except (ValueError, OSError) as error:  # its reader knows of no other place
