@@ -14,6 +14,7 @@ import time
 import traceback
 from functools import partial
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 import torch
@@ -575,9 +576,8 @@ def test_the_packages_are_those_of_the_list_and_their_files_are_there(which):
     version, ending, _ = PACKAGES[which]
     assert str(package(which)).endswith(ending)
     assert metadata.version(which) == version
-    root = command.__file__.rpartition("src")[0]
-    with open(f"{root}requirements-models.txt", encoding="utf-8") as listed:
-        assert f"\n{which}=={version} " in listed.read()
+    listed = Path(__file__).parents[2] / "requirements-models.txt"
+    assert f"\n{which}=={version} " in listed.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["chat", "generate"])

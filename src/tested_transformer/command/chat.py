@@ -1,4 +1,4 @@
-"""The command `chat`: talk with a published model, a line at a time."""
+"""The command `chat`: talk with a published chat model."""
 
 import argparse
 import contextlib
