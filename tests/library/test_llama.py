@@ -460,7 +460,11 @@ def test_a_module_is_known_by_its_class_its_methods_and_its_hooks(monkeypatch):
 
 
 def test_the_encoder_of_a_translator_is_called_whole_and_all_else_is_not():
-    for place, words in (("encoder.norm", None), ("decoder.norm", "decoder.norm (Unknown)"), ("positions", "positions")):
+    for place, words in (
+        ("encoder.norm", None),
+        ("decoder.norm", "decoder.norm (Unknown)"),
+        ("positions", "positions"),
+    ):
         model = Transformer(TINY)
         model.set_submodule(place, Unknown())
         assert (passed_by(model) or "None").startswith(str(words))
