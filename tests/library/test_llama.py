@@ -374,6 +374,12 @@ def test_prompts_of_unequal_length_are_written_on_as_each_alone():
             assert row == alone + [0] * (len(row) - len(alone))
 
 
+def test_prompts_of_int32_are_written_on_as_those_of_int64():
+    texts = sample(llama(), TEXT[:, :3].int(), 9, top_k=1)
+    assert texts.dtype == torch.int32
+    assert torch.equal(texts, sample(llama(), TEXT[:, :3], 9, top_k=1).int())
+
+
 def test_a_text_that_has_ended_needs_no_room_and_keeps_its_padding(monkeypatch):
     def read(ids, lengths):
         ends = (lengths == 4) | (ids[:, 1] == 3)
