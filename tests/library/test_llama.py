@@ -374,6 +374,22 @@ def test_prompts_of_unequal_length_are_written_on_as_each_alone():
             assert row == alone + [0] * (len(row) - len(alone))
 
 
+def test_prompts_of_int32_are_written_on_as_those_of_int64():
+    texts = sample(llama(), TEXT[:, :3].int(), 9, top_k=1)
+    assert texts.dtype == torch.int32
+    assert torch.equal(texts, sample(llama(), TEXT[:, :3], 9, top_k=1).int())
+
+
+def test_a_text_that_has_ended_needs_no_room_and_keeps_its_padding(monkeypatch):
+    def read(ids, lengths):
+        ends = (lengths == 4) | (ids[:, 1] == 3)
+        return F.one_hot(torch.where(ends, 2, 5), 40).double()[:, None]
+
+    monkeypatch.setattr("tested_transformer.decoding.sampling.reader", lambda model: read)
+    texts = sample(llama(pad_id=39), [[1, 7, 8, 9], [1, 4], [1, 3]], 9, top_k=1)
+    assert texts.tolist() == [[1, 7, 8, 9, 2], [1, 4, 5, 5, 2], [1, 3, 2, 39, 39]]
+
+
 def test_a_prompt_of_unequal_ones_is_named_where_it_is_wrong():
     for prompts, words in (
         ([[1, 2], []], "each row a token"),
