@@ -90,7 +90,7 @@ def tiny(monkeypatch):
     """Without a wait: a random model, in place of any."""
     model, tokens = loud(), byte_tokens()
     asked = let_load(monkeypatch, model, tokens)
-    monkeypatch.setattr(shared, "installed", lambda *package: package)
+    monkeypatch.setattr(shared, "installed", lambda package: package)
     return model, tokens, asked
 
 
@@ -501,7 +501,8 @@ def test_a_model_rests_only_while_it_reads(sentences):
     model.train()
     for _ in embed_vectors(model, tokens, ["one", "two"]):
         assert model.training
-        assert not torch.is_inference_mode_enabled()
+        inside = torch.is_inference_mode_enabled()
+        assert not inside
     model.eval()
 
 

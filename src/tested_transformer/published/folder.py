@@ -98,7 +98,7 @@ class Folder:
                     rule = f"is damaged or no safetensors file: {error}"
                     raise ValueError(f"{path} {rule}") from None
                 there = {*file.keys()}
-                names = there if names is None else names
+                names = names or there
                 if missing := sorted(names - there):
                     found = f"lacks {missing[0]!r:.80}, which {INDEX} has there"
                     raise ValueError(f"{path} {found}")
@@ -108,10 +108,10 @@ class Folder:
                 opened |= dict.fromkeys(names, file)
             yield Weights(opened)
 
-    def _shards(self) -> dict[Path, set[str] | None]:
-        """Each file of weights, and which of its tensors count; None: all of them."""
+    def _shards(self) -> dict[Path, set[str]]:
+        """Each file of weights, and the tensors that it must have; none: any."""
         if self.has(WEIGHTS):
-            return {self.path / WEIGHTS: None}
+            return {self.path / WEIGHTS: set()}
         if not self.has(INDEX):
             if any(self.path.glob("*.bin")):
                 rule = "which is pickle, and could run programs: it is never read"
@@ -123,7 +123,7 @@ class Folder:
         found = self.json(INDEX).get("weight_map")
         if not isinstance(found, dict) or not found:
             raise ValueError(f"{index}: weight_map must name a file for each tensor")
-        shards: dict[Path, set[str] | None] = {}
+        shards: dict[Path, set[str]] = {}
         for tensor, name in found.items():
             if (
                 not isinstance(name, str)
@@ -133,9 +133,7 @@ class Folder:
             ):
                 rule = "must be the name of a safetensors file in this folder"
                 raise ValueError(f"{index}: {name!r:.80} {rule}")
-            names = shards.setdefault(self.path / name, set())
-            assert names is not None
-            names.add(tensor)
+            shards.setdefault(self.path / name, set()).add(tensor)
         return shards
 
 
