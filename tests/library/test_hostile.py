@@ -61,7 +61,6 @@ def refused(path, words, name=None, of=load_published):
     assert told.count(tempfile.gettempdir()) == told.count(str(path)), told
     assert type(error.value) in (ValueError, FileNotFoundError, TypeError)
     assert most < 2**23, f"{most:,} bytes"
-    print(f"{told.replace(str(path), path.name)}")
     return told
 
 
@@ -187,7 +186,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path, whole_gguf):
     path = tmp_path / "m.gguf"
     data = max(s.start + s.n_bytes for s in GgufFile(written(path, whole_gguf)).tensors.values())
     first = min(s.start for s in GgufFile(path).tensors.values())
-    cuts = {*range(4, 60), *range(60, first, 97), *range(first - 8, first + 8), *range(first, data, 4001), data - 1}
+    cuts = {*range(4, 60), *range(60, first, 211), *range(first - 8, first + 8), *range(first, data, 16001), data - 1}
     for cut in sorted(cuts):
         refused(written(path, whole_gguf[:cut]), "is no GGUF file that can be read", of=GgufFile)
     assert isinstance(load_published(written(path, whole_gguf[:data]))[0], Gpt)
