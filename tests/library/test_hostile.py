@@ -61,7 +61,6 @@ def refused(path, words, name=None, of=load_published):
     assert told.count(tempfile.gettempdir()) == told.count(str(path)), told
     assert type(error.value) in (ValueError, FileNotFoundError, TypeError)
     assert most < 2**23, f"{most:,} bytes"
-    print(f"{told.replace(str(path), path.name)}")
     return told
 
 
@@ -131,7 +130,7 @@ HEADERS = {
     "rows of 33": (header(tensor(shape=(33, 2), kind=8), n_tensors=1, data=999), "rows of 33 numbers must be a"),
     "behind the end": (header(tensor(), n_tensors=1, data=127), "its 128 bytes at 64 are not in a file of 191"),
     "far behind it": (header(tensor(offset=2**63), n_tensors=1, data=256), "are not in a file of 320; is it cut off"),
-    "unaligned": (header(tensor(offset=4), n_tensors=1, data=256), "its 128 bytes at 68 are not in a file"),
+    "unaligned": (header(tensor(offset=4), n_tensors=1, data=256), "'a' is at 4, no multiple of 32"),
     "overlapping": (header(tensor(), tensor("b", offset=96), n_tensors=2, data=300), "'a' and 'b' overlap"),
     "the same twice": (header(tensor(), tensor("b"), n_tensors=2, data=300), "'a' and 'b' overlap"),
     "one name twice": (header(tensor(), tensor(), n_tensors=2, data=300), "it has the tensor 'a' twice"),
@@ -187,7 +186,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path, whole_gguf):
     path = tmp_path / "m.gguf"
     data = max(s.start + s.n_bytes for s in GgufFile(written(path, whole_gguf)).tensors.values())
     first = min(s.start for s in GgufFile(path).tensors.values())
-    cuts = {*range(4, 60), *range(60, first, 97), *range(first - 8, first + 8), *range(first, data, 4001), data - 1}
+    cuts = {*range(4, 60), *range(60, first, 211), *range(first - 8, first + 8), *range(first, data, 16001), data - 1}
     for cut in sorted(cuts):
         refused(written(path, whole_gguf[:cut]), "is no GGUF file that can be read", of=GgufFile)
     assert isinstance(load_published(written(path, whole_gguf[:data]))[0], Gpt)
@@ -298,7 +297,7 @@ SETTINGS = [
     ("llama", {"rms_norm_eps": float("inf")}, r"\(inf\) must be a number"),
     ("llama", {"rms_norm_eps": -1}, r"\(-1\) must be a number, not negative"),
     ("llama", {"rms_norm_eps": 0}, r"norm_eps \(0\.0\) must be positive"),
-    ("llama", {"rms_norm_eps": 10**400}, "too large"),
+    ("llama", {"rms_norm_eps": 10**400}, r"rms_norm_eps \(10+\) must be a number"),
     ("llama", {"attention_bias": 1}, r"attention_bias \(1\) must be true or false"),
     ("llama", {"attention_bias": True}, "w_k.bias is missing"),
     ("llama", {"tie_word_embeddings": "no"}, r"tie_word_embeddings \('no'\) must be true or false"),
@@ -308,7 +307,7 @@ SETTINGS = [
     ("llama", {"partial_rotary_factor": 0.5}, r"partial_rotary_factor \(0\.5\) must be 1\.0"),
     ("llama", {"rope_parameters": {"partial_rotary_factor": 0.5}}, r"partial_rotary_factor \(0\.5\) must be 1\.0"),
     ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": 2.0}}, r"rope_type \('yarn'\) is not known here"),
-    ("llama", {"rope_parameters": {"type": "dynamic"}}, "is not known here; these are: default, linear, llama3"),
+    ("llama", {"rope_parameters": {"type": "dynamic"}}, r"type \('dynamic'\) is not known here; these are: def"),
     ("llama", {"rope_parameters": {"full_attention": {"rope_theta": 1.0}}}, "full_attention .* is not known here"),
     ("llama", {"rope_parameters": {"rope_type": "linear"}}, "rope_parameters lacks factor"),
     ("llama", {"rope_parameters": {"rope_type": "linear", "factor": 0}}, "must be positive"),

@@ -206,6 +206,16 @@ def test_what_is_no_weight_in_old_files_is_passed_over(folders, tmp_path):
     assert isinstance(load_published(changed(folders("Llama")[1], tmp_path / "l", tensors=turns))[0], Llama)
 
 
+def test_a_table_that_is_there_twice_is_read_once(folders, tmp_path):
+    _, folder = folders("Llama, tied")
+    table = load_file(folder / "model.safetensors")["model.embed_tokens.weight"]
+    ours = load_published(changed(folder, tmp_path, tensors={"lm_head.weight": table.clone()}), dtype=torch.float64)[0]
+    assert torch.equal(ours.tokens.weight, table)
+    table[0] += 1
+    with pytest.raises(ValueError, match=r"must be the same as tokens\.weight: ours has one"):
+        load_published(changed(folder, tmp_path, tensors={"lm_head.weight": table}))
+
+
 def test_settings_that_are_not_there_are_those_of_their_library(tmp_path):
     """A file may leave out what is usual: theirs then fills it in, and ours as well."""
     other = theirs("GPT2LMHeadModel", GPT_2 | {"n_head": 12, "n_embd": 24})

@@ -26,7 +26,7 @@ class About:
     def number(self, key: str, default: float | None = None) -> float:
         """A number that is not negative, and finite."""
         value = self._value(key, default)
-        if type(value) not in (int, float) or not 0 <= value < float("inf"):
+        if type(value) not in (int, float) or not 0 <= value < 2.0**1023:
             raise self.error(key, "must be a number, not negative")
         return float(value)
 

@@ -146,7 +146,9 @@ class GgufFile:
             rule = f"of {shape[-1]} numbers must be a multiple of {block} for {kind}"
             raise self._error(f"{name!r:.80}: rows {rule}")
         n_bytes, begin = math.prod(shape) // block * size, start + offset
-        if offset % align or begin + n_bytes > len(self._bytes):
+        if offset % align:
+            raise self._error(f"{name!r:.80} is at {offset}, no multiple of {align}")
+        if begin + n_bytes > len(self._bytes):
             rule = f"its {n_bytes} bytes at {begin} are not in a file of {len(self._bytes)}"
             raise self._error(f"{name!r:.80}: {rule}; is it cut off?")
         return Stored(shape, kind, begin, n_bytes)

@@ -93,7 +93,8 @@ def rope_factors(about: About, d_k: int) -> tuple[float, ...] | None:
         return (rope.number("factor"),) * (d_k // 2)
     if kind != "llama3":
         known = "default, linear, llama3"
-        raise rope.error("rope_type", f"is not known here; these are: {known}")
+        key = "rope_type" if "rope_type" in rope else "type"
+        raise rope.error(key, f"is not known here; these are: {known}")
     base, longest = rope_base(about), about.integer("max_position_embeddings", 2048, 1)
     factor, low, high = map(
         rope.number, ("factor", "low_freq_factor", "high_freq_factor")
