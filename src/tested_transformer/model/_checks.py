@@ -196,6 +196,12 @@ def bert(
     instance(bool, pooled=pooled)
 
 
+def pooled(bert: Any) -> None:
+    """A Bert that was made with what pools its vectors."""
+    if not bert.pooled:
+        raise ValueError("pooled (False) must be True: this needs the pooled vector")
+
+
 def sentence_bert(
     model: object,
     bert: Any,

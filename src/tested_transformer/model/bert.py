@@ -77,18 +77,12 @@ class Bert(nn.Module):
 
         With ids, this is the first token that is not padding; without them, the very first.
         """
-        check_pooled(self)
+        rules.pooled(self)
         if ids is None:
             return self.pooler(x[:, 0]).tanh()
         first = (ids != self.config.pad_id).int().argmax(-1)
         rows = torch.arange(x.size(0), device=x.device)
         return self.pooler(x[rows, first]).tanh()
-
-
-def check_pooled(bert: Bert) -> None:
-    """Refuse a `Bert` that was made without what pools its vectors."""
-    if not bert.pooled:
-        raise ValueError("pooled (False) must be True: this needs the pooled vector")
 
 
 class WordHead(nn.Module):
@@ -117,7 +111,7 @@ class Pretraining(nn.Module):
 
     def __init__(self, bert: Bert) -> None:
         super().__init__()
-        check_pooled(bert)
+        rules.pooled(bert)
         self.bert = bert
         self.word_head = WordHead(bert.config)
         self.next_head = create_linear_layer(bert.config.d_model, 2)
@@ -194,7 +188,7 @@ class Classifier(nn.Module):
     def __init__(self, bert: Bert, n_classes: int) -> None:
         super().__init__()
         at_least(2, n_classes=n_classes)
-        check_pooled(bert)
+        rules.pooled(bert)
         self.bert = bert
         like = bert.pooler.weight
         self.head = nn.Linear(bert.config.d_model, n_classes).to(like)
