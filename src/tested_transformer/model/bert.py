@@ -151,9 +151,9 @@ class SentenceBert(nn.Module):
     """A `Bert` that gives one vector for a text (Reimers & Gurevych, 2019).
 
     pooling is "mean" (of the vectors of all tokens), "cls" (the first one's) or "max"
-    (the largest number in each column). With normalised its length is 1, so the product
-    of two of them is their cosine. max_tokens is the length that it was made for; without
-    it, all positions.
+    (the largest number in each column). With normalised its length is 1, and the
+    product of two is their cosine. max_tokens is the length that it was made for:
+    all positions unless given.
     """
 
     @checked(rules.sentence_bert)
