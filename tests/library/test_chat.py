@@ -690,11 +690,19 @@ def test_a_tokeniser_without_marks_cannot_chat_but_go_on(tiny, monkeypatch, caps
     assert capsys.readouterr().out == "Yes\n"
 
 
-def test_a_model_without_vectors_of_sentences_is_refused_in_words(tiny, monkeypatch, capsys):
-    typed(monkeypatch, "Hi\n")
-    assert main(["embed", "--model", "there"]) == 1
+def test_a_model_without_vectors_of_sentences_is_refused_in_words(tiny, sentences, monkeypatch, capsys):
     rule = "vectors of sentences are those of a BERT with 1_Pooling/config.json"
-    assert capsys.readouterr().err == f"error: there is a Llama: {rule}\n"
+    bert, words = sentences
+    for model, tokens, name in ((*tiny[:2], "Llama"), (bert.bert, words, "Bert"), (bert, None, "SentenceBert")):
+        let_load(monkeypatch, model, tokens)
+        typed(monkeypatch, "Hi\n")
+        assert main(["embed", "--model", "there"]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        if tokens:
+            assert err == f"error: there is a {name}: {rule}\n"
+        else:
+            assert err == "error: there has no tokeniser, so it reads no text\n"
 
 
 @POSIX
