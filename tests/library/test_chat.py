@@ -263,6 +263,7 @@ def test_a_line_without_an_end_is_not_waited_for(tiny, monkeypatch, capsys):
     assert out == "Yes.\n"
     assert "(line 2: more than 10 bytes are no sentence)" in err
     assert err.endswith("error: 1 line was not answered\n")
+    assert sys.stdin.buffer.read() == b"\nHi\n", "no more was read than had to be"
 
 
 def test_a_system_text_that_is_too_long_is_refused(tiny, monkeypatch, capsys):
@@ -272,6 +273,16 @@ def test_a_system_text_that_is_too_long_is_refused(tiny, monkeypatch, capsys):
 
 
 # Chat: a person at a terminal
+
+
+def test_a_prompt_is_no_part_of_the_answers(tiny, monkeypatch, capsys):
+    script(monkeypatch, b"Yes.")
+    typed(monkeypatch, "Hi\n\n")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    assert main(["chat"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "Yes.\n"
+    assert re.fullmatch(rf"\(.* ends\.\)\n> {CONTEXT}\n> > \n", err)
 
 
 def forked(line, put):
@@ -400,16 +411,18 @@ def test_ctrl_c_in_a_pipe_ends_an_answer_too(tiny, monkeypatch):
 
 def test_a_prompt_is_gone_on_with_from_the_command_line_and_from_a_pipe(tiny, monkeypatch, capsys):
     model, tokens, asked = tiny
+    read, encode = [], tokens.encode
+    monkeypatch.setattr(tokens, "encode", lambda text: read.append(text) or encode(text))
     written = bytes(stream(model, tokens.encode("Once\nupon"), {END}, 9 + 7, top_k=1)).decode()
     assert main(["generate", "Once\nupon", "--max-tokens", "7"]) == 0
     assert capsys.readouterr() == (f"{written}\n", "")
     for end in ("", "\n", "\r\n"):
         typed(monkeypatch, f"Once\r\nupon{end}")
         assert main(["generate", "--max-tokens", "7"]) == 0
-        assert capsys.readouterr().out == f"{written}\n", "the end of the last line is no part of the prompt"
+        assert capsys.readouterr().out == f"{written}\n"
     typed(monkeypatch, "Once\nupon\n\n")
     assert main(["generate", "--max-tokens", "1"]) == 0
-    assert capsys.readouterr().out[:-1].encode() == bytes(stream(model, [*b"Once\nupon\n"], {END}, 11, top_k=1))
+    assert read == ["Once\nupon"] * 5 + ["Once\nupon\n"]
     assert asked[0][0] == CHAT
 
 
@@ -679,11 +692,19 @@ def test_a_tokeniser_without_marks_cannot_chat_but_go_on(tiny, monkeypatch, caps
     assert capsys.readouterr().out == "Yes\n"
 
 
-def test_a_model_without_vectors_of_sentences_is_refused_in_words(tiny, monkeypatch, capsys):
-    typed(monkeypatch, "Hi\n")
-    assert main(["embed", "--model", "there"]) == 1
+def test_a_model_without_vectors_of_sentences_is_refused_in_words(tiny, sentences, monkeypatch, capsys):
     rule = "vectors of sentences are those of a BERT with 1_Pooling/config.json"
-    assert capsys.readouterr().err == f"error: there is a Llama: {rule}\n"
+    bert, words = sentences
+    for model, tokens, name in ((*tiny[:2], "Llama"), (bert.bert, words, "Bert"), (bert, None, "SentenceBert")):
+        let_load(monkeypatch, model, tokens)
+        typed(monkeypatch, "Hi\n")
+        assert main(["embed", "--model", "there"]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        if tokens:
+            assert err == f"error: there is a {name}: {rule}\n"
+        else:
+            assert err == "error: there has no tokeniser, so it reads no text\n"
 
 
 @POSIX

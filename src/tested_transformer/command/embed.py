@@ -29,9 +29,11 @@ def embed(given: argparse.Namespace) -> None:
     if given.input is None and sys.stdin is None:
         raise ValueError("there is nothing to read: name a file, or pipe lines in")
     model, tokens = shared.load(given, SENTENCES)
-    if not isinstance(model, SentenceBert) or not isinstance(tokens, BertWordPiece):
+    if not isinstance(model, SentenceBert):
         rule = "vectors of sentences are those of a BERT with 1_Pooling/config.json"
         raise ValueError(f"{given.model} is a {type(model).__name__}: {rule}")
+    if not isinstance(tokens, BertWordPiece):
+        raise ValueError(f"{given.model} has no tokeniser, so it reads no text")
     for texts in arriving(given.input):
         for vector in vectors(model, tokens, texts):
             print(json.dumps(vector), flush=True)
