@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import shutil
-import struct
 import tempfile
 import zipfile
 import zlib
@@ -167,7 +166,6 @@ def opened(path: Path) -> Iterator[Folder]:
         except (
             zipfile.BadZipFile,
             zlib.error,
-            struct.error,
             EOFError,
             RuntimeError,  # it is encrypted, for example
             ValueError,
