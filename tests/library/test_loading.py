@@ -34,6 +34,7 @@ CASES = {
     "BERT, pre-training": ("BertForPreTraining", BERT | {"type_vocab_size": 3}),
     "BERT, three classes": ("BertForSequenceClassification", BERT | {"num_labels": 3}),
     "RoBERTa": ("RobertaModel", ROBERTA),
+    "RoBERTa, padding is 3": ("RobertaModel", ROBERTA | {"pad_token_id": 3, "max_position_embeddings": 24}),
     "RoBERTa, masked words": ("RobertaForMaskedLM", ROBERTA),
     "Llama": ("LlamaForCausalLM", LLAMA),
     "Llama, tied": ("LlamaForCausalLM", LLAMA | {"tie_word_embeddings": True}),
@@ -229,6 +230,10 @@ def test_settings_that_are_not_there_are_those_of_their_library(tmp_path):
     other.save_pretrained(tmp_path)
     ours = load_published(changed(tmp_path, tmp_path / "short", without=usual), dtype=torch.float64)[0]
     assert max(differences(ours, other).values()) <= 1e-10
+    other = theirs("BertForSequenceClassification", BERT | {"num_labels": 2})
+    other.save_pretrained(tmp_path)
+    ours = load_published(changed(tmp_path, tmp_path / "short", without=("id2label",)), dtype=torch.float64)[0]
+    assert max(differences(ours, other).values()) <= 1e-10
     usual = ("head_dim", "num_key_value_heads", "rms_norm_eps", "rope_parameters", "attention_bias", "hidden_act")
     usual = (*usual, "tie_word_embeddings", "max_position_embeddings")
     other = theirs("LlamaForCausalLM", LLAMA | {"num_key_value_heads": 4, "rms_norm_eps": 1e-6})
@@ -256,6 +261,9 @@ def test_settings_of_rotary_positions_may_be_where_older_files_have_them(folders
     both = {"rope_theta": 1.0, "rope_scaling": {}}
     assert load_published(changed(folder, tmp_path, both))[0].config == new, "the object counts, if there is one"
     both = {"rope_theta": 500.0, "rope_parameters": {k: v for k, v in rope.items() if k != "rope_theta"}}
+    assert load_published(changed(folder, tmp_path, both))[0].config == new
+    assert transformers.LlamaConfig(**LLAMA, **both).rope_parameters["rope_theta"] == 500.0
+    both = {"rope_scaling": rope, "rope_parameters": {"rope_type": "default", "rope_theta": 7.0}}
     assert load_published(changed(folder, tmp_path, both))[0].config == new
     assert transformers.LlamaConfig(**LLAMA, **both).rope_parameters["rope_theta"] == 500.0
 

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import shutil
-import struct
 import tempfile
 import zipfile
 import zlib
@@ -165,7 +164,6 @@ def opened(path: Path) -> Iterator[Folder]:
         except (
             zipfile.BadZipFile,
             zlib.error,
-            struct.error,
             EOFError,
             RuntimeError,  # it is encrypted, for example
             ValueError,

@@ -168,17 +168,13 @@ class GgufLlama:
             name: file.tensors[own].shape for name, own in self._names.items()
         }
         given = {name: fields.get(f"llama.{own}") for name, own in ABOUT.items()}
-        ids = {
-            f"{n}_token_id": fields.get(f"tokenizer.ggml.{own}_token_id")
-            for n, own in IDS.items()
-        }
         table = self.shapes.get("model.embed_tokens.weight", (0,))
         more = {
             "vocab_size": table[0],
             "tie_word_embeddings": "lm_head.weight" not in self.shapes,
             "attention_bias": "model.layers.0.self_attn.q_proj.bias" in self.shapes,
         }
-        self.about = About(given | ids | more, file.path)
+        self.about = About(given | more, file.path)
         if (kind := fields.get("llama.rope.scaling.type", "none")) != "none":
             self.about.fields["rope_scaling"] = {
                 "rope_type": kind,
@@ -208,9 +204,6 @@ class GgufLlama:
         if found := re.search(r"self_attn\.([qk])_proj", name):
             return halves(out, self._heads[found[1]])
         return out
-
-
-IDS = {"bos": "bos", "eos": "eos", "pad": "padding", "unk": "unknown"}
 
 
 def foreign_name(name: str) -> str:
