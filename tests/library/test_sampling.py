@@ -356,3 +356,12 @@ def test_logits_that_are_not_numbers_are_refused(broken):
 def test_a_length_that_cannot_be_is_refused(max_len):
     with pytest.raises(ValueError, match=rf"max_len \({max_len}\) must be above the prompt's \(1\) and at most 10"):
         sample(gpt(), PROMPT, max_len)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_probabilities_of_half_precision_are_float32(dtype):
+    logits = torch.tensor([[1.0, 2.0, 3.0, -torch.inf]], dtype=dtype)
+    found = next_probabilities(logits, temperature=0.7, top_k=3, top_p=0.99)
+    assert found.dtype == torch.float32
+    assert torch.equal(found, next_probabilities(logits.float(), temperature=0.7, top_k=3, top_p=0.99))
+    assert next_probabilities(logits.double()).dtype == torch.float64

@@ -29,13 +29,12 @@ def generate(given: argparse.Namespace) -> None:
     if not prompt:
         raise ValueError("the prompt is empty: give it some text")
     model, tokens = shared.load_writer(given, CHAT)
-    ids, c = tokens.encode(prompt), model.config
+    c = model.config
+    ids = [c.bos_id] * tokens.add_bos + tokens.encode(prompt)
     if not 0 < len(ids) < c.max_len:
         rule = f"the model goes on with 1 to {c.max_len - 1:,}"
         raise ValueError(f"the prompt has {len(ids):,} tokens, and {rule}")
-    most = c.max_len
-    if given.max_tokens is not None:
-        most = min(most, len(ids) + given.max_tokens)
+    most = min(c.max_len, len(ids) + given.max_tokens)
     prepare_output()
     written = stream(model, ids, {c.eos_id}, most, generator=generator, **settings)
     for piece in pieces(tokens, written):

@@ -32,7 +32,8 @@ def add_model(add: argparse.ArgumentParser, default: str) -> None:
     add.add_argument("--threads", **shared.THREADS)
     add.add_argument(
         "--dtype", choices=PRECISIONS, default="float32",
-        help="what it computes in (default %(default)s); bfloat16 takes half the memory",
+        help="what it computes in (default %(default)s); bfloat16 takes half the memory, "
+        "and rounds: a small model writes worse",
     )  # fmt: skip
 
 
@@ -51,8 +52,8 @@ def add_drawing(add: argparse.ArgumentParser, temperature: float) -> None:
         "--seed", type=int, default=0, help="of the random numbers (default %(default)s)"
     )  # fmt: skip
     add.add_argument(
-        "--max-tokens", type=int, metavar="N",
-        help="end after so many tokens (default: where the context of the model is full)",
+        "--max-tokens", type=int, default=1000, metavar="N",
+        help="end after so many tokens (default %(default)s), or where the context is full",
     )  # fmt: skip
 
 
@@ -78,8 +79,7 @@ def load_writer(given: argparse.Namespace, package: str) -> tuple[Gpt, ByteLevel
 
 def draws(given: argparse.Namespace) -> tuple[dict[str, Any], torch.Generator]:
     """How to choose the next token; what cannot be is refused, before there is a model."""
-    if given.max_tokens is not None:
-        at_least(1, max_tokens=given.max_tokens)
+    at_least(1, max_tokens=given.max_tokens)
     integer(seed=given.seed)
     generator = torch.Generator().manual_seed(given.seed)
     return drawing(given.temperature, given.top_p), generator

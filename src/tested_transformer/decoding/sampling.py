@@ -42,8 +42,8 @@ def keep_top_p(logits: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]
     mass = logits.softmax(-1).gather(-1, order).cumsum(-1)
     reached = torch.roll(mass, 1, -1)  # what those before a token have already
     reached[..., 0] = 0
-    ranks = order.argsort(-1)
-    return logits.masked_fill(reached.gather(-1, ranks) >= p, -torch.inf)
+    dropped = torch.zeros_like(logits, dtype=torch.bool)
+    return logits.masked_fill(dropped.scatter(-1, order, reached >= p), -torch.inf)
 
 
 def next_probabilities(
@@ -54,12 +54,14 @@ def next_probabilities(
 ) -> Float[Tensor, "*B V"]:
     """What to draw from: logits divided by temperature, then top_k, then top_p.
 
-    Below 1 a temperature makes likely tokens likelier, above 1 unlikely ones.
+    Below 1 a temperature makes likely tokens likelier, above 1 unlikely ones. Of logits
+    in half precision, too, probabilities are float32.
     """
     if not 0 < temperature < float("inf"):
         rule = "must be positive and finite; for the likeliest token, top_k=1"
         raise ValueError(f"temperature ({temperature}) {rule}")
-    logits = logits / temperature
+    exact = torch.promote_types(logits.dtype, torch.float32)
+    logits = logits.to(exact) / temperature
     if top_k is not None:
         logits = keep_top_k(logits, top_k)
     return keep_top_p(logits, top_p).softmax(-1)

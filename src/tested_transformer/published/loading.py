@@ -255,6 +255,7 @@ def read_tokens(folder: Folder, about: About) -> tuple[Published | None, Special
     template = config.get("chat_template")
     bert = about.fields.get("model_type") == "bert"
     tokens: Published | None = None
+    found: dict[str, Any] = {}
     with naming(folder.path):
         if folder.has("tokenizer.json"):
             found = folder.json("tokenizer.json")
@@ -273,7 +274,21 @@ def read_tokens(folder: Folder, about: About) -> tuple[Published | None, Special
         return None, special_ids(about, {}, {})
     if isinstance(template, str):
         tokens.chat_template = template
+    tokens.add_bos = config.get("add_bos_token") is True or _begins_with_special(found)
     return tokens, tokens.special_ids
+
+
+def _begins_with_special(tokenizer: Any) -> bool:
+    """Whether a tokenizer.json puts a special token before a text."""
+    if isinstance(tokenizer, dict) and tokenizer.get("type") == "TemplateProcessing":
+        single = tokenizer.get("single")
+        first = single[0] if isinstance(single, list) and single else None
+        return isinstance(first, dict) and "SpecialToken" in first
+    if not isinstance(tokenizer, dict):
+        return False
+    inner = tokenizer.get("post_processor", tokenizer.get("processors"))
+    parts = inner if isinstance(inner, list) else [inner]
+    return any(map(_begins_with_special, parts))
 
 
 def special_ids(
@@ -307,6 +322,7 @@ def gguf_tokens(file: GgufFile) -> Published:
         tokens = ByteLevelBPE.from_gguf(file.fields)
     template = file.fields.get("tokenizer.chat_template")
     tokens.chat_template = template if isinstance(template, str) else None
+    tokens.add_bos = file.fields.get("tokenizer.ggml.add_bos_token") is True
     return tokens
 
 

@@ -132,9 +132,11 @@ class Published(ABC):
     """A tokeniser with somebody else's ids, and with added tokens.
 
     chat_template is the text that its publisher gives for conversations, if there is one.
+    add_bos says that the model has learned texts that begin with `special_ids.bos`.
     """
 
     chat_template: str | None = None
+    add_bos: bool = False
 
     def __init__(
         self, vocab_size: int, special_ids: SpecialIds, added: Iterable[AddedToken]
