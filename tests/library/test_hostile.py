@@ -11,7 +11,7 @@ import zipfile
 import gguf
 import pytest
 import torch
-from foreign import BERT, GPT_2, LLAMA, changed, theirs
+from foreign import BERT, GPT_2, LLAMA, LLAMA_3, changed, theirs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
@@ -269,7 +269,9 @@ def test_a_tensor_by_two_names_in_a_gguf_file_is_refused(tmp_path, whole_gguf):
 # config.json
 
 
+VAST = {"num_attention_heads": 2**31 - 2, "num_key_value_heads": 1, "head_dim": 2**16, "hidden_size": 2**18}
 SETTINGS = [
+    ("llama", VAST, "overflow"),
     ("llama", {"model_type": "qwen2"}, r"model_type \('qwen2'\) is not known here; these are: gpt2, bert"),
     ("llama", {"model_type": "t5"}, r"model_type \('t5'\) is not known"),
     ("llama", {"model_type": None}, "lacks model_type"),
@@ -311,6 +313,9 @@ SETTINGS = [
     ("llama", {"rope_parameters": {"full_attention": {"rope_theta": 1.0}}}, "full_attention .* is not known here"),
     ("llama", {"rope_parameters": {"rope_type": "linear"}}, "rope_parameters lacks factor"),
     ("llama", {"rope_parameters": {"rope_type": "linear", "factor": 0}}, "must be positive"),
+    ("llama", {"rope_parameters": LLAMA_3 | {"low_freq_factor": 4}}, r"low_freq_factor \(4\) must be below high"),
+    ("llama", {"rope_parameters": LLAMA_3 | {"high_freq_factor": None}}, "rope_parameters lacks high_freq_factor"),
+    ("llama", {"rope_parameters": LLAMA_3 | {"factor": 0}}, r"rope_parameters: factor \(0\) must be positive"),
     ("llama", {"rope_parameters": {"rope_theta": 0}}, r"rope_base \(0\.0\) must be positive"),
     ("llama", {"rope_parameters": 3}, r"rope_parameters \(3\) must be an object"),
     ("llama", {"rope_scaling": [1]}, r"rope_scaling \(\[1\]\) must be an object"),

@@ -101,6 +101,8 @@ def rope_factors(about: About, d_k: int) -> tuple[float, ...] | None:
     )
     where = about if FIRST_LENGTH in about else rope
     length = where.integer(FIRST_LENGTH, longest, 1)
+    if factor == 0:
+        raise rope.error("factor", "must be positive")
     if not low < high:
         raise rope.error("low_freq_factor", f"must be below high_freq_factor ({high})")
     factors = []
