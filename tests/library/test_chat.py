@@ -430,7 +430,7 @@ def test_a_prompt_is_gone_on_with_from_the_command_line_and_from_a_pipe(tiny, mo
 def test_a_text_begins_with_the_begin_token_where_the_model_has_learned_so(tiny, monkeypatch, capsys):
     model, tokens, _ = tiny
     begun = []
-    monkeypatch.setattr(generate, "stream", lambda _, ids, *given, **how: begun.append(ids) or [])
+    monkeypatch.setattr(generate, "stream", lambda _, ids, *given, **how: begun.append(ids) or iter(()))
     for add, begin in ((False, []), (True, [model.config.bos_id])):
         monkeypatch.setattr(tokens, "add_bos", add)
         assert main(["generate", "Hi"]) == 0
