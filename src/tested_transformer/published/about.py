@@ -1,6 +1,8 @@
 """What a file says about a model, read field by field: each must be there and of its kind."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 
@@ -86,7 +88,11 @@ class About:
         return value
 
 
-def same_length(values: Sequence[Any], n: int, what: str, name: object) -> None:
-    """Refuse a list of another length."""
-    if len(values) != n:
-        raise ValueError(f"{name}: {what} ({len(values)}) must be {n}")
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an error about what is in a file or folder name it, in one line."""
+    try:
+        yield
+    except (ValueError, TypeError, RuntimeError, ArithmeticError) as error:
+        told = str(error).partition("\n")[0]
+        raise ValueError(told if str(path) in told else f"{path}: {told}") from None

@@ -1,7 +1,6 @@
 """Read a published model, weights and tokeniser, into one of this package's."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -13,15 +12,14 @@ from tested_transformer.config import Config, SpecialIds
 from tested_transformer.device import given_device
 from tested_transformer.model.bert import Bert, SentenceBert
 from tested_transformer.names import check_unwrapped, renamed
-from tested_transformer.published.about import About
+from tested_transformer.published.about import About, naming
 from tested_transformer.published.bert import BertFamily
 from tested_transformer.published.folder import MODULES, Folder, opened
 from tested_transformer.published.gguf import MAGIC, GgufFile
 from tested_transformer.published.gpt2 import Gpt2Family
 from tested_transformer.published.llama import GgufLlama, LlamaFamily
+from tested_transformer.published.tokenisers import gguf_tokens, read_tokens
 from tested_transformer.text._published import Published
-from tested_transformer.text.bert import BertWordPiece
-from tested_transformer.text.byte_level import ByteLevelBPE
 from tested_transformer.training.checkpoint import (
     DTYPES,
     body,
@@ -34,7 +32,7 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 @runtime_checkable
-class Family(Protocol):
+class _Family(Protocol):
     """Models of one architecture: the names of their weights, and what they become."""
 
     def names(self, about: About) -> Mapping[str, str]:
@@ -48,7 +46,7 @@ class Family(Protocol):
 
 
 @runtime_checkable
-class Weights(Protocol):
+class _Weights(Protocol):
     """Tensors by their published names."""
 
     @property
@@ -59,7 +57,7 @@ class Weights(Protocol):
         """One of them."""
 
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, _Family] = {
     "gpt2": Gpt2Family(),
     "bert": BertFamily(),
     "roberta": BertFamily(),
@@ -109,7 +107,7 @@ def _from_folder(
         tokens, ids = read_tokens(folder, about)
         with folder.weights() as weights:
             model = _filled(family, about, ids, weights, device, dtype)
-        check_rows(model, tokens, path)
+        _check_rows(model, tokens, path)
         return _for_sentences(model, folder), tokens
 
 
@@ -122,22 +120,22 @@ def _from_gguf(
     tokens, about = gguf_tokens(file), weights.about
     ids = tokens.special_ids
     model = _filled(FAMILIES["llama"], about, ids, weights, device, dtype)
-    check_rows(model, tokens, path)
+    _check_rows(model, tokens, path)
     return model, tokens
 
 
 def _filled(
-    family: Family,
+    family: _Family,
     about: About,
     ids: SpecialIds,
-    weights: Weights,
+    weights: _Weights,
     device: torch.device,
     dtype: torch.dtype,
 ) -> nn.Module:
     """A model with these weights. Nothing is made before all names and shapes fit."""
     source = Path(str(about.name))
     with naming(source):
-        check_names(weights.shapes)
+        _check_names(weights.shapes)
         ours = _our_names(weights, family.names(about))
         shapes = {
             name: tuple(part.shape) for parts in ours.values() for name, part in parts
@@ -170,7 +168,7 @@ def _filled(
 
 
 def _our_names(
-    weights: Weights, names: Mapping[str, str]
+    weights: _Weights, names: Mapping[str, str]
 ) -> dict[str, list[tuple[str, Tensor]]]:
     """For each published name ours, each with a tensor of its shape that takes no memory."""
     found = {}
@@ -193,7 +191,7 @@ def _our_names(
     return found
 
 
-def check_names(names: Iterable[str]) -> None:
+def _check_names(names: Iterable[str]) -> None:
     """Refuse names that no model has, and those of a model that something is around."""
     for name in names:
         if not name.isprintable() or len(name) > 200:
@@ -201,7 +199,7 @@ def check_names(names: Iterable[str]) -> None:
     check_unwrapped(names)
 
 
-def check_rows(model: nn.Module, tokens: Published | None, path: Path) -> None:
+def _check_rows(model: nn.Module, tokens: Published | None, path: Path) -> None:
     """Refuse a model without a row for each token; some have more, to be divisible."""
     rows = body(model).config.vocab_size
     if tokens is not None and tokens.vocab_size > rows:
@@ -221,119 +219,29 @@ def _for_sentences(model: Any, folder: Folder) -> Any:
         for name in about.fields
         if name.startswith("pooling_mode_") and about.flag(name, False)
     ]
-    if len(chosen) != 1 or chosen[0] not in POOLINGS:
+    if len(chosen) != 1 or chosen[0] not in _POOLINGS:
         raise ValueError(
             f"{about.name}: {' and '.join(chosen) or 'no pooling'} is not known here"
         )
-    modules = folder.modules() or PLAIN
-    if modules not in (PLAIN, [*PLAIN, "Normalize"]):
+    modules = folder.modules() or _PLAIN
+    if modules not in (_PLAIN, [*_PLAIN, "Normalize"]):
         rule = "only Transformer, Pooling and Normalize are known here, in this order"
         raise ValueError(f"{folder.path / MODULES} has {modules!r:.80}: {rule}")
-    most, pooling = None, POOLINGS[chosen[0]]
-    if folder.has(LENGTH):
-        about = About(folder.json(LENGTH), folder.path / LENGTH)
+    most, pooling = None, _POOLINGS[chosen[0]]
+    if folder.has(_LENGTH):
+        about = About(folder.json(_LENGTH), folder.path / _LENGTH)
         if "max_seq_length" in about:
             most = about.integer("max_seq_length", least=1)
-    with naming(folder.path / LENGTH):
+    with naming(folder.path / _LENGTH):
         return SentenceBert(model, pooling, "Normalize" in modules, most)
 
 
-PLAIN = ["Transformer", "Pooling"]
-LENGTH = "sentence_bert_config.json"
+_PLAIN = ["Transformer", "Pooling"]
+_LENGTH = "sentence_bert_config.json"
 
 
-POOLINGS = {
+_POOLINGS = {
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
 }
-
-
-def read_tokens(folder: Folder, about: About) -> tuple[Published | None, SpecialIds]:
-    """The tokeniser in a folder, and the special ids; from config.json if it has none."""
-    config = folder.json(SETTINGS) if folder.has(SETTINGS) else {}
-    template = config.get("chat_template")
-    bert = about.fields.get("model_type") == "bert"
-    tokens: Published | None = None
-    found: dict[str, Any] = {}
-    with naming(folder.path):
-        if folder.has("tokenizer.json"):
-            found = folder.json("tokenizer.json")
-            if bert:
-                tokens = BertWordPiece.from_json(found)
-            else:
-                tokens = ByteLevelBPE.from_json(
-                    found, special_ids(about, config, found)
-                )
-        elif bert and folder.has("vocab.txt"):
-            tokens = BertWordPiece.from_vocab(folder.text("vocab.txt"), config)
-        elif folder.has("vocab.json") and folder.has("merges.txt"):
-            vocab = folder.json("vocab.json")
-            tokens = ByteLevelBPE.from_merges(vocab, folder.text("merges.txt"))
-    if tokens is None:
-        return None, special_ids(about, {}, {})
-    if isinstance(template, str):
-        tokens.chat_template = template
-    tokens.add_bos = config.get("add_bos_token") is True or _begins_with_special(found)
-    return tokens, tokens.special_ids
-
-
-def _begins_with_special(tokenizer: Any) -> bool:
-    """Whether a tokenizer.json puts a special token before a text."""
-    if isinstance(tokenizer, dict) and tokenizer.get("type") == "TemplateProcessing":
-        single = tokenizer.get("single")
-        first = single[0] if isinstance(single, list) and single else None
-        return isinstance(first, dict) and "SpecialToken" in first
-    if not isinstance(tokenizer, dict):
-        return False
-    inner = tokenizer.get("post_processor", tokenizer.get("processors"))
-    parts = inner if isinstance(inner, list) else [inner]
-    return any(map(_begins_with_special, parts))
-
-
-def special_ids(
-    about: About, config: Mapping[str, Any], tokenizer: Mapping[str, Any]
-) -> SpecialIds:
-    """The ids that config.json names, or the tokens that tokenizer_config.json names.
-
-    Where neither names one, it has the id of the end.
-    """
-    added = tokenizer.get("added_tokens")
-    ids = (
-        {t.get("content"): t.get("id") for t in added if isinstance(t, dict)}
-        if isinstance(added, list)
-        else {}
-    )
-    found: dict[str, int | None] = {}
-    for name in SpecialIds._fields:
-        token = config.get(f"{name}_token")
-        token = token.get("content") if isinstance(token, dict) else token
-        known = ids.get(token) if isinstance(token, str) else None
-        named = about.ids(f"{name}_token_id")
-        found[name] = named[0] if named else known if type(known) is int else None
-    other = min({0, 1} - {found["pad"]})
-    end = next((i for i in (found["eos"], found["bos"]) if i is not None), other)
-    return SpecialIds(*(end if i is None else i for i in found.values()))
-
-
-def gguf_tokens(file: GgufFile) -> Published:
-    """The tokeniser in a GGUF file."""
-    with naming(file.path):
-        tokens = ByteLevelBPE.from_gguf(file.fields)
-    template = file.fields.get("tokenizer.chat_template")
-    tokens.chat_template = template if isinstance(template, str) else None
-    tokens.add_bos = file.fields.get("tokenizer.ggml.add_bos_token") is True
-    return tokens
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Let an error about what is in a file or folder name it, in one line."""
-    try:
-        yield
-    except (ValueError, TypeError, RuntimeError, ArithmeticError) as error:
-        told = str(error).partition("\n")[0]
-        raise ValueError(told if str(path) in told else f"{path}: {told}") from None
-
-
-SETTINGS = "tokenizer_config.json"
