@@ -510,7 +510,9 @@ def test_angles_that_are_kept_are_those_of_what_is_asked():
             assert rotate(x.float(), *each).dtype == torch.float32
             offset = torch.tensor([[each[0]]])
             assert torch.equal(rotate(x, offset, *each[1:]), want)
-    assert rotate(x.requires_grad_(), *asked[0]).requires_grad
+        rotate(x, *asked[0])
+    rotate(x.requires_grad_(), *asked[0]).sum().backward()  # what was made for inference cannot be learned through
+    assert x.grad.abs().max() > 0
 
 
 # On disk
