@@ -16,7 +16,7 @@ from torch.nn.attention.bias import causal_lower_right
 
 from tested_transformer.byhand import llama as byhand
 from tested_transformer.config import TINY, Config
-from tested_transformer.decoding.cache import Cache, GptCache, reader, stepper
+from tested_transformer.decoding.cache import Cache, GptCache, KeysAndValues, reader, stepper
 from tested_transformer.decoding.recompute import Uncached, passed_by
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.model._causal import mask_tensor
@@ -372,6 +372,27 @@ def test_prompts_of_unequal_length_are_written_on_as_each_alone():
         for row, prompt in zip(together.tolist(), prompts, strict=True):
             alone = sample(model, torch.tensor([prompt]), 12, top_k=1)[0].tolist()
             assert row == alone + [0] * (len(row) - len(alone))
+
+
+def test_a_text_catches_up_with_one_that_has_ended():
+    prompts, model = [[1, 7, 8, 9, 5], [1, 3]], llama(eos_id=30)
+    alone = [sample(model, [prompt], 12, top_k=1)[0].tolist() for prompt in prompts]
+    assert [*map(len, alone)] == [6, 12], "the longest prompt ends first"
+    together = sample(model, prompts, 12, top_k=1).tolist()
+    assert together == [row + [0] * (12 - len(row)) for row in alone]
+
+
+def test_equally_long_prompts_need_no_mask_even_if_one_has_ended(monkeypatch):
+    masks, attend = [], KeysAndValues.attend
+
+    def looked(kept, heads, offset, mask, *rest):
+        masks.append(mask)
+        return attend(kept, heads, offset, mask, *rest)
+
+    monkeypatch.setattr(KeysAndValues, "attend", looked)
+    texts = sample(llama(eos_id=30), TEXT[:, :3], 12, top_k=1)
+    assert (texts == 30).any(1).tolist() == [True, False]
+    assert set(masks) == {CAUSAL}
 
 
 def test_prompts_of_int32_are_written_on_as_those_of_int64():

@@ -175,10 +175,12 @@ class GptCache:
         self, ids: Tensor, last: Tensor | None
     ) -> tuple[Tensor, int | Tensor, Mask]:
         """The new tokens, where they are, and what they may look at."""
-        start = self.length
+        start, end = self.length, ids.size(1)
         if last is None or not start or len(ids) == 1:
             return ids[:, start:], start, CAUSAL
-        slots = torch.arange(ids.size(1), device=ids.device)
+        if start == end - 1 and (last == start).all():  # all are equally long
+            return ids[:, start:], start, CAUSAL
+        slots = torch.arange(end, device=ids.device)
         return ids.gather(1, last), last, (slots <= last)[:, None, None]
 
 

@@ -109,7 +109,8 @@ def sample(
         ids, read = ids.clone(), reader(model)
         going = torch.ones_like(lengths, dtype=torch.bool)
         while going.any():
-            logits = read(ids, lengths)[:, -1].index_fill(-1, never, -torch.inf)
+            ends = lengths.where(going, ids.size(1))  # what an ended text reads is lost
+            logits = read(ids, ends)[:, -1].index_fill(-1, never, -torch.inf)
             check_finite(logits.amax(-1))
             p = next_probabilities(logits, temperature, top_k, top_p)
             tokens = draw(p, generator).to(ids.dtype)
