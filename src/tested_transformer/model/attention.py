@@ -45,7 +45,7 @@ def fused_attention(
     mask: Mask = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "*B Tq Dv"]:
-    """The out of `attention` from PyTorch's kernel, which never stores the weights.
+    """The out of `attention` from PyTorch's kernels; most of them store no weights.
 
     With many tokens this saves time and memory; at sentence length it hardly matters.
     """

@@ -338,7 +338,7 @@ is not turned: places in two languages are not compared."""
 
 
 class Llama(Gpt):
-    """A `Gpt` of today's parts (Touvron et al., 2023)."""
+    """A `Gpt` of today's parts (Touvron et al., 2023; groups came with Llama 2)."""
 
     config_class = LlamaConfig
 

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import shutil
 import tempfile
 import zipfile
 import zlib
@@ -190,6 +189,4 @@ def _unpack(packed: zipfile.ZipFile, path: Path, folder: Path) -> None:
     for name, entry in wanted.items():
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{name} is compressed in another way than deflate")
-        (folder / name).parent.mkdir(exist_ok=True)
-        with packed.open(entry) as source, open(folder / name, "wb") as target:
-            shutil.copyfileobj(source, target)  # no more than the size it says
+        packed.extract(entry, folder)  # no more than the size it says
