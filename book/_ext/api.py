@@ -134,8 +134,10 @@ def names(tree, source, place, where):
                     *signature(method, source, name, bound=not static(method)),
                     known,
                 )
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
-            getattr(after, "value", None), ast.Constant
+        elif (
+            isinstance(node, ast.Assign | ast.AnnAssign)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
         ):
             (target,) = node.targets if isinstance(node, ast.Assign) else (node.target,)
             written = ast.get_source_segment(source, node)

@@ -180,6 +180,7 @@ def test_constants_are_there_if_a_text_explains_them():
         """Large."""
 
         SECRET = 8
+        NEXT = "no text about SECRET"
         _OWN = 9
         """Private."""
 
