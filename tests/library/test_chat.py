@@ -57,21 +57,14 @@ def loud(**changes):
     return model
 
 
-def package(which):
-    try:
-        return installed(which)
-    except ValueError as error:
-        pytest.skip(str(error))
-
-
 @pytest.fixture(scope="module")
 def chatty():
-    return load_published(package(CHAT))
+    return load_published(installed(CHAT))
 
 
 @pytest.fixture(scope="module")
 def sentences():
-    return load_published(package(SENTENCES))
+    return load_published(installed(SENTENCES))
 
 
 def let_load(monkeypatch, model, tokens):
@@ -129,7 +122,7 @@ def start(*line, **pipes):
 
 @POSIX
 def test_a_line_in_a_pipe_is_answered_before_the_next_one_is_there_and_remembered():
-    package(CHAT)
+    installed(CHAT)
     with start("chat", "--threads", "1", "--max-tokens", "20") as run:
         answers = []
         for line in ("What is the capital of France?", "And of Italy?"):
@@ -538,7 +531,7 @@ def embed_vectors(*given):
 
 @POSIX
 def test_a_vector_is_there_before_the_next_line_and_from_the_package(monkeypatch):
-    package(SENTENCES)
+    installed(SENTENCES)
     reads, writes = os.pipe()
     answers, out = [], Heard()
 
@@ -597,9 +590,9 @@ def test_a_package_without_its_file_is_named(found, monkeypatch):
 
 @pytest.mark.parametrize("which", [CHAT, SENTENCES])
 def test_the_packages_are_those_of_the_list_and_their_files_are_there(which):
-    assert package(which).stat().st_size > 10**7
+    assert installed(which).stat().st_size > 10**7
     version, ending, _ = PACKAGES[which]
-    assert str(package(which)).endswith(ending)
+    assert str(installed(which)).endswith(ending)
     assert metadata.version(which) == version
     listed = Path(__file__).parents[2] / "requirements-models.txt"
     assert f"\n{which}=={version} " in listed.read_text(encoding="utf-8")
@@ -677,7 +670,7 @@ def test_a_model_that_writes_no_text_is_refused_in_words(name, tmp_path, monkeyp
     (tmp_path / "file").write_text("text")
     save_llama(tmp_path)
     for path, words in {
-        package(SENTENCES): "is a SentenceBert, which writes no text",
+        installed(SENTENCES): "is a SentenceBert, which writes no text",
         tmp_path: "has no tokeniser, so it reads no text",
         tmp_path / "empty": "config.json",
         tmp_path / "file": "file",

@@ -5,6 +5,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tested_transformer.config import SpecialIds
+
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+}
+"""Activations by the names that Hugging Face gives them, and by ours."""
+
 
 class About:
     """The fields of a `config.json`, or of a GGUF file; name is the file's, for errors.
@@ -96,3 +106,8 @@ def naming(path: Path) -> Iterator[None]:
     except (ValueError, TypeError, RuntimeError, ArithmeticError) as error:
         told = str(error).partition("\n")[0]
         raise ValueError(told if str(path) in told else f"{path}: {told}") from None
+
+
+def ids_of(ids: SpecialIds) -> dict[str, Any]:
+    """The special ids as fields of a `Config`."""
+    return {f"{name}_id": value for name, value in ids._asdict().items()}

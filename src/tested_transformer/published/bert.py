@@ -7,15 +7,7 @@ from torch import nn
 from tested_transformer import names
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.model.bert import Bert, Classifier, MaskedLM, Pretraining
-from tested_transformer.published.about import About
-from tested_transformer.published.gpt2 import ids_of
-
-ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "relu": "relu",
-}
+from tested_transformer.published.about import ACTIVATIONS, About, ids_of
 
 
 class BertFamily:

@@ -1,21 +1,13 @@
 """GPT-2 as Hugging Face publishes it."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 from torch import nn
 
 from tested_transformer import names
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.model.gpt import Gpt
-from tested_transformer.published.about import About
-
-ACTIVATIONS = {
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "gelu": "gelu",
-    "relu": "relu",
-}
+from tested_transformer.published.about import ACTIVATIONS, About, ids_of
 
 
 class Gpt2Family:
@@ -50,8 +42,3 @@ class Gpt2Family:
     def model(self, config: Config, about: About, found: Collection[str]) -> nn.Module:
         """A `Gpt`."""
         return Gpt(config)
-
-
-def ids_of(ids: SpecialIds) -> dict[str, Any]:
-    """The special ids as fields of a `Config`."""
-    return {f"{name}_id": value for name, value in ids._asdict().items()}

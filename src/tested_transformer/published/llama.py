@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from tested_transformer import names
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.model.llama import Llama, LlamaConfig
-from tested_transformer.published.about import About
+from tested_transformer.published.about import About, ids_of
 from tested_transformer.published.gguf import GgufFile
-from tested_transformer.published.gpt2 import ids_of
 
 
 class LlamaFamily:
