@@ -336,7 +336,7 @@ SETTINGS = [
     ("gpt2", {"scale_attn_weights": False}, r"scale_attn_weights \(False\) must be True"),
     ("gpt2", {"add_cross_attention": True}, r"add_cross_attention \(True\) must be False"),
     ("gpt2", {"tie_word_embeddings": False}, r"tie_word_embeddings \(False\) must be True"),
-    ("gpt2", {"activation_function": "gelu_fast"}, r"\('gelu_fast'\) is not known here; these are: gelu_new, gelu_py"),
+    ("gpt2", {"activation_function": "gelu_fast"}, r"\('gelu_fast'\) is not known here; these are: gelu, gelu_new"),
     ("gpt2", {"n_positions": 2**31 - 1}, r"max_len \(2147483647\) times d_model \(32\) must be at most"),
     ("gpt2", {"n_positions": 21}, r"positions\.table has shape \(20, 32\), the model \(21, 32\)"),
     ("gpt2", {"n_embd": 2**31 - 1}, "config.json"),
