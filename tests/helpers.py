@@ -329,3 +329,17 @@ def film(seen=None, **more):
     seen = seen or reel()
     losses = 8 * np.exp(-np.arange(60) / 20) + 0.3 * np.sin(np.arange(60))
     return figures.film.learning(seen, losses, {step: 8 * np.exp(-step / 20) for step in seen.stops}, **more)
+
+
+def luminance(colour):
+    """The light of a colour, from 0 to 1, as WCAG has it."""
+    from matplotlib.colors import to_rgb  # it takes a second
+
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    """How far two colours are apart in light: 4.5 is enough for small letters."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)

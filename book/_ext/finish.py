@@ -19,7 +19,7 @@ from light import lighten_pictures
 from live import bring_scripts
 from sheet import write_sheet
 from sphinx.util.docutils import SphinxDirective
-from styles import cut_styles
+from styles import cut_styles, write_colours
 from sweep import sweep
 from symbols import colour_codes, colour_formulas
 from terms import explain_terms, link_terms
@@ -170,6 +170,7 @@ def setup(app):
     app.connect("build-finished", write_translator)
     app.connect("build-finished", write_file)
     app.connect("build-finished", write_sheet)
+    app.connect("build-finished", write_colours)
     app.connect("html-page-context", ask_for_text)
     app.connect("build-finished", cut_faces, priority=590)
     app.connect("build-finished", cut_icons, priority=600)  # when the pages are done

@@ -5,6 +5,8 @@ import re
 
 import tinycss2
 
+from tested_transformer.book import colours
+
 NAME = re.compile(r"[.#]((?:[\w-]|\\.)+)")
 WORD = re.compile(r"[\w-]+")
 # What a selector may say that need not be there for it to hold.
@@ -76,3 +78,12 @@ def cut_styles(app, error):
             style = path.read_text(encoding="utf-8")
             kept = cut(parsed(style), words)
             path.write_text(f'@charset "utf-8";{kept}', encoding="utf-8")
+
+
+def write_colours(app, error):
+    """Write the dictionary of colours before our own style."""
+    if error or app.builder.format != "html":
+        return
+    path = pathlib.Path(app.outdir, "_static", "book.css")
+    style = path.read_text(encoding="utf-8")
+    path.write_text(colours.style() + style, encoding="utf-8")

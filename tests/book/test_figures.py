@@ -10,7 +10,7 @@ import matplotlib
 import matplotlib.image
 import numpy as np
 import pytest
-from helpers import TOKENS, normal, walked
+from helpers import TOKENS, contrast, normal, walked
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 from matplotlib.patches import PathPatch, Rectangle
@@ -401,16 +401,6 @@ def test_tiles_take_whole_numbers_yes_and_no_and_infinity():
         assert texts(axes) == [["1", "0"]]
     tiles(axes, np.array([[-np.inf, 0.5]]), WEIGHTS, (0, 1), decimals=1)
     assert "-inf" in [text.get_text() for text in axes.texts]
-
-
-def luminance(colour):
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one, other):
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("cmap", [WEIGHTS, SIGNED], ids=lambda cmap: cmap.name)

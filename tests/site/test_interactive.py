@@ -10,14 +10,12 @@ import pytest
 import torch
 from guards import BOOK, SCRIPTS
 from helpers import TOKENS, film, reel, walk, walk_of_two, walked, walked_wide
-from matplotlib.colors import to_hex
 
 from tested_transformer.book import data_flow as words
 from tested_transformer.book import figures
 from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
 from tested_transformer.book.experiments import Answer
-from tested_transformer.book.figures import picture
 from tested_transformer.book.figures.interactive import Interactive, places_of, written
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.masks import causal_mask, padding_mask
@@ -623,9 +621,3 @@ def test_scripts_and_styles_of_a_figure_are_small():
             loaded = live.files([path.stem])
             assert sum(map(sizes.get, loaded)) < 61_000 + (model if "model.js" in loaded else 0), path.name
     assert model < 18_000
-
-
-def test_figures_and_pages_give_the_roles_the_same_colours():
-    light = dict(re.findall(r"--book-(\w+): (#\w+);", CSS.partition('html[data-theme="dark"]')[0]))
-    roles = {"query": picture.QUERY, "key": picture.KEY, "value": picture.VALUE, "out": picture.OUT}
-    assert light == {role: to_hex(colour) for role, colour in roles.items()}

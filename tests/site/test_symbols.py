@@ -7,9 +7,6 @@ from types import SimpleNamespace
 import pytest
 import symbols
 from docutils import nodes
-from guards import BOOK
-
-from tested_transformer.book.figures.picture import KEY, OUT, QUERY, VALUE
 
 
 @pytest.mark.parametrize(
@@ -89,10 +86,3 @@ def test_only_a_page_with_the_matrix_of_the_queries_has_colours():
 def test_the_name_of_an_argument_is_not_coloured():
     argument = '<span class="n">key</span><span class="o">=</span>'
     assert symbols.colour_code(span("query") + argument).endswith(argument)
-
-
-def test_the_colours_of_the_pages_are_those_of_the_figures():
-    css = (BOOK / "_static" / "book.css").read_text(encoding="utf-8")
-    light = dict(re.findall(r"--book-(\w+): (#\w+);", css.partition('html[data-theme="dark"]')[0]))
-    drawn = {"query": QUERY, "key": KEY, "value": VALUE, "out": OUT}
-    assert light == {role: colour.lower() for role, colour in drawn.items()}

@@ -14,6 +14,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from tested_transformer.book import colours
 from tested_transformer.shares import as_share
 
 Arrays = Mapping[str, ArrayLike]
@@ -22,13 +23,22 @@ Arrays = Mapping[str, ArrayLike]
 Pair, Place = tuple[float, float], tuple[float, float, float, float]
 """Across and up, or two ends; a corner, the width and the height."""
 
-QUERY, KEY, VALUE, OUT = "#0072B2", "#C04F00", "#00825F", "#A0488A"
-"""The colours of queries, keys, values and outputs, wherever they are drawn."""
+QUERY, KEY, VALUE, WEIGHT, OUT = (colour.light for colour in colours.TENSORS.values())
+"""The colours of queries, keys, values, weights and outputs, wherever they are drawn."""
 
-SERIES = (QUERY, KEY, VALUE, OUT, "#8A6D00", "#444444")
+EMBEDDING, ATTENTION, FEED_FORWARD, NORM = (colour.light for colour in colours.PARTS.values())
+"""The colours of the parts of the machine."""
+
+OURS, THEIRS = (colour.light for colour in colours.SIDES.values())
+"""The colours of this book's code and of what it is measured against."""
+
+FORWARD, GRADIENT = (colour.light for colour in colours.PASSES.values())
+"""The colours of what goes forward and of what comes back."""
+
+SERIES = (QUERY, KEY, VALUE, OUT, "#8a6d00", "#444444")
 """Colours for things that have no role, in this order."""
 
-INK, FAINT = "#1d2530", "#98a2ad"
+INK, FAINT = FORWARD, "#98a2ad"
 """Text and lines; grids and guides."""
 
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", "#b9d7ea", "#2f86bd", "#00456e"])

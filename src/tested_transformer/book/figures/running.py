@@ -10,7 +10,7 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
-from tested_transformer.book import coreference
+from tested_transformer.book import colours, coreference
 from tested_transformer.book.coreference import FRAMES, THINGS
 from tested_transformer.book.experiments import Answer
 from tested_transformer.book.figures import picture as pic
@@ -19,7 +19,7 @@ from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.shares import as_share
 
 GENDERS = {"m": "der", "f": "die", "n": "das"}
-COLOURS = {"m": "#4A4FB0", "f": "#B01048", "n": "#666000"}  # no role of attention
+COLOURS = {gender: colours.GENDERS[article].light for gender, article in GENDERS.items()}
 LARGE, SMALL = 13, 11
 
 

@@ -1,0 +1,69 @@
+"""One dictionary of colours: what a thing is drawn in, in every picture, formula and figure, on light pages and dark.
+
+Within a group all colours can be told apart by colour-blind readers, and names, dashes or marks tell them apart too.
+"""
+
+from typing import NamedTuple
+
+
+class Colour(NamedTuple):
+    """The ink on a light page, and on a dark one."""
+
+    light: str
+    dark: str
+
+
+TENSORS = {
+    "query": Colour("#0072b2", "#6db9ee"),
+    "key": Colour("#c04f00", "#f2a063"),
+    "value": Colour("#00825f", "#4fc9a4"),
+    "weight": Colour("#00456e", "#a9d5f2"),
+    "out": Colour("#a0488a", "#e29ccb"),
+}
+"""Queries, keys, values, the weights made of them, and what comes out of a layer."""
+
+PARTS = {
+    "embedding": Colour("#7a3db8", "#c9a6f2"),
+    "attention": Colour("#8a6d00", "#d9bb55"),
+    "feed-forward": Colour("#00757f", "#5fc8d2"),
+    "norm": Colour("#5b6570", "#a9b4bf"),
+}
+"""The parts of the machine: its boxes, their parameters and what they cost."""
+
+GENDERS = {
+    "der": Colour("#4a4fb0", "#b3b7ff"),
+    "die": Colour("#b01048", "#ff9db8"),
+    "das": Colour("#666000", "#d3cb55"),
+}
+"""Masculine, feminine, neuter: the nouns and their pronouns."""
+
+PASSES = {
+    "forward": Colour("#1d2530", "#dfe5ea"),
+    "gradient": Colour("#b3261e", "#ff9a90"),
+}
+"""What goes forward through the machine, and what comes back."""
+
+SIDES = {"ours": Colour("#1f4fa3", "#8fb0ff"), "theirs": Colour("#6b7580", "#98a4b0")}
+"""This book's code, and what it is measured against."""
+
+GROUPS = {
+    "book": TENSORS,
+    "part": PARTS,
+    "gender": GENDERS,
+    "pass": PASSES,
+    "side": SIDES,
+}
+"""All colours; in a style the key of "book" is --book-key."""
+
+
+def style() -> str:
+    """The dictionary as custom properties of a page."""
+
+    def inside(theme: str) -> str:
+        return "".join(
+            f"--{group}-{name}:{getattr(colour, theme)};"
+            for group, colours in GROUPS.items()
+            for name, colour in colours.items()
+        )
+
+    return f':root{{{inside("light")}}}html[data-theme="dark"]{{{inside("dark")}}}\n'
