@@ -43,7 +43,7 @@ PASSES = {
 }
 """What goes forward through the machine, and what comes back."""
 
-SIDES = {"ours": Colour("#1f4fa3", "#8fb0ff"), "theirs": Colour("#6b7580", "#98a4b0")}
+SIDES = {"ours": Colour("#1f4fa3", "#84a4ff"), "theirs": Colour("#7a6a5c", "#b8a99a")}
 """This book's code, and what it is measured against."""
 
 GROUPS = {
