@@ -24,7 +24,7 @@ TENSORS = {
 
 PARTS = {
     "embedding": Colour("#7a3db8", "#c9a6f2"),
-    "attention": Colour("#8a6d00", "#d9bb55"),
+    "attention": Colour("#8c4a2f", "#e3a98f"),
     "feed-forward": Colour("#00757f", "#5fc8d2"),
     "norm": Colour("#5b6570", "#a9b4bf"),
 }
