@@ -14,14 +14,14 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import kernels  # noqa: E402
 from nbval import kernel  # noqa: E402
 from nbval import plugin as nbval  # noqa: E402
-from pictures import picture_difference, pictures  # noqa: E402
+from pictures import MIME, picture_difference, pictures  # noqa: E402
 
 A_FEW, FORKING = 3, []
 _compare_text, _run = nbval.IPyNbCell.compare_outputs, nbval.IPyNbCell.runtest
 
 
 def compare_outputs(cell, test, ref, skip_compare=None):
-    if not _compare_text(cell, test, ref, skip_compare):
+    if not _compare_text(cell, test, ref, (*(skip_compare or cell.parent.skip_compare), MIME)):
         return False
     difference = picture_difference(pictures(test), pictures(ref))
     if difference:

@@ -89,7 +89,7 @@ def pictures_without_words(path):
     found = []
     for cell in cells(path):
         alt = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt", "")
-        if any("image/png" in o.get("data", {}) for o in cell.get("outputs", [])) and len(alt.split()) < 8:
+        if any("image/svg+xml" in o.get("data", {}) for o in cell.get("outputs", [])) and len(alt.split()) < 8:
             found.append(
                 f"{path.name}, {cell['id']}: a picture whose metadata lack 8 words in mystnb.image.alt: {alt!r}"
             )

@@ -5,6 +5,8 @@ Guards of the chapters are in guards.py; how strictly signatures are taken in te
 
 import contextlib
 import math
+import re
+import warnings
 from collections import Counter
 
 import jaxtyping
@@ -343,3 +345,23 @@ def contrast(one, other):
     """How far two colours are apart in light: 4.5 is enough for small letters."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
+
+
+def smallest_letter(svg):
+    """How many pixels high the smallest letters of a drawing are on a phone of 390; those of indices are let be."""
+    width = float(re.search(r'width="([\d.]+)"', svg)[1])
+    plain = re.sub(r"<tspan.*?</tspan>", "", svg)
+    return min(map(float, re.findall(r'font-size="([\d.]+)"', plain)), default=99) * min(1, 358 / width)
+
+
+def legible(draw):
+    """The drawing of a figure, which is drawn without a warning, narrow enough, and can be read on a phone."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module="matplotlib|pyparsing")  # theirs
+        figure = draw()
+        svg = figure._repr_svg_()
+    assert figure.get_size_inches()[0] <= 5.9
+    assert svg.count("\n") > 5, "the picture is empty"
+    assert smallest_letter(svg) >= 10
+    return svg

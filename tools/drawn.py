@@ -14,7 +14,7 @@ def _note():
 
     from tested_transformer.book.figures.picture import Picture
 
-    shown = Picture._repr_png_
+    shown = Picture._repr_svg_
 
     def parts(figure):
         for i, axes in enumerate(figure.axes):
@@ -50,7 +50,7 @@ def _note():
             file.write(json.dumps([[kind, plain(values)] for kind, values in parts(figure)]) + "\n")
         return shown(figure)
 
-    Picture._repr_png_ = noted
+    Picture._repr_svg_ = noted
 
 
 _note()

@@ -298,4 +298,4 @@ def seconds(parts, kinds):
 def draws(cell):
     """Does a cell put out a picture, or a figure to change?"""
     data = [output.get("data", {}) for output in cell["outputs"]]
-    return any("image/png" in kinds or "-figure>" in "".join(kinds.get("text/html", "")) for kinds in data)
+    return any("image/svg+xml" in kinds or "-figure>" in "".join(kinds.get("text/html", "")) for kinds in data)

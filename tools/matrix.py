@@ -25,7 +25,7 @@ import nbformat
 import notebooks
 import numpy as np
 from nbclient.exceptions import CellExecutionError
-from pictures import PICTURE_LIMIT, distance, pictures
+from pictures import LIMIT, MIME, distance, pictures
 
 LIMITS = {np.float64: 1e-9, np.float32: 1e-5}
 NUMPY_AVX2, NUMPY_SSE = "X86_V4 AVX512_ICL AVX512_SPR", "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
@@ -85,8 +85,7 @@ def texts(cell):
     """What a cell has put out but for its pictures, as lines."""
     outputs = [notebooks.normal_output(output) for output in cell.get("outputs", [])]
     for output in outputs:
-        if "image/png" in output.get("data", {}):
-            output["data"].pop("image/png")
+        output.get("data", {}).pop(MIME, None)
     return json.dumps(outputs, ensure_ascii=False, indent=1).splitlines()
 
 
@@ -98,13 +97,14 @@ def differences(stored, new):
             continue
         found += [f"cell {i}: {line}" for line in difflib.unified_diff(texts(old), texts(now), lineterm="", n=0)][2:]
         old_pictures, new_pictures = pictures(old["outputs"]), pictures(now["outputs"])
-        if [a.shape for a in old_pictures] != [b.shape for b in new_pictures]:
-            found.append(f"cell {i}: other pictures, or of another size")
+        if len(old_pictures) != len(new_pictures):
+            found.append(f"cell {i}: {len(old_pictures)} stored pictures, {len(new_pictures)} new ones")
             continue
-        apart = max([distance(a, b) for a, b in zip(old_pictures, new_pictures, strict=True)], default=0)
-        furthest = max(furthest, apart)
-        if apart > PICTURE_LIMIT:
-            found.append(f"cell {i}: a picture differs by {apart:.1f} of 255; {PICTURE_LIMIT} is the limit")
+        for old_picture, new_picture in zip(old_pictures, new_pictures, strict=True):
+            apart, where = distance(new_picture, old_picture)
+            furthest = max(furthest, apart)
+            if apart > LIMIT:
+                found.append(f"cell {i}: a picture differs by {apart:.2f} pixels; {LIMIT} is the limit: {where}")
     return found, furthest
 
 
@@ -184,7 +184,7 @@ def main(arguments=None):
         faults = [*without_effect(row, asked, says), *(fault for found, *_ in results for fault in found)]
         apart = max(furthest for _, furthest, _ in results)
         moved = [f"{max(largest[kind] for *_, largest in results):.0e}" for kind in LIMITS]
-        numbers = [f"{apart:.1f}", *moved, f"{time.monotonic() - began:.0f}"]
+        numbers = [f"{apart:.3f}", *moved, f"{time.monotonic() - began:.0f}"]
         print("|", " | ".join([row, ", ".join(asked), *numbers, "red" if faults else "equal"]), "|", flush=True)
         print(*faults, sep="\n", end="\n" * bool(faults), file=sys.stderr, flush=True)
         failed = failed or bool(faults)

@@ -56,7 +56,7 @@ def normal_output(output):
     """One output of a cell as it is stored."""
     new = {key: value for key, value in output.items() if key != "metadata"}
     if "data" in new:
-        new["data"] = {mime: value if mime == "image/png" else _lines(value) for mime, value in new["data"].items()}
+        new["data"] = {mime: _lines(value) for mime, value in new["data"].items()}
         new["metadata"] = output.get("metadata", {})
     if "text" in new:
         new["text"] = _lines(new["text"])

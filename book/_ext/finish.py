@@ -8,6 +8,7 @@ from architecture import svg
 from cards import Chapters, Routes, write_thumbnails
 from docutils import nodes
 from download import write_file
+from drawings import place_drawings
 from faces import ask_for_text, cut_faces
 from finding import bring_search, improve_index
 from fold import add_folds
@@ -15,7 +16,6 @@ from formulas import add_formulas
 from front import Checked, show_badge
 from icons import cut_icons
 from languages import mark_languages
-from light import lighten_pictures
 from live import bring_scripts
 from sheet import write_sheet
 from sphinx.util.docutils import SphinxDirective
@@ -154,6 +154,7 @@ def setup(app):
     app.connect("doctree-resolved", colour_formulas)
     app.connect("doctree-resolved", link_terms)
     app.connect("doctree-resolved", name_chapters)
+    app.connect("doctree-resolved", place_drawings)
     app.connect("doctree-resolved", show_badge)
     app.connect("doctree-resolved", show_way)
     app.connect("html-page-context", bring_scripts)
@@ -166,7 +167,6 @@ def setup(app):
     app.connect("build-finished", improve_index)
     app.connect("build-finished", touch_up)
     app.connect("build-finished", write_thumbnails)
-    app.connect("build-finished", lighten_pictures)
     app.connect("build-finished", write_translator)
     app.connect("build-finished", write_file)
     app.connect("build-finished", write_sheet)

@@ -66,27 +66,26 @@ document.addEventListener("copy", (event) => {
   event.preventDefault();
 });
 
-// A picture that a narrow page shows smaller than it was drawn opens at its own size, to be moved about in. Each picture is a
-// link to its file, which is what a page without scripts follows; one drawn in the page gets a button below it.
+// A picture that a narrow page shows smaller than it was drawn opens at its own size, to be moved about in: by a tap, or by
+// the button below it.
 const enlarge = (picture, opener) => {
-  const copy = picture.cloneNode(true), name = picture.getAttribute("alt") ?? picture.getAttribute("aria-label");
   const large = document.createElement("dialog"), pane = document.createElement("div"), shut = document.createElement("button");
+  const copy = picture.cloneNode(true);
   large.className = "large-picture";
-  large.setAttribute("aria-label", name);
+  large.setAttribute("aria-label", picture.getAttribute("aria-label"));
   pane.tabIndex = 0; // arrow keys move the picture
   pane.autofocus = true;
   pane.role = "group";
   pane.setAttribute("aria-label", "The picture at its own size");
   shut.textContent = "Close";
   copy.style.width = `${sizeOf(picture)}px`;
-  if (copy.localName === "img") copy.alt = ""; // the dialog has its name
   pane.append(copy);
   large.append(shut, pane);
   large.addEventListener("click", () => large.close());
   large.addEventListener("keydown", (event) => event.key === "Escape" && large.close()); // the theme keeps it from the browser
   large.addEventListener("close", () => {
     large.remove();
-    opener.focus(); // not every browser gives it back to a link that was tapped
+    opener.focus(); // not every browser gives it back to a button that was tapped
   });
   document.body.append(large);
   large.showModal();
@@ -96,28 +95,19 @@ const isSmall = (picture) => picture.checkVisibility() && picture.getBoundingCli
 const openers = new Map();
 const offer = () => {
   const small = [...openers].map(([picture]) => isSmall(picture));
-  [...openers.values()].forEach((opener, n) => {
-    if (opener.localName === "button") opener.hidden = !small[n];
-    else if (small[n]) opener.setAttribute("aria-haspopup", "dialog");
-    else opener.removeAttribute("aria-haspopup");
-  });
+  [...openers.values()].forEach((opener, n) => (opener.hidden = !small[n]));
 };
 window.addEventListener("DOMContentLoaded", () => {
-  for (const link of document.querySelectorAll(".bd-article a.image-reference")) openers.set(link.querySelector("img"), link);
-  for (const picture of document.querySelectorAll(".bd-article svg.architecture")) {
-    const button = document.createElement("button");
+  for (const picture of document.querySelectorAll(".bd-article :is(svg.architecture, .drawn > svg[role])")) {
+    const button = document.createElement("button"), drawn = picture.closest(".drawn");
     button.className = "enlarge";
     button.hidden = true;
-    button.textContent = "Enlarge the picture";
-    picture.after(button);
+    button.textContent = drawn ? "+" : "Enlarge the picture";
+    if (drawn) button.setAttribute("aria-label", "Enlarge the picture");
+    (drawn ?? picture).after(button);
     openers.set(picture, button);
-  }
-  for (const [picture, opener] of openers) {
-    opener.addEventListener("click", (event) => {
-      if (!isSmall(picture) || event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      enlarge(picture, opener);
-    });
+    button.addEventListener("click", () => enlarge(picture, button));
+    drawn?.addEventListener("click", () => isSmall(picture) && enlarge(picture, button));
   }
   const watch = new ResizeObserver(offer);
   for (const text of document.querySelectorAll(".bd-article")) watch.observe(text);

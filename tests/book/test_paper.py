@@ -3,14 +3,13 @@
 import functools
 import json
 import re
-import warnings
 from dataclasses import asdict
 
 import numpy as np
 import pytest
 import torch
 from guards import BOOK, cells, outputs
-from helpers import unchecked
+from helpers import legible, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -280,14 +279,7 @@ FIGURES = {
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_draws_without_warnings_narrow_enough_and_large_enough(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module="matplotlib|pyparsing")
-        figure = FIGURES[name]()
-        figure._repr_png_()
-    assert figure.get_size_inches()[0] <= 7.2
-    words = figure.findobj(lambda artist: hasattr(artist, "get_fontsize"))
-    assert min(text.get_fontsize() for text in words if text.get_text()) >= 11
+    legible(FIGURES[name])
 
 
 def test_operations_are_points_and_formulas_lines():

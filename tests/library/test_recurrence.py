@@ -1,14 +1,11 @@
 """Recurrence: the worked example, what a state can know, its gradient back through time, and one reader, one writer."""
 
-import io
 import math
-import warnings
 
-import matplotlib.image
 import numpy as np
 import pytest
 import torch
-from helpers import assert_gradients, assert_near, normal, tensors, unchecked
+from helpers import assert_gradients, assert_near, legible, normal, tensors, unchecked
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
@@ -404,15 +401,7 @@ FIGURES = {
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_draws_without_warnings_and_fits_a_phone(name):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module="matplotlib|pyparsing")  # theirs
-        figure = FIGURES[name]()
-        code, _ = figure._repr_png_()
-    assert figure.get_size_inches()[0] <= 7.2
-    assert np.ptp(matplotlib.image.imread(io.BytesIO(code), "png")[..., :3]) > 0.5, "the picture is empty"
-    texts = figure.findobj(lambda artist: hasattr(artist, "get_fontsize"))
-    assert min(text.get_fontsize() for text in texts if text.get_text()) >= 11
+    legible(FIGURES[name])
 
 
 def test_the_unrolled_network_shows_words_above_states():

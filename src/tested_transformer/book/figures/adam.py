@@ -89,9 +89,18 @@ def valley(paths: pic.Arrays, along: ArrayLike, across: ArrayLike, heights: Arra
     The heights are the same for all panels, or one more axis has a map for each.
     """
     maps = np.broadcast_to(heights, (len(paths), len(across), len(along)))
+    # a hundred points make a smooth line
+    every = slice(None, None, max(1, len(along) // 100)), slice(None, None, max(1, len(across) // 100))
     figure, panels = pic.picture(pic.PHONE, 0.6 + 1.35 * len(paths), rows=len(paths), sharex=True, sharey=True)
     for axes, below, (name, path) in zip(panels.flat, maps, paths.items(), strict=True):
-        axes.contour(along, across, below, levels=[1, 4, 12, 30, 60, 100], colors=pic.FAINT, linewidths=1)
+        axes.contour(
+            along[every[0]],
+            across[every[1]],
+            below[every[::-1]],
+            levels=[1, 4, 12, 30, 60, 100],
+            colors=pic.FAINT,
+            linewidths=1,
+        )
         points = np.asarray(path)
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)

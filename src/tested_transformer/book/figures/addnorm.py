@@ -26,25 +26,28 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
     high = 1.22
     figure, frame = blank(4.2, high * len(boxes) + 0.75)
     x, y = 2.55, high * len(boxes) + 0.45
-    write(frame, x, y + 0.15, word, color=pic.QUERY, size=LARGE, weight="bold")
+    write(frame, x, y + 0.15, word, color=pic.FORWARD, size=LARGE, weight="bold")
     for name, before, added, total, after in boxes:
         plus, norm = y - 0.54, y - 1.0
         for top, bottom, length in ((y, plus, before), (plus, norm, total), (norm, y - high - 0.02, after)):  # no seam
-            frame.plot([x, x], [top, bottom], solid_capstyle="butt", color=pic.QUERY, linewidth=WIDE * length, zorder=2)
-        frame.plot([x, 0.84], [y - 0.16] * 2, color=pic.QUERY, linewidth=1.4, zorder=1)
-        arrow(frame, (0.84, y - 0.16), (0.84, plus + 0.19), pic.QUERY)
+            frame.plot(
+                [x, x], [top, bottom], solid_capstyle="butt", color=pic.FORWARD, linewidth=WIDE * length, zorder=2
+            )
+        frame.plot([x, 0.84], [y - 0.16] * 2, color=pic.FORWARD, linewidth=1.4, zorder=1)
+        arrow(frame, (0.84, y - 0.16), (0.84, plus + 0.19), pic.FORWARD)
         _plate(frame, (0.06, plus - 0.19, 1.56, 0.38), name, size=LARGE - 1)
-        look = {"color": pic.KEY, "linewidth": max(0.8, WIDE * added), "zorder": 3}
+        colour = pic.ATTENTION if name == "attention" else pic.FEED_FORWARD
+        look = {"color": colour, "linewidth": max(0.8, WIDE * added), "zorder": 3}
         frame.plot([1.62, x], [plus, plus], solid_capstyle="butt", **look)
         frame.add_patch(Circle((x, plus), 0.12, facecolor="white", edgecolor=pic.INK, zorder=5))
         write(frame, x, plus, "+", zorder=6)
         _plate(frame, (x - 0.32, norm - 0.11, 0.64, 0.22), "norm")
         numbers = (y - 0.27, f"{before:.1f}"), (plus, f"+ {added:.1f}"), (plus - 0.25, f"sum {total:.1f}")
-        for (at, text), colour in zip(numbers, (pic.QUERY, pic.KEY, pic.QUERY), strict=True):
-            write(frame, x + 0.5, at, text, ha="left", color=colour, weight="bold", size=LARGE)
+        for (at, text), ink in zip(numbers, (pic.FORWARD, colour, pic.FORWARD), strict=True):
+            write(frame, x + 0.5, at, text, ha="left", color=ink, weight="bold", size=LARGE)
         y -= high
-    write(frame, x + 0.5, y - 0.1, f"{after:.1f}", ha="left", color=pic.QUERY, weight="bold", size=LARGE)
-    arrow(frame, (x, y), (x, y - 0.3), pic.QUERY, 26)
+    write(frame, x + 0.5, y - 0.1, f"{after:.1f}", ha="left", color=pic.FORWARD, weight="bold", size=LARGE)
+    arrow(frame, (x, y), (x, y - 0.3), pic.FORWARD, 26)
     return figure
 
 

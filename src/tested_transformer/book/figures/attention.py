@@ -57,7 +57,7 @@ def heads(
         for text, weight in zip(axes.texts, np.ravel(a), strict=True):
             text.set_visible(bool(weight > least))
             if 0.995 < weight < 1:  # how near to one it is
-                text.set(text=as_share(weight, 3), size=9)
+                text.set(text=as_share(weight, 3), size=11)
         axes.spines[:].set(visible=True, color=pic.FAINT)
         named(axes, queries, keys, rotation=90 if len(keys) > 3 else 0)
         outline(axes, (-0.5, row - 0.5, len(keys), 1), pic.QUERY, 2, clip_on=False, zorder=3)
@@ -255,7 +255,7 @@ def plane(steps: pic.Arrays, words: Sequence[str], start: int) -> pic.Picture:
     """
     query, keys, values = steps["Q"][start], steps["K"], np.asarray(steps["V"])
     weights, out = steps["weights"][start], steps["out"][start]
-    figure, ((left, right),) = pic.picture(6.8, 3.8, columns=2)
+    figure, ((left, right),) = pic.picture(pic.WIDE, 3.8, columns=2)
     lanes = _lanes(query, keys)
     _plane(left, [query, *keys, *lanes], margin=0.5)
     for word, key, lane in zip(words, keys, lanes, strict=True):
@@ -271,7 +271,7 @@ def plane(steps: pic.Arrays, words: Sequence[str], start: int) -> pic.Picture:
         right.plot(*zip(value, out, strict=True), color=pic.QUERY, linewidth=12 * weight, alpha=0.75)
         right.plot(*value, "o", color=pic.VALUE)
         _name(right, f"{word}  {as_share(weight, 4)}", value, value - values.mean(axis=0), pic.VALUE)
-    right.plot(*out, "D", color=pic.OUT, markersize=9)
+    right.plot(*out, "D", color=pic.OUT, markersize=11)
     right.set_title("the values and the output")
     return figure
 

@@ -67,9 +67,9 @@ def _between(frame: Axes, x: float) -> None:
     low, high, back = 1.95, 3.4, x + 0.2
     for start, end in ((high, 2.93), (2.47, low)):
         arrow(frame, (x - 0.2, start), (x - 0.2, end), pic.INK)
-        arrow(frame, (back, end), (back, start), pic.OUT, linestyle=BACK, width=2)
+        arrow(frame, (back, end), (back, start), pic.GRADIENT, linestyle=BACK, width=2)
     frame.text(x - 0.32, 3.17, "forward", ha="right", va="center")
-    frame.text(back + 0.12, 3.17, "backward", va="center", color=pic.OUT)
+    frame.text(back + 0.12, 3.17, "backward", va="center", color=pic.GRADIENT)
     tile(frame, (0.5, 2.5, 4.1, 0.4), "#f1f3f5", "everything after the head")
 
 
@@ -113,13 +113,13 @@ def there_and_back(forward: pic.Arrays, back: pic.Arrays, word: str) -> pic.Pict
         _numbers(frame, forward[name], (x, top), pic.tint(colour)(0), colour, "-")
         rows = np.shape(forward[name])[0]
         under = top - 0.3 * rows - 0.07
-        _numbers(frame, back[name], (x, under), "white", pic.OUT, "--")
+        _numbers(frame, back[name], (x, under), "white", pic.GRADIENT, "--")
         ends[name] = x, top + 0.25, under - 0.3 * rows - 0.04
     for a, b, at in (("Q", "s", -0.25), ("K", "s", 0.25), ("s", "a", 0), ("a", "out", -0.25), ("V", "out", 0.25)):
         (x, _, low), (x_b, high, _) = ends[a], ends[b]
         x_b += at
         arrow(frame, (x - 0.09, low), (x_b - 0.09, high), COLOURS.get(a, pic.INK))
-        arrow(frame, (x_b + 0.09, high), (x + 0.09, low), pic.OUT, linestyle=BACK, width=1.8)
+        arrow(frame, (x_b + 0.09, high), (x + 0.09, low), pic.GRADIENT, linestyle=BACK, width=1.8)
     return figure
 
 

@@ -76,7 +76,9 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         _beside(frame, k, fork + 0.2, up)
         _beside(frame, k, middle, added)
         room = 0.07 + WIDE * back / 144
-        frame.text(side, fork + room, f"{back:.0f}", weight="bold", color=pic.OUT, ha="center", va="bottom", size=12)
+        frame.text(
+            side, fork + room, f"{back:.0f}", weight="bold", color=pic.GRADIENT, ha="center", va="bottom", size=12
+        )
     colour = KINDS["feed-forward" if stage.between is None else "attention"]
     look = {"edgecolor": colour, "linewidth": 1.6, "zorder": 5}
     if stage.between is None:
@@ -86,13 +88,19 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         return
     tile(frame, (TAPS[0] - 0.49, low, 2.04, high - low), "white", **look)
     for (to, of), size in np.ndenumerate(np.asarray(stage.between)):
-        _band(frame, [(TAPS[of], low + 0.03), (TAPS[to], high - 0.03)], size, color=pic.OUT, alpha=0.35, zorder=6)
+        _band(frame, [(TAPS[of], low + 0.03), (TAPS[to], high - 0.03)], size, color=pic.GRADIENT, alpha=0.35, zorder=6)
     write(frame, TAPS[0] - 0.02, low + 0.13, "attention", zorder=8, color=colour)
 
 
 def _band(frame: Axes, way: Sequence[pic.Pair], size: float, **look: object) -> None:
     """A way of the gradient, as wide as it is large; none where there is nothing."""
-    look = {"color": pic.OUT, "alpha": 0.55, "zorder": 2, "solid_capstyle": "butt", "solid_joinstyle": "miter"} | look
+    look = {
+        "color": pic.GRADIENT,
+        "alpha": 0.55,
+        "zorder": 2,
+        "solid_capstyle": "butt",
+        "solid_joinstyle": "miter",
+    } | look
     if size >= 0.5:
         frame.plot(*zip(*way, strict=True), linewidth=WIDE * size, **look)
 
@@ -105,13 +113,13 @@ def _head(frame: Axes, tip: pic.Pair, towards: pic.Pair, size: float) -> None:
         ahead, across = np.array(towards), np.array([-towards[1], towards[0]])
         base = np.array([x, y]) - 0.5 * long * ahead
         corners = base + half * across, base + long * ahead, base - half * across
-        frame.add_patch(Polygon(corners, facecolor=pic.OUT, zorder=3))
+        frame.add_patch(Polygon(corners, facecolor=pic.GRADIENT, zorder=3))
 
 
 def _beside(frame: Axes, k: int, y: float, size: float) -> None:
     """The size of the gradient outside of the road of a word."""
     x, side = (ROADS[0] - 0.3, "right") if k == 0 else (ROADS[1] + 0.3, "left")
-    frame.text(x, y, f"{size:.0f}", ha=side, va="center", color=pic.OUT, weight="bold", size=12)
+    frame.text(x, y, f"{size:.0f}", ha=side, va="center", color=pic.GRADIENT, weight="bold", size=12)
 
 
 @pic.styled
@@ -133,11 +141,11 @@ def tangent(point: ArrayLike, gradient: ArrayLike, left: ArrayLike, word: str) -
     whole, rest = (start + large * scale * way for way in (gradient, left))
     frame.plot(*np.stack([whole, rest]).T, color=pic.KEY, linewidth=2.2, linestyle="--")
     arrow(frame, tuple(start), tuple(whole), pic.INK, 15, 1.8)
-    arrow(frame, tuple(start), tuple(rest), pic.OUT, 20, 3.2)
+    arrow(frame, tuple(start), tuple(rest), pic.GRADIENT, 20, 3.2)
     frame.plot(*start, "o", color=pic.QUERY, markersize=11, zorder=5)
     style = {"va": "center", "size": 12}
     frame.text(*(start + 0.3 * (centre - start) + (0, 0.24)), word, color=pic.QUERY, weight="bold", **style)
     frame.text(*((start + whole) / 2 - (0.12, 0)), "without\nthe shift", ha="right", **style)
-    frame.text(*(rest + np.array([0.15, -0.02])), "what is left", color=pic.OUT, **style)
+    frame.text(*(rest + np.array([0.15, -0.02])), "what is left", color=pic.GRADIENT, **style)
     frame.text(*((whole + rest) / 2 - (0, 0.2)), "stretch", color=pic.KEY, ha="center", **style)
     return figure

@@ -16,7 +16,7 @@ SIDE, LEFT, TALL = 0.4, 0.98, 0.34
 GAP = 0.52
 """Inches between two stages, where a layer stands."""
 
-BACK = {"colour": pic.OUT, "width": 2.2, "linestyle": (0, (2.6, 1.2)), "zorder": 5}
+BACK = {"colour": pic.GRADIENT, "width": 2.2, "linestyle": (0, (2.6, 1.2)), "zorder": 5}
 """The look of the way back."""
 
 

@@ -43,7 +43,7 @@ def learning(losses: Sequence[float], shares: Mapping[str, float], words: int) -
 
     A dotted line has the loss of a blind guess among so many words.
     """
-    figure, ((left, right),) = pic.picture(7.2, 3.2, columns=2, width_ratios=[3, 2])
+    figure, ((left, right),) = pic.picture(pic.WIDE, 3.2, columns=2, width_ratios=[3, 2])
     left.plot(range(1, len(losses) + 1), losses, color=pic.QUERY, linewidth=0.8)
     left.set(xlabel="step", ylabel="loss per hidden word", ylim=(0, None))
     blind = np.log(words)
@@ -103,7 +103,7 @@ def fine_tuning(*read: tuple[Sequence[str], int, str]) -> pic.Picture:
 @pic.styled
 def rules(shares: Mapping[str, Sequence[float]], seen: Sequence[str], key: str) -> pic.Picture:
     """A panel for each thing that may be seen, with a bar for each rule; the bars of one rule have another colour."""
-    figure, (row,) = pic.picture(7.2, 2.6, columns=len(seen), sharex=True)
+    figure, (row,) = pic.picture(pic.WIDE, 2.6, columns=len(seen), sharex=True)
     names, most = list(shares)[::-1], max(map(max, shares.values()))
     for n, (axes, title) in enumerate(zip(row, seen, strict=True)):
         values = [shares[name][n] for name in names]
@@ -123,7 +123,7 @@ def roles(panels: pic.Arrays, kinds: Sequence[str], columns: int = 15) -> pic.Pi
     Dots of the first kind are stacked up from the middle, those of the second down, in so
     many columns; rings lie on the wrong side of the dashed line that divides the two.
     """
-    figure, (row,) = pic.picture(7.2, 3.6, columns=len(panels), sharey=True)
+    figure, (row,) = pic.picture(pic.WIDE, 3.6, columns=len(panels), sharey=True)
     kinds = np.asarray(kinds)
     names = list(zip(np.unique(kinds), pic.SERIES, (1, -1), strict=False))
     most = 0

@@ -29,7 +29,7 @@ def compared(lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool
 
 def _stacked(lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]]) -> pic.Picture:
     high = [1.6 + sum(n + 0.8 for n in found) for _, found in lines.values()]
-    figure, grid = pic.picture(6.6, 0.24 * sum(high) + 0.2 * len(high), rows=len(high))
+    figure, grid = pic.picture(pic.WIDE, 0.24 * sum(high) + 0.2 * len(high), rows=len(high))
     wide = max(_ends(words)[-1] for words, _ in lines.values())
     for (ax,), (name, (words, found)) in zip(grid, lines.items(), strict=True):
         ax.text(-1, 0.9, name, ha="right", va="center", weight="bold")
@@ -76,7 +76,7 @@ def apart(scores: Mapping[str, Mapping[str, float]]) -> pic.Picture:
 @pic.styled
 def interval(scores: ArrayLike, low: float, high: float, measured: float) -> pic.Picture:
     """How often each score came out of drawing again, and the middle 95 in 100."""
-    figure, axes = chart(3.2, 6.0)
+    figure, axes = chart(3.2, pic.WIDE)
     axes.axvspan(low, high, color=pic.FAINT, alpha=0.3, linewidth=0, label="95 of 100")
     axes.hist(scores, bins=24, color=pic.QUERY, edgecolor="white", linewidth=0.6)
     axes.axvline(measured, color=pic.KEY, linestyle="--", label="all sentences once")
@@ -90,7 +90,7 @@ def minutes(
     runs: Mapping[str, tuple[ArrayLike, ArrayLike]], losses: Mapping[str, tuple[ArrayLike, ArrayLike]]
 ) -> pic.Picture:
     """Against minutes of training: above BLEU, below the validation loss."""
-    figure, ((above,), (below,)) = pic.picture(6.6, 5.4, rows=2, sharex=True)
+    figure, ((above,), (below,)) = pic.picture(pic.WIDE, 5.4, rows=2, sharex=True)
     for axes, curves, palette in ((above, runs, pic.SERIES), (below, losses, (pic.INK, pic.OUT))):
         for i, (name, (x, y)) in enumerate(curves.items()):
             line, mark = LOOKS[i % len(LOOKS)]

@@ -165,8 +165,8 @@ def bill(parts: Mapping[str, Sequence[float]], ways: Sequence[str], what: str) -
         raise ValueError(f"{len(parts)} parts, colours for {len(pic.SERIES)}")
     figure, axes = chart(1.5 + 0.45 * len(ways))
     rows, ends = np.arange(len(ways)), np.zeros(len(ways))
-    for (part, counts), colour in zip(parts.items(), pic.SERIES, strict=False):
-        axes.barh(rows, counts, 0.62, left=ends, color=colour, edgecolor="white", label=part)
+    for i, (part, counts) in enumerate(parts.items()):
+        axes.barh(rows, counts, 0.62, left=ends, color=pic.colour_of(part, i), edgecolor="white", label=part)
         ends = ends + np.asarray(counts)
     for row, end in zip(rows, ends, strict=True):
         axes.text(end + 0.015 * ends.max(), row, f"{end:.1f}", va="center")

@@ -25,7 +25,7 @@ def tree(paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]], 
     """
     leaves = [p for p in paths if not any(q[:-1] == p for q in paths)]
     depth = max(map(len, paths))
-    figure, axes = chart(1.0 + 0.46 * len(leaves), 6.2)
+    figure, axes = chart(1.0 + 0.46 * len(leaves), pic.WIDE)
     height = {leaf: float(-i) for i, leaf in enumerate(leaves)}
     for path in sorted((p for p in paths if p not in height), key=len, reverse=True):
         below = [height[p] for p in paths if p[:-1] == path]
@@ -43,7 +43,7 @@ def tree(paths: Mapping[Words, float], marked: Mapping[str, Collection[Words]], 
     for name, (colour, line) in looks.items():
         axes.plot([], [], color=colour, linestyle=line, label=name)
     figure.legend(loc="outside upper center", ncols=len(marked))
-    figure.supxlabel("below each token: the probability of the path so far", fontsize=11)
+    figure.supxlabel("below each token: the probability of the path so far")
     axes.set(xlim=(-0.4, depth + 0.45), ylim=(0.6 - len(leaves), 0.6))
     axes.set_axis_off()
     return figure
@@ -94,7 +94,7 @@ def _six(log_p: float) -> float:
 @pic.styled
 def penalties(lengths: ArrayLike, curves: pic.Arrays) -> pic.Picture:
     """Length penalties against the length, one curve for each alpha."""
-    figure, axes = chart(3.4, 6.0)
+    figure, axes = chart(3.4, pic.WIDE)
     for (name, curve), colour, line in zip(curves.items(), pic.SERIES, DASHES, strict=False):
         axes.plot(lengths, curve, color=colour, linestyle=line)
         beside(axes, name, (np.asarray(lengths)[-1], np.asarray(curve)[-1]), (6, 0), color=colour, va="center")

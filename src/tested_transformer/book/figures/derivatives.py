@@ -21,8 +21,8 @@ def turned(curve: tuple[ArrayLike, ArrayLike], points: Mapping[str, pic.Pair], s
         beside(axes, text, point, off, color=pic.QUERY, ha=side)
     x, y = point
     reach = np.array([-y, 2.2]) / slope  # from the axis upwards
-    axes.plot(x + reach, y + slope * reach, "--", color=pic.OUT)
-    beside(axes, f"slope {slope:.2f}", point, (10, -14), color=pic.OUT)
+    axes.plot(x + reach, y + slope * reach, "--", color=pic.GRADIENT)
+    beside(axes, f"slope {slope:.2f}", point, (10, -14), color=pic.GRADIENT)
     low, high = min(curve[0]), max(curve[0])
     axes.set_xlim(low, high + 0.14 * (high - low))  # and room for the slope
     axes.set(ylim=(-0.12, None), xlabel=name, ylabel="surprise in nats")
@@ -43,7 +43,7 @@ def nudged(curve: tuple[ArrayLike, ArrayLike], points: Sequence[pic.Pair], slope
     axes.plot(*np.transpose([left, right]), "-", color=pic.QUERY, label=f"to both sides: {both:g}")
     axes.plot(*np.transpose([middle, right]), ":", color=pic.VALUE, label=f"to the right alone: {one:g}")
     tangent = middle[0] + ends, middle[1] + touching * ends
-    axes.plot(*tangent, "--", color=pic.OUT, label=f"touching the curve: {touching:g}")
+    axes.plot(*tangent, "--", color=pic.GRADIENT, label=f"touching the curve: {touching:g}")
     sides = ((-4, 9), "right"), ((9, -14), "left"), ((8, -3), "left")
     for point, (off, side) in zip((left, middle, right), sides, strict=True):
         axes.plot(*point, "o", color=pic.INK, markersize=7, zorder=3)
@@ -71,7 +71,7 @@ def ways(
     for name, (x, y, text) in nodes.items():
         frame.text(x, high - y, text, bbox=box, zorder=3, **CENTRE)
         if name in totals:
-            frame.text(x - 0.98, high - y, totals[name], ha="right", va="center", color=pic.OUT)
+            frame.text(x - 0.98, high - y, totals[name], ha="right", va="center", color=pic.GRADIENT)
     for start, end, slope in links:
         tail, head = (np.array([x, high - y]) for x, y, _ in (nodes[start], nodes[end]))
         _way(frame, tail, head, slope)
@@ -85,9 +85,9 @@ def _way(frame: Axes, tail: np.ndarray, head: np.ndarray, slope: str) -> None:
     gap = 0.23 / abs(along[1])
     tail, head = tail + gap * along, head - gap * along
     arrow(frame, tuple(tail - across), tuple(head - across))
-    arrow(frame, tuple(head + across), tuple(tail + across), pic.OUT, linestyle="--")
+    arrow(frame, tuple(head + across), tuple(tail + across), pic.GRADIENT, linestyle="--")
     x, y = (tail + head) / 2 + across + [0.12, 0.06 * np.sign(across[1])]
-    frame.text(x, y, slope, va="center", color=pic.OUT)
+    frame.text(x, y, slope, va="center", color=pic.GRADIENT)
 
 
 @pic.styled

@@ -158,8 +158,8 @@ def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -
     y = (low + high) / 2 + 0.03
     (width, height), at = start.figure.get_size_inches(), start.get_position()
     out, level = at.x1 * width + 0.05, (at.y0 + at.y1) / 2 * height
-    frame.plot([out, side, side], [level, level, y], color=pic.VALUE, linewidth=1.6)
-    arrow(frame, (side, y), (x + 0.12, y), pic.VALUE)
+    frame.plot([out, side, side], [level, level, y], color=pic.FORWARD, linewidth=1.6)
+    arrow(frame, (side, y), (x + 0.12, y), pic.FORWARD)
     arrow(frame, (x, low), (x, y + 0.11))
     arrow(frame, (x, y - 0.11), (x, high))
     frame.add_patch(Circle((x, y), 0.11, fill=False, color=pic.INK, linewidth=1.4))

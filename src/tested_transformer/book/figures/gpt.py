@@ -55,7 +55,7 @@ def likeliest(panels: Mapping[str, tuple[ArrayLike, Sequence[str], int]], k: int
     A text has (probabilities, words, how many fill the nucleus). A dashed line with its name
     marks where the k likeliest end, bars outside the nucleus are faint, and the title counts it.
     """
-    figure, (row,) = pic.picture(7.2, 4.8, columns=len(panels))
+    figure, (row,) = pic.picture(pic.WIDE, 4.8, columns=len(panels))
     for axes, (title, (p, words, nucleus)) in zip(row, panels.items(), strict=True):
         p, words = np.asarray(p)[:most], words[:most]
         places, inside = np.arange(len(p)), min(nucleus, len(p))
@@ -257,7 +257,12 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
             looks = "attention" in box
             height = high[looks + ("\n" in box) * looks]
             y -= height
-            tile(frame, (left, y, STACK, height), pic.tint(pic.QUERY if looks else pic.VALUE)(0.5), edgecolor=pic.INK)
+            tile(
+                frame,
+                (left, y, STACK, height),
+                pic.tint(pic.ATTENTION if looks else pic.FEED_FORWARD)(0.5),
+                edgecolor=pic.INK,
+            )
             lines = 0.2 + 0.18 * ("\n" in box)
             frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **CENTRE)
             if looks:

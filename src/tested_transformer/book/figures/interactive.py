@@ -57,8 +57,8 @@ class Interactive:
         ]
         return "\n".join(lists + numbers)
 
-    def _repr_png_(self) -> tuple[bytes, dict[str, int]] | None:
-        return self.picture and self.picture._repr_png_()
+    def _repr_svg_(self) -> str | None:
+        return self.picture and self.picture.svg()
 
     def _repr_html_(self) -> str:
         data = json.dumps(self.data, allow_nan=False)

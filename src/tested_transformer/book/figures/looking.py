@@ -49,7 +49,7 @@ def heads(
     """
     a = np.asarray(a)
     layers, n_heads, rows, _ = a.shape
-    figure, grid = pic.picture(7.2, 0.3 + layers * (0.55 + 0.26 * rows), layers, n_heads, sharex=True, sharey=True)
+    figure, grid = pic.picture(pic.WIDE, 0.3 + layers * (0.55 + 0.26 * rows), layers, n_heads, sharex=True, sharey=True)
     for (layer, head), axes in np.ndenumerate(grid):
         axes.imshow(a[layer, head], cmap=pic.WEIGHTS, vmin=0, vmax=1, aspect="auto")
         axes.set_title(f"layer {layer + 1}, head {head + 1}", loc="center")
@@ -74,7 +74,7 @@ def links(source: Sequence[str], target: Sequence[str], a: ArrayLike) -> pic.Pic
     and in colour; others above a tenth are faint.
     """
     a = np.asarray(a)
-    figure, axes = chart(2.6, 7.2)
+    figure, axes = chart(2.6, pic.WIDE)
     above, below = (np.linspace(0, 1, len(side)) for side in (source, target))
     for (i, j), weight in np.ndenumerate(a):
         best = j == a[i].argmax()
@@ -159,9 +159,9 @@ def traces(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], depths: Sequen
 def points(groups: pic.Arrays, labels: Sequence[str] = ("", "")) -> pic.Picture:
     """Groups of points (n, 2), each with its colour, its mark and its name."""
     figure, axes = chart(4.2, 5.6)
-    for (name, places), colour, mark in zip(groups.items(), pic.SERIES, MARKS, strict=False):
+    for i, ((name, places), mark) in enumerate(zip(groups.items(), MARKS, strict=False)):
         x, y = np.transpose(places)
-        axes.scatter(x, y, color=colour, marker=mark, label=name, s=34, alpha=0.8)
+        axes.scatter(x, y, color=pic.colour_of(name, i), marker=mark, label=name, s=34, alpha=0.8)
     axes.set(xlabel=labels[0], ylabel=labels[1], xticks=[], yticks=[])
     figure.legend(loc="outside upper center", ncols=min(len(groups), 3))
     return figure
@@ -174,9 +174,9 @@ def each_link(links: Mapping[str, tuple[ArrayLike, ArrayLike]], unit: str, quiet
     Each weight is a fine grey line; those with an effect above `quiet` are thick and in colour,
     and an arrow points at each.
     """
-    figure, ((left, right),) = pic.picture(6.4, 0.95 + 0.46 * len(links), 1, 2, sharey=True, width_ratios=(1.7, 1))
-    for n, ((weights, effects), colour) in enumerate(zip(links.values(), pic.SERIES, strict=False)):
-        x, y = np.ravel(weights), np.ravel(effects)
+    figure, ((left, right),) = pic.picture(pic.WIDE, 0.95 + 0.46 * len(links), 1, 2, sharey=True, width_ratios=(1.7, 1))
+    for n, (name, (weights, effects)) in enumerate(links.items()):
+        x, y, colour = np.ravel(weights), np.ravel(effects), pic.colour_of(name.split()[-1], n)
         loud = abs(y) > quiet
         left.vlines(x[~loud], n - 0.34, n + 0.34, color=pic.FAINT, alpha=0.6, linewidth=0.8)
         left.vlines(x[loud], n - 0.34, n + 0.34, color=colour, linewidth=4, clip_on=False, zorder=3)
@@ -221,7 +221,7 @@ def cuts(followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[
 @pic.styled
 def effects(edges: Sequence[float], shares: pic.Arrays) -> pic.Picture:
     """For each range of weights the share of cases that had an effect, for each kind."""
-    figure, axes = chart(3.4, 6.2)
+    figure, axes = chart(3.4, pic.WIDE)
     places, width = np.arange(len(edges) - 1), 0.8 / len(shares)
     for n, ((name, share), colour, hatch) in enumerate(zip(shares.items(), pic.SERIES, ("", "///"), strict=False)):
         look = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": name}
@@ -235,15 +235,15 @@ def effects(edges: Sequence[float], shares: pic.Arrays) -> pic.Picture:
 @pic.styled
 def removed(right: pic.Arrays, whole: float) -> pic.Picture:
     """The share of right sentences without each head; a line marks the whole model."""
-    figure, grid = pic.picture(6.4, 4.2, 2, (len(right) + 1) // 2, sharey=True, sharex=True)
+    figure, grid = pic.picture(pic.WIDE, 4.2, 2, (len(right) + 1) // 2, sharey=True, sharex=True)
     for axes, (name, shares) in zip(grid.flat, right.items(), strict=True):
         numbers = np.arange(1, len(np.asarray(shares)) + 1)
         axes.bar(numbers, shares, color=pic.QUERY, width=0.7)
         axes.axhline(whole, color=pic.INK, linewidth=1, linestyle="--")
         axes.set_title(name, loc="center")
         axes.set(xticks=numbers, ylim=(0, 1.05))
-    figure.supxlabel("the head that was taken out", fontsize=11)
-    figure.supylabel("sentences that are still right", fontsize=11)
+    figure.supxlabel("the head that was taken out")
+    figure.supylabel("sentences that are still right")
     return figure
 
 

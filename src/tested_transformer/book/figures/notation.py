@@ -79,7 +79,7 @@ def batch(sentences: pic.Arrays, row: int | None = None) -> pic.Picture:
 def _sheet(frame: Axes, vectors: ArrayLike, extent: Sequence[float], level: int = 1) -> None:
     """A matrix as tiles too small for numbers, with an edge."""
     x0, x1, y0, y1 = extent
-    look = {"vmin": -FULL, "vmax": FULL, "interpolation": "nearest", "aspect": "auto"}
+    look = {"vmin": -FULL, "vmax": FULL, "interpolation": "none", "aspect": "auto"}
     frame.imshow(vectors, cmap=pic.SIGNED, extent=extent, zorder=level, **look)
     outline(frame, (x0, y0, x1 - x0, y1 - y0), pic.INK, 1, zorder=level + 0.5)
 

@@ -14,7 +14,7 @@ MARKERS = "os^Dv"
 @pic.styled
 def operations(n: ArrayLike, counts: pic.Arrays, d: int, lines: pic.Arrays) -> pic.Picture:
     """Counted multiplications as points over n, formulas as lines, n = d dotted."""
-    figure, axes = chart(4.2, 5.8)
+    figure, axes = chart(4.2, pic.WIDE)
     axes.axvline(d, color=pic.FAINT, linestyle=":")
     for i, (name, values) in enumerate(counts.items()):
         axes.plot(n, lines[name], color=pic.SERIES[i])
@@ -29,7 +29,7 @@ def operations(n: ArrayLike, counts: pic.Arrays, d: int, lines: pic.Arrays) -> p
 @pic.styled
 def paths(n: Sequence[int], lengths: pic.Arrays) -> pic.Picture:
     """How many steps lie between the first word and the last, a line for each layer."""
-    figure, axes = chart(3.8, 5.8)
+    figure, axes = chart(3.8, pic.WIDE)
     curves(axes, n, lengths, dashes=("-",), marks=MARKERS)
     axes.set(xscale="log", yscale="log", xticks=n, xticklabels=n, xlabel="words n", ylabel="steps from first to last")
     axes.minorticks_off()
@@ -41,11 +41,11 @@ def paths(n: Sequence[int], lengths: pic.Arrays) -> pic.Picture:
 @pic.styled
 def shares(n: ArrayLike, parts: pic.Arrays, marks: Mapping[str, float]) -> pic.Picture:
     """Shares of one whole, stacked, against a length; `marks` are lengths with a name."""
-    figure, axes = chart(3.8, 5.8)
+    figure, axes = chart(3.8, pic.WIDE)
     bottom = np.zeros(len(np.asarray(n)))
     for i, (name, values) in enumerate(parts.items()):
         top = bottom + values
-        axes.fill_between(n, bottom, top, color=pic.SERIES[i], label=name, linewidth=0)
+        axes.fill_between(n, bottom, top, color=pic.colour_of(name, i), label=name, linewidth=0)
         bottom = top
     for name, length in marks.items():
         axes.axvline(length, color="white", linestyle="--")
@@ -61,7 +61,7 @@ def shares(n: ArrayLike, parts: pic.Arrays, marks: Mapping[str, float]) -> pic.P
 @pic.styled
 def boxes(counts: Mapping[str, float]) -> pic.Picture:
     """A bar for each part of a model, its million parameters beside it."""
-    figure, axes = chart(0.8 + 0.42 * len(counts), 6.2)
+    figure, axes = chart(0.8 + 0.42 * len(counts), pic.WIDE)
     axes.bar_label(axes.barh(list(counts), list(counts.values()), color=pic.QUERY, height=0.7), fmt="{:.2f}", padding=4)
     axes.invert_yaxis()
     axes.set(xlim=(0, 1.18 * max(counts.values())), xlabel="million parameters")
@@ -71,7 +71,7 @@ def boxes(counts: Mapping[str, float]) -> pic.Picture:
 @pic.styled
 def intervals(sizes: Mapping[str, range], common: Sequence[int], marked: int) -> pic.Picture:
     """Vocabulary sizes as bars, those in common as a band, one size as a line."""
-    figure, axes = chart(1.2 + 0.36 * len(sizes), 6.4)
+    figure, axes = chart(1.2 + 0.36 * len(sizes), pic.WIDE)
     axes.axvspan(common[0], common[-1], color=pic.FAINT, alpha=0.6, linewidth=0)
     axes.axvline(marked, color=pic.KEY, linestyle="--")
     place, name = (marked, 1.01), f"{marked:,} stated"

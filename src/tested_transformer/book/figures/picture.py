@@ -1,9 +1,7 @@
 """The one look of all figures: size, type and colours that colour-blind readers can tell apart."""
 
 import functools
-import hashlib
 import io
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import ParamSpec
 
@@ -15,6 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from tested_transformer.book import colours
+from tested_transformer.book.figures import svg
 from tested_transformer.shares import as_share
 
 Arrays = Mapping[str, ArrayLike]
@@ -35,10 +34,10 @@ OURS, THEIRS = (colour.light for colour in colours.SIDES.values())
 FORWARD, GRADIENT = (colour.light for colour in colours.PASSES.values())
 """The colours of what goes forward and of what comes back."""
 
-SERIES = (QUERY, KEY, VALUE, OUT, "#8a6d00", "#444444")
+SERIES = (QUERY, KEY, VALUE, OUT, *(colour.light for colour in colours.OTHERS.values()))
 """Colours for things that have no role, in this order."""
 
-INK, FAINT = FORWARD, "#98a2ad"
+INK, FAINT = colours.INK.light, colours.FAINT.light
 """Text and lines; grids and guides."""
 
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", "#b9d7ea", "#2f86bd", "#00456e"])
@@ -47,17 +46,26 @@ WEIGHTS = LinearSegmentedColormap.from_list("weights", ["#ffffff", "#b9d7ea", "#
 SIGNED = LinearSegmentedColormap.from_list("signed", ["#9c3a00", "#e8985c", "#ffffff", "#6aa9d2", "#00456e"])
 """From negative (brown) through zero (white) to positive (blue)."""
 
-PHONE = 5.1
-"""So many inches wide, a picture has letters of 10 pixels where it is shrunk to a phone of 390."""
+PHONE, WIDE = 5.1, 5.9
+"""So many inches wide are pictures; shrunk to a phone of 390 pixels, the wide ones still have letters of 10."""
 
 STYLE = {
-    "figure.dpi": 200,
-    "font.size": 11,
-    "font.family": "DejaVu Sans",
+    "figure.dpi": svg.DPI,
+    "figure.facecolor": "white",
+    "font.size": 12,
+    "font.family": [svg.FACE, "DejaVu Sans"],
+    "mathtext.fontset": "custom",
+    "mathtext.rm": svg.FACE,
+    "mathtext.it": f"{svg.FACE}:italic",
+    "mathtext.bf": f"{svg.FACE}:bold",
+    "mathtext.cal": svg.FACE,
+    "mathtext.sf": svg.FACE,
+    "mathtext.fallback": "stixsans",
+    "image.interpolation": "none",
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
-    "axes.titlesize": 11,
+    "axes.titlesize": 12,
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -68,19 +76,43 @@ STYLE = {
 }
 
 
+svg.register()
+
+_GENDERS = dict(zip(("masculine", "feminine", "neuter"), colours.GENDERS.values(), strict=True))
+ROLES = {
+    "projections": ATTENTION,
+    "attention": WEIGHT,
+    "scores and mixtures (Table 1)": WEIGHT,
+    "feed-forward": FEED_FORWARD,
+    "feed-forward network": FEED_FORWARD,
+    "vocabulary": EMBEDDING,
+    "gradients": GRADIENT,
+} | {
+    word: colour.light
+    for gender, words in {"masculine": "er der chair", "feminine": "sie die lamp", "neuter": "es das picture"}.items()
+    for word, colour in zip([gender, *words.split()], [_GENDERS[gender]] * 9, strict=False)
+}
+"""What has a colour of its own, by the name under which charts show it."""
+
 _Arguments = ParamSpec("_Arguments")
 
 
 class Picture(Figure):
-    """A figure that draws itself the same way in every notebook: white ground, 200 dots an inch, no date inside."""
+    """A figure that draws itself the same way in every notebook, in the face of the book, as SVG."""
 
-    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        buffer = io.BytesIO()
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        svg.Canvas(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def svg(self) -> str:
+        """The drawing as an element of a page; its letters are text."""
+        drawing = svg.Drawing(*self.get_size_inches())
         with rc_context(STYLE):
-            self.savefig(buffer, format="png", facecolor="white", metadata={"Software": None})
-        # CSS pixels: sharp on a fine screen, the right size on any
-        width, height = self.get_size_inches() * 96
-        return buffer.getvalue(), {"width": round(width), "height": round(height)}
+            self.draw(drawing)
+        return drawing.written()
 
     def paper(self, form: str) -> bytes:
         """The drawing to print, "svg" or "pdf": its letters come with it, and it has no date inside."""
@@ -88,28 +120,6 @@ class Picture(Figure):
         with rc_context(STYLE | {"pdf.fonttype": 42, "svg.hashsalt": "book"}):
             self.savefig(buffer, format=form, facecolor="white", metadata={"Creator": None, date: None})
         return buffer.getvalue()
-
-    def svg(self) -> str:
-        """The same drawing as an element of a page, with letters that are text."""
-        buffer = io.StringIO()
-        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        with rc_context(STYLE | {"svg.fonttype": "none", "svg.hashsalt": "book"}):
-            self.savefig(buffer, format="svg", facecolor="white", metadata=nothing)
-        element = "<svg" + buffer.getvalue().partition("<svg")[2].rstrip()
-        # no rules for the whole page, and no addresses
-        element = re.sub(r"<style.*?</style>|<metadata>.*?</metadata>", "", element, flags=re.S)
-        return _named(re.sub(r' xmlns(:\w+)?="[^"]*"', "", element))
-
-
-def _named(element: str) -> str:
-    """The frames that cut off what is outside them get names of their own, by number and drawing.
-
-    matplotlib's names hang on the last bit of a frame's position.
-    """
-    for number, name in enumerate(re.findall(r'<clipPath id="(\w+)"', element)):
-        element = element.replace(name, f"frame{number}")
-    drawing = hashlib.sha256(element.encode()).hexdigest()[:8]
-    return re.sub(r"\bframe(\d+)\b", rf"frame\1-{drawing}", element)
 
 
 def styled(draw: Callable[_Arguments, Picture]) -> Callable[_Arguments, Picture]:
@@ -129,6 +139,11 @@ def picture(
     """A new picture of that size in inches and its axes, as an array (rows, columns)."""
     figure = Picture(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def colour_of(name: str, n: int = 0) -> str:
+    """The colour of what a chart names: its own, or that of the n-th thing without a role."""
+    return ROLES.get(name.strip('"“”'), SERIES[n % len(SERIES)])
 
 
 def tint(colour: str) -> LinearSegmentedColormap:
@@ -163,7 +178,7 @@ def tiles(
         ink = ink_on(cmap((value - low) / (high - low)))
         # the last bits of a float do not decide
         plain = np.isclose(value, np.round(value), rtol=0, atol=1e-10)
-        number = f"{value:z.{0 if plain else decimals}f}"
+        number = f"{value:z.{0 if plain else decimals}f}".replace("-", "−")
         if whole is not None:
             number = as_share(value, decimals, whole)
         axes.text(j, i, number, ha="center", va="center", color=ink)
@@ -180,4 +195,4 @@ def alike(axes: Axes, x: ArrayLike, decimals: int) -> None:
     if any(some):
         for text, value, has in zip(axes.texts, np.ravel(x), some, strict=True):
             if not has:
-                text.set_text(f"{value:z.{decimals}f}")
+                text.set_text(f"{value:z.{decimals}f}".replace("-", "−"))

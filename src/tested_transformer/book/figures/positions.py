@@ -74,7 +74,7 @@ def sums(parts: pic.Arrays, words: Sequence[str], limit: float) -> pic.Picture:
     n = len(parts)
     figure, panels = pic.picture(4.2, 0.5 + n * (0.3 + 0.19 * len(words)), rows=n)
     for axes, (name, table) in zip(panels[:, 0], parts.items(), strict=True):
-        look = {"cmap": pic.SIGNED, "vmin": -limit, "vmax": limit, "interpolation": "nearest"}
+        look = {"cmap": pic.SIGNED, "vmin": -limit, "vmax": limit, "interpolation": "none"}
         image = axes.imshow(table, aspect="auto", **look)
         axes.set(title=name, yticks=range(len(words)), yticklabels=words, xticks=[])
         bare(axes)
@@ -87,7 +87,7 @@ def heat(table: ArrayLike, name: str = "column") -> pic.Picture:
     """A table of positions as colours from -1 through 0 to 1, one row for each."""
     rows, columns = np.shape(table)
     figure, axes = chart(1.0 + 4.3 * rows / columns, 5.4)
-    image = axes.imshow(table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="nearest")
+    image = axes.imshow(table, cmap=pic.SIGNED, vmin=-1, vmax=1, aspect="equal", interpolation="none")
     axes.set(xlabel=name, ylabel="position")
     figure.colorbar(image, ax=axes, ticks=[-1, 0, 1], shrink=0.8, pad=0.02)
     return figure
@@ -115,7 +115,7 @@ def turning(pairs: pic.Arrays, start: int, k: int) -> pic.Picture:
 
     Each pair is an array (positions × 2): the sine goes across, the cosine up.
     """
-    figure, (panels,) = pic.picture(5.8, 3.2, columns=len(pairs))
+    figure, (panels,) = pic.picture(pic.WIDE, 3.2, columns=len(pairs))
     circle = np.linspace(0, 2 * np.pi, 200)
     for axes, (name, points) in zip(panels, pairs.items(), strict=True):
         points = np.asarray(points)
@@ -177,7 +177,7 @@ def shares(a: ArrayLike, framed: bool = False) -> pic.Picture:
     a = np.asarray(a)
     figure, axes = chart(3.9, 4.6)
     top = np.ceil(10 * a.max()) / 10
-    image = axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=top, interpolation="nearest")
+    image = axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=top, interpolation="none")
     if framed:
         for row, column in enumerate(a.argmax(axis=1)):
             tile(axes, (column - 0.5, row - 0.5, 1, 1), "none", edgecolor=pic.INK)

@@ -129,7 +129,7 @@ def machine(read: Sequence[str], written: Sequence[str]) -> pic.Picture:
 @pic.styled
 def steps(lengths: ArrayLike, curves: pic.Arrays) -> pic.Picture:
     """Steps that wait for each other, against the length: a line for each way to read."""
-    figure, axes = chart(3.5, 5.8)
+    figure, axes = chart(3.5, pic.WIDE)
     kit.curves(axes, lengths, curves, dashes=DASHES[:3], marks="os^")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
@@ -149,7 +149,7 @@ def fading(sizes: pic.Arrays, limit: float) -> pic.Picture:
 
     One curve for each name. A line marks where float32 no longer sees it beside 1.
     """
-    figure, axes = chart(3.8, 6.2)
+    figure, axes = chart(3.8, pic.WIDE)
     for i, (name, values) in enumerate(sizes.items()):
         count = len(np.asarray(values))
         axes.plot(np.arange(1, count + 1), values, color=pic.SERIES[i], linestyle=DASHES[i % 3])

@@ -139,11 +139,11 @@ def stream(
         _numbered(frame, (0.18, y), number, words)
     levels = (7.33, 6.67, 5.53, 4.4, 2.96, 1.83, 1.16)  # where the length of the row changes
     for (top, bottom), length in zip(pairwise(levels), rows, strict=True):
-        look = {"color": pic.QUERY, "linewidth": RIVER * length, "zorder": 2}
+        look = {"color": pic.FORWARD, "linewidth": RIVER * length, "zorder": 2}
         frame.plot([xs[row]] * 2, [top, bottom], solid_capstyle="butt", **look)
     _vectors(frame, xs, np.asarray(vectors))
     for place, x in enumerate(xs):
-        ink = pic.QUERY if place == row else pic.INK
+        ink = pic.FORWARD if place == row else pic.INK
         _over(frame, (x, 6.67), str(place), color=ink, ha="center")
     for layer, of_layer in enumerate(taken):
         first, second = levels[2 + 2 * layer : 4 + 2 * layer]
@@ -155,7 +155,7 @@ def stream(
             step = 1 + 2 * layer + box
             _box(frame, xs[row], plus, added[step], box)
         place = xs[row] - 0.6, second
-        arrow(frame, (xs[row], second + 0.5), (place[0], second + 0.2), pic.KEY, 9)
+        arrow(frame, (xs[row], second + 0.5), (place[0], second + 0.2), pic.FEED_FORWARD, 9)
     place = 0.18, levels[2] - 0.44
     _numbered(frame, place, "5", "added, not replaced", GROUND)
     _numbered(frame, (0.18, levels[4] + 0.96), "7", "the same again")
@@ -169,7 +169,7 @@ def _tokens(frame: Axes, tokens: Sequence[str], row: int) -> list[float]:
     gap, x, xs = (3.75 - sum(widths)) / (len(tokens) - 1), 0.22, []
     for place, (token, width) in enumerate(zip(tokens, widths, strict=True)):
         mine = place == row
-        look = {"color": pic.QUERY, "weight": "bold"} if mine else {"color": pic.INK}
+        look = {"color": pic.FORWARD, "weight": "bold"} if mine else {"color": pic.INK}
         x_of = x + width / 2
         frame.text(x_of, 8.23, token.strip(), ha="center", size=LARGE - 1, **look)
         if not mine:
@@ -221,7 +221,7 @@ def _attention(frame: Axes, xs: Sequence[float], row: int, y: float, weights: Ar
         if place == row:
             start = x, y + 0.5
         path = Path([start, (x, y + 0.4), (end[0], y + 0.62), end], [1, 4, 4, 4])
-        look = {"color": pic.KEY, "linewidth": 0.6 + 9 * weight, "zorder": 3}
+        look = {"color": pic.ATTENTION, "linewidth": 0.6 + 9 * weight, "zorder": 3}
         head = "-|>,head_width=0.12,head_length=0.16"
         look |= {"arrowstyle": head, "mutation_scale": 14, "shrinkB": 0}
         frame.add_patch(FancyArrowPatch(path=path, **look))
@@ -236,7 +236,7 @@ def _box(frame: Axes, x: float, y: float, added: float, box: int) -> None:
     frame.add_patch(shape)
     _numbered(frame, (x - 1.77, y), number, name)
     _over(frame, (0.12, y), words, va="center", ground=GROUND)
-    look = {"color": pic.KEY, "linewidth": max(0.8, RIVER * added), "zorder": 3}
+    look = {"color": (pic.ATTENTION, pic.FEED_FORWARD)[box], "linewidth": max(0.8, RIVER * added), "zorder": 3}
     frame.plot([x - 0.35, x], [y, y], solid_capstyle="butt", **look)
     frame.add_patch(Circle((x, y), 0.1, facecolor="white", edgecolor=pic.INK, zorder=5))
     frame.text(x, y, "+", ha="center", va="center_baseline", zorder=6)
@@ -250,7 +250,7 @@ def _box(frame: Axes, x: float, y: float, added: float, box: int) -> None:
 def _decoder(frame: Axes, xs: Sequence[float], weights: ArrayLike, german: tuple[str, str]) -> None:
     """The decoder asks all rows, and writes the next word."""
     for x, weight in zip(xs, weights, strict=True):
-        look = {"color": pic.VALUE, "linewidth": 0.5 + 9 * weight, "zorder": 3}
+        look = {"color": pic.ATTENTION, "linewidth": 0.5 + 9 * weight, "zorder": 3}
         frame.plot([x, x], [1.16, 0.95], **look)
     shape = FancyBboxPatch((0.1, 0.5), 4.0, 0.45, "round,pad=0,rounding_size=0.06")
     shape.set(facecolor="white", edgecolor=pic.INK, linewidth=1.4, zorder=4)
@@ -258,10 +258,10 @@ def _decoder(frame: Axes, xs: Sequence[float], weights: ArrayLike, german: tuple
     _numbered(frame, (0.3, 0.72), "8", "decoder asks, writes the next word")
     begun, word = german
     frame.text(0.12, 0.15, begun, size=LARGE - 1)
-    look = {"weight": "bold", "color": pic.QUERY}
+    look = {"weight": "bold", "color": pic.FORWARD}
     at = 0.24 + _width(begun, "normal") * (LARGE - 1) / LARGE
     frame.text(at, 0.15, word, size=LARGE - 1, **look)
-    arrow(frame, (at + 0.08, 0.5), (at + 0.08, 0.3), pic.QUERY)
+    arrow(frame, (at + 0.08, 0.5), (at + 0.08, 0.3), pic.FORWARD)
 
 
 TILE = 0.24, 0.11

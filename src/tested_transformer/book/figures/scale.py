@@ -33,7 +33,7 @@ def curves(
 
     labels name the two axes; levels are heights with a name, dotted.
     """
-    figure, axes = chart(4.2, 6.4)
+    figure, axes = chart(4.2, pic.WIDE)
     for name, height in (levels or {}).items():
         axes.axhline(height, color=pic.FAINT, linestyle=":", linewidth=1.5)
         beside(axes, name, (1, height), (4, 0), va="center", xycoords=("axes fraction", "data"))
@@ -52,7 +52,7 @@ def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
 
     The parts have no borders, which would cover a thin one; a line leads from each to its name.
     """
-    figure, axes = chart(0.75 + 0.95 * len(parts), 6.8)
+    figure, axes = chart(0.75 + 0.95 * len(parts), pic.WIDE)
     figure.set_layout_engine("none")
     start = 0.2 + LETTER * max(map(len, parts))
     width, high = 6.65 - start, figure.get_figheight()
@@ -65,10 +65,10 @@ def bills(parts: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
         words = _spread(middles, [LETTER * len(kind) * most / width for kind in bar], most)
         for kind, left, middle, word in zip(bar, ends[:-1], middles, words, strict=True):
             i = kinds.index(kind)
-            look = {"color": pic.SERIES[i], "hatch": ("", "//")[i % 2], "edgecolor": "white", "linewidth": 0}
+            look = {"color": pic.colour_of(kind, i), "hatch": ("", "//")[i % 2], "edgecolor": "white", "linewidth": 0}
             axes.barh(row, bar[kind], left=left, height=0.4, **look)
-            axes.plot((middle, word), (row + 0.2, row + 0.36), color=pic.SERIES[i], linewidth=1)
-            axes.text(word, row + 0.37, kind, ha="center", va="top", color=pic.SERIES[i])
+            axes.plot((middle, word), (row + 0.2, row + 0.36), color=look["color"], linewidth=1)
+            axes.text(word, row + 0.37, kind, ha="center", va="top", color=look["color"])
         beside(axes, f"{ends[-1]:.2f}", (ends[-1], row), (4, 0), va="center")
     axes.set_yticks(range(len(parts)), list(parts))
     listed(axes)
@@ -115,13 +115,12 @@ def areas(panels: Mapping[str, pic.Pair]) -> pic.Picture:
     """
     unit = min(d for _, d in panels.values())
     kinds = [("projections", 4, ""), ("feed-forward", 8, "//"), ("attention", 0, "..")]
-    colours = zip(kinds, pic.SERIES, strict=False)
-    look = {name: {"facecolor": colour, "edgecolor": "white", "hatch": hatch} for (name, _, hatch), colour in colours}
+    look = {name: {"facecolor": pic.colour_of(name), "edgecolor": "white", "hatch": hatch} for name, _, hatch in kinds}
     squares = [name for name, n, _ in kinds for _ in range(n)]
     ends = [max(6 * d, n) / unit for n, d in panels.values()]
     wide = max(sum(ends) + len(ends) - 1, 12)
     tallest, left = max(4 * d for _, d in panels.values()) / unit + 0.4, 0.0
-    figure, axes = chart(7.2 / wide * (tallest + 1.0) + 0.4, 7.2)
+    figure, axes = chart(7.2 / wide * (tallest + 1.0) + 0.4, pic.WIDE)
     for (title, (n, d)), end in zip(panels.items(), ends, strict=True):
         side = d / unit
         for i, name in enumerate(squares):
@@ -145,7 +144,7 @@ def shares(rows: pic.Arrays, across: str, decimals: int = 2) -> pic.Picture:
     """
     x = np.array(list(rows.values()))
     most = abs(x).max()
-    figure, axes = chart(0.62 * len(x) + 0.9, 7.2)
+    figure, axes = chart(0.62 * len(x) + 0.9, pic.WIDE)
     pic.tiles(axes, x, pic.SIGNED, (-most, most), decimals)
     named(axes, list(rows), [f"{i + 1}" for i in range(x.shape[1])])
     axes.xaxis.set_label_position("top")
@@ -156,7 +155,7 @@ def shares(rows: pic.Arrays, across: str, decimals: int = 2) -> pic.Picture:
 @pic.styled
 def sums(n: ArrayLike, totals: pic.Arrays, true: ArrayLike) -> pic.Picture:
     """What a running sum reaches in each number format, and the true sum."""
-    figure, axes = chart(3.6, 6.0)
+    figure, axes = chart(3.6, pic.WIDE)
     axes.plot(n, true, color=pic.FAINT, linewidth=5, label="true")
     kit.curves(axes, n, totals, dashes=LINES)
     axes.set(xlabel="numbers added", ylabel="sum")
@@ -174,7 +173,7 @@ def ring(counts: Sequence[ArrayLike], names: Sequence[str]) -> pic.Picture:
     """
     columns = 4
     rows = -(-(len(counts) + 1) // columns)
-    figure, grid = pic.picture(7.2, 1.9 * rows + 0.2, rows, columns)
+    figure, grid = pic.picture(pic.WIDE, 1.9 * rows + 0.2, rows, columns)
     first, *blocks = grid.flat
     k = len(counts[0])
     turn = np.pi / 2 - 2 * np.pi * np.arange(k + 1) / k
@@ -204,7 +203,7 @@ def held(schemes: Mapping[str, pic.Arrays]) -> pic.Picture:
 
     The arrays are True where a process (row) holds a piece (column).
     """
-    figure, (panels,) = pic.picture(7.2, 3.0, columns=len(schemes))
+    figure, (panels,) = pic.picture(pic.WIDE, 3.0, columns=len(schemes))
     for axes, (scheme, kinds) in zip(panels, schemes.items(), strict=True):
         for k, (kind, has) in enumerate(kinds.items()):
             n, pieces = np.shape(has)
@@ -223,7 +222,7 @@ def measured(cases: Mapping[str, Mapping[str, float]], unit: str, colours: Seque
     """For each case a group of bars, one for each program, in these colours; 1 is dotted."""
     counts = [len(sides) for sides in cases.values()]
     height = 0.5 + sum(0.32 * n + 0.45 for n in counts)
-    figure, grid = pic.picture(6.8, height, len(cases), sharex=True, height_ratios=[n + 1 for n in counts])
+    figure, grid = pic.picture(pic.WIDE, height, len(cases), sharex=True, height_ratios=[n + 1 for n in counts])
     for axes, (case, sides) in zip(grid[:, 0], cases.items(), strict=True):
         axes.axvline(1, color=pic.FAINT, linestyle=":")
         bars = axes.barh(list(sides), list(sides.values()), color=list(islice(cycle(colours), len(sides))), height=0.7)

@@ -79,7 +79,7 @@ def merges(steps: Sequence[Sequence[str]], names: Sequence[str]) -> pic.Picture:
 
     A box is as wide as its piece has characters.
     """
-    figure, axes = chart(0.5 + 0.5 * len(steps), 6.2)
+    figure, axes = chart(0.5 + 0.5 * len(steps), pic.WIDE)
     width = sum(map(len, steps[0]))
     for y, pieces in enumerate(steps):
         x = 0
@@ -98,7 +98,7 @@ def lengths(n_merges: ArrayLike, curves: pic.Arrays, levels: Mapping[str, float]
 
     There are dotted lines at the named levels.
     """
-    figure, axes = chart(3.6, 6.2)
+    figure, axes = chart(3.6, pic.WIDE)
     kit.curves(axes, n_merges, curves, dashes=("-", "--", "-."))
     for name, level in levels.items():
         axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
@@ -112,7 +112,7 @@ def lengths(n_merges: ArrayLike, curves: pic.Arrays, levels: Mapping[str, float]
 def padded(rows: Sequence[Sequence[str]], real: ArrayLike) -> pic.Picture:
     """A batch as a grid of tokens, one row a sentence; hatched where not `real`."""
     real = np.asarray(real)
-    figure, axes = chart(0.5 + 0.6 * len(rows), 7.2)
+    figure, axes = chart(0.5 + 0.6 * len(rows), pic.WIDE)
     for (y, x), is_real in np.ndenumerate(real):
         face, text, hatch = (pic.WEIGHTS(0.2), rows[y][x], None) if is_real else ("white", "", "////")
         tile(axes, (x + 0.04, y + 0.1, 0.92, 0.8), face, text, hatch=hatch)

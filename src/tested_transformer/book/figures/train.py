@@ -51,7 +51,7 @@ def _asked(axes: Axes, read: Sequence[str], asked: Sequence[str], visible: Array
 @pic.styled
 def grids(panels: pic.Arrays) -> pic.Picture:
     """Batches side by side, a row for each sentence: filled tiles are real tokens."""
-    figure, (row,) = pic.picture(7.0, 3.4, columns=len(panels))
+    figure, (row,) = pic.picture(pic.WIDE, 3.4, columns=len(panels))
     most = max(np.asarray(real).shape[1] for real in panels.values())
     for axes, (title, real) in zip(row, panels.items(), strict=True):
         real = np.asarray(real, dtype=bool)

@@ -18,7 +18,7 @@ from tested_transformer.shares import as_share
 STEP, TILE = 1.05, (0.2, 0.16)
 """Inches from one stop to the next, and of one number."""
 
-KINDS = {"table": pic.OUT, "attention": pic.KEY, "feed-forward": pic.QUERY, "norms": pic.VALUE}
+KINDS = {"table": pic.EMBEDDING, "attention": pic.ATTENTION, "feed-forward": pic.FEED_FORWARD, "norms": pic.NORM}
 """Colours of the kinds of boxes, as on the first page and in the strip of each chapter."""
 
 LAYERS = ("self-attention", "add & norm", "feed-forward", "add & norm")

@@ -15,7 +15,7 @@ def learning(
     loss: ArrayLike, valid: Mapping[int, float], foreign: Mapping[int, float], right: Mapping[int, float]
 ) -> pic.Picture:
     """Above the loss, on validation also with a foreign source; below, the share right."""
-    figure, ((above,), (below,)) = pic.picture(6.6, 4.8, rows=2, sharex=True, height_ratios=(1.7, 1))
+    figure, ((above,), (below,)) = pic.picture(pic.WIDE, 4.8, rows=2, sharex=True, height_ratios=(1.7, 1))
     above.plot(np.arange(1, np.size(loss) + 1), loss, color=pic.FAINT, linewidth=1, label="training, each step")
     for points, look, colour, name in (
         (foreign, "^:", pic.QUERY, "validation, wrong English"),
@@ -32,7 +32,7 @@ def learning(
 @pic.styled
 def shares(names: Sequence[str], counts: Sequence[int], models: pic.Arrays) -> pic.Picture:
     """A row for each name with its count, and a mark for each model, in percent."""
-    figure, axes = chart(1.2 + 0.3 * len(names), 6.8)
+    figure, axes = chart(1.2 + 0.3 * len(names), pic.WIDE)
     rows = np.arange(len(names))
     marks = zip(models.items(), (pic.KEY, pic.QUERY, pic.VALUE), ("o", "s", "^"), strict=False)
     for (model, values), colour, mark in marks:
@@ -55,14 +55,15 @@ def reading(sentences: Sequence[tuple[Sequence[str], ArrayLike, int, str, str]])
     figure, axes = pic.picture(4.4, 1.05 * len(sentences), rows=len(sentences))
     widest = max(max(len("".join(s[0])), len(s[3])) for s in sentences)
     for (tokens, weights, row, german, word), (ax,) in zip(sentences, axes, strict=True):
+        colour = pic.colour_of(word)
         places, most, at = middles(tokens), int(np.argmax(weights)), 0.0
         for x, weight in zip(places, weights, strict=True):
-            arc(ax, x, places[row], 1.5, 1.3, solid_capstyle="round", color=pic.QUERY, linewidth=3.5 * weight)
+            arc(ax, x, places[row], 1.5, 1.3, solid_capstyle="round", color=colour, linewidth=3.5 * weight)
         ax.text((places[row] + places[most]) / 2, 3.0, as_share(weights[most], 3), ha="center", va="bottom")
         for place, (token, x) in enumerate(zip(tokens, places, strict=True)):
             ax.text(x, 0.6, token.strip(), ha="center", weight="bold" if place in (row, most) else "normal")
         for token in german.split():
-            ink = {"color": pic.KEY, "weight": "bold"} if token == word else {"color": pic.INK}
+            ink = {"color": colour, "weight": "bold"} if token == word else {"color": pic.INK}
             ax.text(at + len(token) / 2, -0.9, token, ha="center", **ink)
             at += len(token) + 1
         ax.set(xlim=(-0.5, widest + 0.5), ylim=(-1.2, 4.2))

@@ -19,7 +19,7 @@ def losses(
 ) -> pic.Picture:
     """A panel for each fault, the right run in grey; some have a level, named and dotted."""
     rows = -(-len(faults) // columns)
-    figure, grid = pic.picture(7.2, 2.1 * rows + 0.4, rows=rows, columns=columns)
+    figure, grid = pic.picture(pic.WIDE, 2.1 * rows + 0.4, rows=rows, columns=columns)
     for place, (axes, fault) in enumerate(zip(grid.flat, faults, strict=False)):
         run = faults[fault]
         axes.plot(range(1, len(right) + 1), right, color=pic.FAINT, linewidth=3)
@@ -48,7 +48,7 @@ def _level(axes: Axes, name: str, level: float, n_steps: int) -> None:
 @pic.styled
 def held_out(panels: Mapping[str, tuple[ArrayLike, Mapping[int, float]]]) -> pic.Picture:
     """The loss of each training in every step, and in some steps that of new pairs."""
-    figure, (row,) = pic.picture(7.2, 3.0, columns=len(panels))
+    figure, (row,) = pic.picture(pic.WIDE, 3.0, columns=len(panels))
     for axes, (name, (trained, others)) in zip(row, panels.items(), strict=True):
         axes.plot(np.arange(1, len(np.asarray(trained)) + 1), trained, color=pic.QUERY, label="trained")
         axes.plot(list(others), list(others.values()), "o--", color=pic.KEY, markersize=4, label="new pairs")

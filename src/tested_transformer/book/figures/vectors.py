@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MultipleLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
@@ -15,7 +14,7 @@ from tested_transformer.book.figures.kit import CENTRE, beside, chart
 
 MARKS = "os^Dv*"
 """Shapes of points, so that a group is told by more than its colour."""
-HALO = [withStroke(linewidth=3, foreground="white")]
+HALO = {"gid": "halo"}
 POINTS = 72 / pic.STYLE["figure.dpi"]
 """So many points of type is a pixel."""
 AROUND = [
@@ -81,7 +80,7 @@ def _name(axes: Axes, points: np.ndarray, named: Mapping[int, str], inks: Mappin
         if reach > 10:
             line = {"arrowstyle": "-", "color": look["color"], "linewidth": 1}
             look["arrowprops"] = line | {"shrinkA": 1, "shrinkB": 2}
-        beside(axes, word, points[i], (reach * dx, reach * dy), **look, path_effects=HALO)
+        beside(axes, word, points[i], (reach * dx, reach * dy), **look, **HALO)
 
 
 @pic.styled
@@ -153,7 +152,7 @@ def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Pictur
         away = (start - end) / np.linalg.norm(start - end)  # where no arrow is
         far, ha = (0.2, "right") if away[0] < -0.7 else (0.1, "left")
         va = "top" if away[1] < -0.7 else "center" if away[1] < 0 else "bottom"
-        axes.text(*(start + far * away), name, color=colour, path_effects=HALO, ha=ha, va=va)
+        axes.text(*(start + far * away), name, color=colour, ha=ha, va=va, **HALO)
     axes.update_datalim(np.vstack([starts, ends]))
     axes.set(xlim=(min(starts[:, 0].min(), ends[:, 0].min()) - 0.3, 2.3), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     axes.margins(y=0.12)

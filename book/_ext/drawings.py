@@ -1,0 +1,59 @@
+"""Pictures stand in the page itself: their words are words of the page, and their colours follow its theme."""
+
+import pathlib
+import re
+from html import escape
+
+from docutils import nodes
+
+from tested_transformer.book import colours
+
+DRAWING = re.compile(
+    r'<svg xmlns="[^"]*" width="([\d.]+)" height="([\d.]+)".*?\n</svg>(?!\n)', re.DOTALL
+)
+GROUND = re.compile(r'<rect x="0" y="0" [^>]*fill="#ffffff"/>\n')
+COLOUR = re.compile(r'(fill|stroke)="(#[0-9a-f]{6})"')
+
+
+def placed(svg, number, known, alt=None):
+    """A drawing as a part of its page, the so-manieth there; `known` are the colours that the page has in the dark."""
+    new = {}
+
+    def themed(found):
+        what, colour = found.groups()
+        named = colours.named(colour)
+        if named is None and colour not in known:
+            new[colour] = colours.dark(colour)
+        return f'{what}="var({named or f"--ink-{colour[1:]}"},{colour})"'
+
+    width, height = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg).groups()
+    svg = COLOUR.sub(themed, GROUND.sub("", svg, count=1))
+    svg = re.sub(r'(id="|url\(#)(hatch)', rf"\1d{number}-\2", svg)
+    svg = re.sub(r' xmlns="[^"]*"| font-family="[^"]*"', "", svg, count=2)
+    if alt is not None:
+        svg = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(alt)}" ', 1)
+    known |= new
+    night = "".join(f"--ink-{colour[1:]}:{dark};" for colour, dark in new.items())
+    style = f'<style>html[data-theme="dark"]{{{night}}}</style>' if new else ""
+    room = f"max-width:{width}px;aspect-ratio:{width}/{height}"
+    return f'{style}<div class="drawn" style="{room}">{svg}</div>'
+
+
+def place_drawings(app, doctree, page):
+    """Put every drawing of a page where its file would be linked."""
+    if app.builder.format != "html":
+        return
+    known, number = {}, 0
+    for node in list(doctree.findall(lambda n: isinstance(n, nodes.image | nodes.raw))):
+        if (
+            isinstance(node, nodes.image)
+            and node["uri"].endswith(".svg")
+            and "jupyter_execute" in node["uri"]
+        ):
+            svg = pathlib.Path(app.srcdir, node["uri"]).read_text(encoding="utf-8")
+            html, number = placed(svg, number, known, node.get("alt", "")), number + 1
+            node.replace_self(nodes.raw("", html, format="html"))
+        elif isinstance(node, nodes.raw) and DRAWING.search(text := node.astext()):
+            number += 1
+            html = DRAWING.sub(lambda found: placed(found[0], number, known), text)  # noqa: B023
+            node.replace_self(nodes.raw("", html, format="html"))
