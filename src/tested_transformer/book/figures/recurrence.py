@@ -202,7 +202,7 @@ def kept(counts: ArrayLike, out_of: int) -> pic.Picture:
 @pic.styled
 def grids(panels: pic.Arrays, rows: Sequence[str], columns: Sequence[str]) -> pic.Picture:
     """Matrices of tiles side by side: a row for each id written, a column for each read."""
-    size = (pic.PHONE, 4.6) if len(panels) == 1 else (7.2, 3.7)
+    size = (pic.PHONE, 4.6) if len(panels) == 1 else (pic.WIDE, 3.7)
     figure, (axes,) = pic.picture(*size, columns=len(panels))
     top = float(max(np.max(np.asarray(x)) for x in panels.values()))
     for one, (name, x) in zip(axes, panels.items(), strict=True):

@@ -19,7 +19,7 @@ from matplotlib.colors import to_hex
 from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path
 from matplotlib.text import Text
-from matplotlib.transforms import Affine2D, Bbox, Transform
+from matplotlib.transforms import Affine2D, Bbox, IdentityTransform, Transform
 from numpy.typing import ArrayLike
 
 FACE = "Source Sans Pro"
@@ -29,6 +29,9 @@ DPI = 96
 
 CUT = 0.5
 """By so many pixels a part may reach out of its frame and is not cut off: the last bit of a number decides nothing."""
+
+MANY = 1000
+"""A curve of more points is thinned out."""
 
 LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
 CIRCLE = Path.unit_circle()
@@ -325,9 +328,24 @@ def _shape(path: Path, transform: Transform) -> tuple[str, tuple[float, ...]] | 
 
 def _segments(path: Path, transform: Transform) -> Iterator[tuple[str, np.ndarray]]:
     """The moves of a pen; a move to where the pen is already is none."""
+    if path.codes is None and len(path.vertices) > MANY:
+        path, transform = Path(_thinned(transform.transform(path.vertices))), IdentityTransform()
     for numbers, code in path.iter_segments(transform, simplify=False, curves=True):
         letter = LETTERS[code]
         yield letter, np.array([]) if letter == "Z" else np.asarray(numbers, float)
+
+
+def _thinned(places: np.ndarray) -> np.ndarray:
+    """Of a curve of more points than pixels, the first and the last point in each pixel across.
+
+    Which they are depends on where the points are across, and not on what was measured there.
+    """
+    across = places[:, 0]
+    if not (np.diff(across) >= 0).all():
+        return places
+    # a third of a pixel lies on no edge of a scale
+    new = np.diff(np.floor(across + 1 / 3)) != 0
+    return places[np.concatenate([[True], new]) | np.concatenate([new, [True]])]
 
 
 def _is_rectangle(parts: list[tuple[str, np.ndarray]], low: np.ndarray, high: np.ndarray) -> bool:
