@@ -378,7 +378,7 @@ def test_tiles_show_the_numbers_of_the_array_where_they_stand():
     x = np.array([[0.12345, 1.0, -0.25], [-0.00001, 1 / 3, 1 - 1e-15]])
     _, ((axes,),) = picture(3, 2)
     tiles(axes, x, WEIGHTS, (0, 1), decimals=2)
-    assert texts(axes) == [["0.12", "1", "−0.25"], ["0.00", "0.33", "1"]]
+    assert texts(axes) == [["0.12", "1", "-0.25"], ["0.00", "0.33", "1"]]
     assert np.array_equal(axes.get_images()[0].get_array(), x)
     assert axes.get_images()[0].get_clim() == (0, 1)
     assert axes.yaxis_inverted(), "the first row stands at the top"
@@ -390,7 +390,7 @@ def test_tiles_take_whole_numbers_yes_and_no_and_infinity():
         tiles(axes, x, WEIGHTS, (0, 1), decimals=2)
         assert texts(axes) == [["1", "0"]]
     tiles(axes, np.array([[-np.inf, 0.5]]), WEIGHTS, (0, 1), decimals=1)
-    assert "−inf" in [text.get_text() for text in axes.texts]
+    assert "-inf" in [text.get_text() for text in axes.texts]
 
 
 @pytest.mark.parametrize("cmap", [WEIGHTS, SIGNED], ids=lambda cmap: cmap.name)

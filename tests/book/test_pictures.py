@@ -64,6 +64,11 @@ def test_words_are_text_as_long_as_they_are_in_the_face_of_the_book():
     assert (words["font-size"], words["font-weight"], words["font-style"]) == ("16", "600", "italic")
 
 
+def test_a_number_has_a_true_minus_and_a_word_keeps_its_hyphen():
+    svg = drawn(lambda axes: axes.text(0.5, 0.5, "norm-2 (-0.5, -3): a-b"))
+    assert ">norm-2 (−0.5, −3): a-b</text>" in svg
+
+
 def test_words_that_are_turned_are_turned_about_where_they_begin():
     words = only(drawn(lambda axes: axes.text(0.5, 0.5, "up", rotation=90)), "text")
     assert words["transform"] == f"rotate(-90 {words['x']} {words['y']})"

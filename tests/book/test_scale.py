@@ -31,7 +31,7 @@ from tested_transformer.book.cost import (
     without_cache,
     writing,
 )
-from tested_transformer.book.figures.picture import SERIES
+from tested_transformer.book.figures.picture import OURS, SERIES, THEIRS
 from tested_transformer.config import TINY, Config
 from tested_transformer.decoding.cache import Cache
 from tested_transformer.model.attention import attention, fused_attention
@@ -311,7 +311,7 @@ def test_areas_are_as_large_as_the_terms_of_a_layer_in_squares_of_the_narrowest(
 
 def test_shares_are_signed_tiles_with_a_row_for_each_name():
     (axes,) = drawn("shares").axes
-    assert [text.get_text() for text in axes.texts] == ["0.25", "−0.50", "1", "−2"]
+    assert [text.get_text() for text in axes.texts] == ["0.25", "-0.50", "1", "-2"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "both"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2"]
     assert axes.get_xlabel() == "number"
@@ -327,8 +327,8 @@ def test_measured_bars_are_as_long_as_the_numbers_on_one_scale():
     assert fast.get_xlim() == slow.get_xlim()
     assert fast.lines[0].get_xdata() == [1, 1]
     assert fast.yaxis_inverted()
-    two = figures.scale.measured({"fast": {"a": 2.5, "b": 1.0}}, "times", SERIES[:2]).axes[0]
-    assert [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in two.patches] == [c.lower() for c in SERIES[:2]]
+    two = figures.scale.measured({"fast": {"ours": 2.5, "Marian": 1.0}}, "times").axes[0]
+    assert [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in two.patches] == [OURS, THEIRS]
 
 
 def test_the_benchmarks_have_a_row_for_each_case_and_side_and_name_their_machine():

@@ -27,12 +27,13 @@ def curves(
     axes: Axes,
     x: ArrayLike | None,
     lines: pic.Arrays,
-    colours: Sequence[str] = pic.SERIES,
+    colours: Sequence[str] = (),
     dashes: Sequence[object] = DASHES,
     marks: Sequence[str] = ("",),
     **look: object,
 ) -> None:
-    """A curve for each name, over x or over 1, 2, 3 …, with its name for the legend."""
+    """A curve for each name, over x or over 1, 2, 3 …, with its name for the legend, in these colours or its own."""
+    colours = colours or [pic.colour_of(name, i) for i, name in enumerate(lines)]
     for (name, y), colour, dash, mark in zip(lines.items(), cycle(colours), cycle(dashes), cycle(marks), strict=False):
         over = np.arange(1, len(np.asarray(y)) + 1) if x is None else x
         axes.plot(over, y, color=colour, linestyle=dash, marker=mark, label=name, **look)
@@ -44,8 +45,8 @@ def write(axes: Axes, x: ArrayLike, y: ArrayLike, words: str, **look: object) ->
 
 
 def beside(axes: Axes, words: str, place: Iterable, offset: Iterable, **look: object) -> None:
-    """Words so many points across and up from a place."""
-    axes.annotate(words, place, offset, textcoords="offset points", **look)
+    """Words so many points across and up from a place, with a rim in the colour of the ground."""
+    axes.annotate(words, place, offset, textcoords="offset points", **{"gid": "halo"} | look)
 
 
 def named(axes: Axes, rows: Sequence[str], columns: Sequence[str], **look: object) -> None:

@@ -86,6 +86,10 @@ ROLES = {
     "feed-forward": FEED_FORWARD,
     "feed-forward network": FEED_FORWARD,
     "vocabulary": EMBEDDING,
+    "ours": OURS,
+    "nn.Transformer": THEIRS,
+    "Marian": THEIRS,
+    "CTranslate2": THEIRS,
     "gradients": GRADIENT,
 } | {
     word: colour.light
@@ -178,7 +182,7 @@ def tiles(
         ink = ink_on(cmap((value - low) / (high - low)))
         # the last bits of a float do not decide
         plain = np.isclose(value, np.round(value), rtol=0, atol=1e-10)
-        number = f"{value:z.{0 if plain else decimals}f}".replace("-", "−")
+        number = f"{value:z.{0 if plain else decimals}f}"
         if whole is not None:
             number = as_share(value, decimals, whole)
         axes.text(j, i, number, ha="center", va="center", color=ink)
@@ -195,4 +199,4 @@ def alike(axes: Axes, x: ArrayLike, decimals: int) -> None:
     if any(some):
         for text, value, has in zip(axes.texts, np.ravel(x), some, strict=True):
             if not has:
-                text.set_text(f"{value:z.{decimals}f}".replace("-", "−"))
+                text.set_text(f"{value:z.{decimals}f}")

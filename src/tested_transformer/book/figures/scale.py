@@ -1,7 +1,6 @@
 """Pictures of costs: what is counted against a size, who holds what, what was measured."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle, islice
 
 import numpy as np
 from matplotlib.patches import Rectangle
@@ -218,14 +217,19 @@ def held(schemes: Mapping[str, pic.Arrays]) -> pic.Picture:
 
 
 @pic.styled
-def measured(cases: Mapping[str, Mapping[str, float]], unit: str, colours: Sequence[str] = (pic.QUERY,)) -> pic.Picture:
-    """For each case a group of bars, one for each program, in these colours; 1 is dotted."""
+def measured(cases: Mapping[str, Mapping[str, float]], unit: str) -> pic.Picture:
+    """For each case a group of bars, one for each program; 1 is dotted."""
     counts = [len(sides) for sides in cases.values()]
     height = 0.5 + sum(0.32 * n + 0.45 for n in counts)
     figure, grid = pic.picture(pic.WIDE, height, len(cases), sharex=True, height_ratios=[n + 1 for n in counts])
     for axes, (case, sides) in zip(grid[:, 0], cases.items(), strict=True):
         axes.axvline(1, color=pic.FAINT, linestyle=":")
-        bars = axes.barh(list(sides), list(sides.values()), color=list(islice(cycle(colours), len(sides))), height=0.7)
+        bars = axes.barh(
+            list(sides),
+            list(sides.values()),
+            color=[pic.colour_of(name, i) for i, name in enumerate(sides)],
+            height=0.7,
+        )
         axes.bar_label(bars, fmt="{:.2f}", padding=4)
         axes.invert_yaxis()
         axes.set_title(case)

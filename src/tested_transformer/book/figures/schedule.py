@@ -26,7 +26,7 @@ def hover(distances: pic.Arrays, places: Mapping[str, pic.Pair]) -> pic.Picture:
         steps = np.arange(1, len(np.asarray(distance)) + 1)
         # The first on top: its gaps show the others where they run together
         axes.plot(steps, distance, color=colour, linestyle=line, zorder=3 - n / 10)
-        axes.text(*places[name], name, color=colour)
+        axes.text(*places[name], name, color=colour, gid="halo")
     axes.set(xscale="log", yscale="log", xlim=(1, None), xlabel="step", ylabel="distance from the lowest point")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:g}")

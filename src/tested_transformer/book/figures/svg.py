@@ -7,6 +7,7 @@ import functools
 import importlib.metadata
 import itertools
 import math
+import re
 import sys
 from collections.abc import Iterator
 from html import escape
@@ -29,6 +30,9 @@ DPI = 96
 
 CUT = 0.5
 """By so many pixels a part may reach out of its frame and is not cut off: the last bit of a number decides nothing."""
+
+MINUS = re.compile(r"(?<![\w-])-(?=\d)")
+"""What stands for a minus where a program has written a number."""
 
 MANY = 1000
 """A curve of more points is thinned out."""
@@ -99,7 +103,7 @@ class Drawing(RendererBase):
 
     def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: bool) -> tuple[float, float, float]:
         """How large words are, in pixels, and how far they reach below their line."""
-        width, height, descent = self._text2path.get_text_width_height_descent(s, prop, ismath)
+        width, height, descent = self._text2path.get_text_width_height_descent(MINUS.sub("−", s), prop, ismath)
         scale = DPI / 72
         return width * scale, height * scale, descent * scale
 
@@ -169,7 +173,7 @@ class Drawing(RendererBase):
         mtext: Text | None = None,
     ) -> None:
         """Words on one line, or a formula; words whose gid is "halo" get a rim in the colour of the ground."""
-        size = prop.get_size_in_points() * DPI / 72
+        s, size = MINUS.sub("−", s), prop.get_size_in_points() * DPI / 72
         look = self._fill(gc.get_rgb(), gc.get_alpha() if gc.get_forced_alpha() else None)
         turn = f' transform="rotate({short(-angle)} {points([x, y])})"' if angle else ""
         if mtext is not None and mtext.get_gid() == "halo":

@@ -14,7 +14,6 @@ from tested_transformer.book.figures.kit import CENTRE, beside, chart
 
 MARKS = "os^Dv*"
 """Shapes of points, so that a group is told by more than its colour."""
-HALO = {"gid": "halo"}
 POINTS = 72 / pic.STYLE["figure.dpi"]
 """So many points of type is a pixel."""
 AROUND = [
@@ -80,7 +79,7 @@ def _name(axes: Axes, points: np.ndarray, named: Mapping[int, str], inks: Mappin
         if reach > 10:
             line = {"arrowstyle": "-", "color": look["color"], "linewidth": 1}
             look["arrowprops"] = line | {"shrinkA": 1, "shrinkB": 2}
-        beside(axes, word, points[i], (reach * dx, reach * dy), **look, **HALO)
+        beside(axes, word, points[i], (reach * dx, reach * dy), **look)
 
 
 @pic.styled
@@ -152,7 +151,7 @@ def step(names: Sequence[str], starts: ArrayLike, ends: ArrayLike) -> pic.Pictur
         away = (start - end) / np.linalg.norm(start - end)  # where no arrow is
         far, ha = (0.2, "right") if away[0] < -0.7 else (0.1, "left")
         va = "top" if away[1] < -0.7 else "center" if away[1] < 0 else "bottom"
-        axes.text(*(start + far * away), name, color=colour, ha=ha, va=va, **HALO)
+        axes.text(*(start + far * away), name, color=colour, ha=ha, va=va, gid="halo")
     axes.update_datalim(np.vstack([starts, ends]))
     axes.set(xlim=(min(starts[:, 0].min(), ends[:, 0].min()) - 0.3, 2.3), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     axes.margins(y=0.12)
