@@ -15,7 +15,7 @@ def printed(text, name="stdout"):
 
 
 def displayed(**data):
-    data = {mime.replace("_", "/"): text for mime, text in data.items()}
+    data = {mime.replace("_", "/").replace("svg", "svg+xml"): text for mime, text in data.items()}
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 

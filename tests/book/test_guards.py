@@ -1,7 +1,5 @@
 """Every guard is seen failing: small notebooks with one planted fault each, and the same without it."""
 
-import base64
-import io
 import json
 import os
 import re
@@ -11,7 +9,6 @@ import sys
 
 import guards
 import jaxtyping
-import matplotlib.image
 import notebooks
 import numpy as np
 import pytest
@@ -94,11 +91,11 @@ def test_normal_form_is_one_form(write, right, wrong):
     ],
 )
 def test_normal_form_folds_what_the_page_folds_and_forgets_the_order_of_keys(write, tag, folded):
-    cell = code("f()", printed("2\n"), displayed(text_plain="3\n4", image_png="AAAA\n"), tags=[tag])
+    cell = code("f()", printed("2\n"), displayed(text_plain="3\n4", image_svg="<a>\n</a>"), tags=[tag])
     text = write(cell).read_text()
     (kept,) = json.loads(text)["cells"]
     assert kept["metadata"] == {"tags": [tag]} | folded
-    assert kept["outputs"][1]["data"] == {"text/plain": ["3\n", "4"], "image/png": "AAAA\n"}
+    assert kept["outputs"][1]["data"] == {"text/plain": ["3\n", "4"], "image/svg+xml": ["<a>\n", "</a>"]}
     turned = dict(reversed(cell.items())) | {"outputs": [dict(reversed(output.items())) for output in cell["outputs"]]}
     assert notebooks.normal({"cells": [turned]}) == text
 
@@ -127,9 +124,9 @@ def test_a_typed_matrix_of_numbers_is_found_and_one_of_symbols_is_not(write, kin
 def test_a_picture_needs_words(write):
     words = "One two three four five six seven eight."
     for alt, found in ((words, 0), ("A picture.", 1), ("", 1)):
-        page = write(code("figures()", displayed(image_png="AAAA"), mystnb={"image": {"alt": alt}}))
+        page = write(code("figures()", displayed(image_svg="AAAA"), mystnb={"image": {"alt": alt}}))
         assert len(guards.pictures_without_words(page)) == found
-    assert len(guards.pictures_without_words(write(code("figures()", displayed(image_png="AAAA"))))) == 1
+    assert len(guards.pictures_without_words(write(code("figures()", displayed(image_svg="AAAA"))))) == 1
     assert guards.pictures_without_words(write(code("1", displayed(text_plain="1")))) == []
     assert len(guards.pictures_without_words(write(markdown("![](a.png)")))) == 1
     assert len(guards.pictures_without_words(write(markdown("![a](a.png) ![ ](b.png)")))) == 1
@@ -290,16 +287,13 @@ def test_only_where_readers_write_their_own_modules_a_class_may_stand(write):
 # nbval, with the patches of the conftest at the root
 
 
-def picture(shade=200, size=100, dot=200):
-    """A grey square with a dot of a digit's size as PNG, in the letters that a notebook stores."""
-    pixels = np.full((size, size, 3), shade, dtype=np.uint8)
-    pixels[50:60, 50:56] = dot
-    file = io.BytesIO()
-    matplotlib.image.imsave(file, pixels, format="png")
-    return base64.b64encode(file.getvalue()).decode()
+def picture(shade="c8", size=100, dot=50.0, word="7"):
+    """A grey square with a word in it, as SVG."""
+    ground = f'<rect x="0" y="0" width="{size}" height="{size}" fill="#{shade * 3}"/>'
+    return f'<svg width="{size}" height="{size}">{ground}<text x="{dot}" y="50">{word}</text></svg>'
 
 
-DRAW = f"display({{'image/png': '{picture()}'}}, raw=True)"
+DRAW = f"display({{'image/svg+xml': {picture()!r}}}, raw=True)"
 
 
 def verdicts(how, cells, write):
@@ -321,11 +315,11 @@ def test_nbval_with_our_patches_lets_only_right_cells_pass(write):
     cells = {
         "right number": (code("print(1 + 1)", printed("2\n")), "PASSED"),
         "changed number": (code("print(1 + 1)", printed("3\n")), "FAILED"),
-        "right picture": (code(DRAW, displayed(image_png=picture())), "PASSED"),
-        "picture with other last bits": (code(DRAW, displayed(image_png=picture(shade=202, dot=199))), "PASSED"),
-        "picture with a changed digit": (code(DRAW, displayed(image_png=picture(dot=100))), "FAILED"),
-        "picture of another size": (code(DRAW, displayed(image_png=picture(size=101))), "FAILED"),
-        "stored picture that is not drawn": (code("x = 0", displayed(image_png=picture())), "FAILED"),
+        "right picture": (code(DRAW, displayed(image_svg=picture())), "PASSED"),
+        "picture with other last bits": (code(DRAW, displayed(image_svg=picture("c9", dot=50.03))), "PASSED"),
+        "picture with a changed digit": (code(DRAW, displayed(image_svg=picture(word="1"))), "FAILED"),
+        "picture of another size": (code(DRAW, displayed(image_svg=picture(size=101))), "FAILED"),
+        "stored picture that is not drawn": (code("x = 0", displayed(image_svg=picture())), "FAILED"),
         "drawn picture that is not stored": (code(DRAW), "FAILED"),
         "tag that skips": (code("1", tags=["nbval-skip"]), "FAILED"),
         "comment that ignores": (code("# NBVAL_IGNORE_OUTPUT\nprint(1)", printed("2\n")), "FAILED"),
@@ -334,7 +328,12 @@ def test_nbval_with_our_patches_lets_only_right_cells_pass(write):
     }
     found, printed_out = verdicts("--nbval", cells, write)
     assert found == {name: verdict for name, (_, verdict) in cells.items()}, printed_out
-    for words in ("differs somewhere by", "is (101, 101, ", "1 stored pictures, 0 new", "0 stored pictures, 1 new"):
+    for words in (
+        "the words of <text> 1",
+        "the width of <svg>",
+        "1 stored pictures, 0 new",
+        "0 stored pictures, 1 new",
+    ):
         assert words in printed_out
     for words in ("This cell was never run", "No cell is excused"):
         assert words in printed_out
@@ -343,7 +342,7 @@ def test_nbval_with_our_patches_lets_only_right_cells_pass(write):
 def test_nbval_that_compares_nothing_still_fails_where_a_cell_does(write):
     cells = {
         "changed number": (code("print(1 + 1)", printed("3\n")), "PASSED"),
-        "other picture": (code(DRAW, displayed(image_png=picture(dot=100))), "PASSED"),
+        "other picture": (code(DRAW, displayed(image_svg=picture(dot=60.0))), "PASSED"),
         "error": (code("1 / 0"), "FAILED"),
         "tag that skips": (code("1", tags=["nbval-skip"]), "FAILED"),
         "unrun cell": (code("x = 1", count=99), "FAILED"),
@@ -437,7 +436,7 @@ def test_an_exercise_says_after_its_minutes_with_up_to_three_stars_how_hard_it_i
         assert right or lacking[0].endswith(f"begins like '**1. Predict** (5 minutes). ★ Text', not {line[:40]}")
 
 
-PNG = displayed(image_png="AAAA\n")
+PICTURE = displayed(image_svg="AAAA\n")
 INTERACTIVE = displayed(text_html="<walk-figure>x</walk-figure>")
 CLAIM = code("assert a")
 
@@ -445,15 +444,15 @@ CLAIM = code("assert a")
 @pytest.mark.parametrize(
     ("cells", "lacking"),
     [
-        ([code("figures()", PNG), CLAIM], 0),
-        ([code("figures()\nassert a", PNG)], 0),
+        ([code("figures()", PICTURE), CLAIM], 0),
+        ([code("figures()\nassert a", PICTURE)], 0),
         ([code("figures()", INTERACTIVE), code("1"), markdown("Then"), code("2"), CLAIM], 0),
-        ([code("figures()", PNG), CLAIM, code("figures()", INTERACTIVE), CLAIM], 0),
+        ([code("figures()", PICTURE), CLAIM, code("figures()", INTERACTIVE), CLAIM], 0),
         ([code("print(2)", printed("2\n")), code("show()", displayed(text_html="<table></table>"))], 0),
-        ([CLAIM, code("figures()", PNG)], 1),
-        ([code("figures()", PNG), markdown("assert a")], 1),
-        ([code("figures()", PNG), code("1  # assert a")], 1),
-        ([code("figures()", PNG), code("figures()", INTERACTIVE), CLAIM], 1),
+        ([CLAIM, code("figures()", PICTURE)], 1),
+        ([code("figures()", PICTURE), markdown("assert a")], 1),
+        ([code("figures()", PICTURE), code("1  # assert a")], 1),
+        ([code("figures()", PICTURE), code("figures()", INTERACTIVE), CLAIM], 1),
         ([code("figures()", INTERACTIVE), code("1"), code("2"), code("3"), CLAIM], 1),
     ],
 )

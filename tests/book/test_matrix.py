@@ -1,13 +1,10 @@
 """The tool that runs chapters under other instruction sets sees every text, picture and drawn number that moves."""
 
-import base64
-import io
 import os
 import pathlib
 import subprocess
 import sys
 
-import matplotlib.image
 import matrix
 import notebooks
 import numpy as np
@@ -23,26 +20,23 @@ figure
 """
 
 
-def png(value):
-    """A picture of one colour, as a notebook stores it."""
-    buffer = io.BytesIO()
-    matplotlib.image.imsave(buffer, np.full((32, 32), value), vmin=0, vmax=1, format="png")
-    return base64.b64encode(buffer.getvalue()).decode()
+def svg(x):
+    """A picture of one circle, as a notebook stores it."""
+    return f'<svg><circle cx="{x}" cy="1" r="1"/></svg>'
 
 
 def test_texts_are_compared_exactly_and_pictures_within_the_limit():
-    stored = [markdown("a"), code("x", printed("0.002\n"), displayed(image_png=png(0.5)))]
+    stored = [markdown("a"), code("x", printed("0.002\n"), displayed(image_svg=svg(5.0)))]
     assert matrix.differences(stored, stored) == ([], 0.0)
-    found, apart = matrix.differences(
-        stored, [markdown("a"), code("x", printed("0.003\n"), displayed(image_png=png(0.51)))]
-    )
+    near = [markdown("a"), code("x", printed("0.003\n"), displayed(image_svg=svg(5.01)))]
+    found, apart = matrix.differences(stored, near)
     assert [line for line in found if "0.00" in line] == ['cell 1: -   "0.002\\n"', 'cell 1: +   "0.003\\n"']
-    assert 0 < apart < 16
-    bright = [markdown("a"), code("x", printed("0.002\n"), displayed(image_png=png(0.9)))]
-    (far,) = matrix.differences(stored, bright)[0]
-    assert far.startswith("cell 1: a picture differs by ")
+    assert 0 < apart < 0.05
+    far = [markdown("a"), code("x", printed("0.002\n"), displayed(image_svg=svg(6.0)))]
+    (told,) = matrix.differences(stored, far)[0]
+    assert told.startswith("cell 1: a picture differs by 1.00 pixels; 0.05 is the limit: the cx of <circle>")
     *_, other = matrix.differences(stored, [markdown("a"), code("x", printed("0.002\n"))])[0]
-    assert other == "cell 1: other pictures, or of another size"
+    assert other == "cell 1: 1 stored pictures, 0 new ones"
 
 
 def drawn(*parts):
@@ -84,7 +78,7 @@ def test_a_switch_that_changes_nothing_proves_nothing():
 
 
 def test_a_picture_whose_numbers_were_not_noted_is_told(write):
-    shown = [code("x", displayed(image_png=png(0.5)))]
+    shown = [code("x", displayed(image_svg=svg(0.5)))]
     path = write(*shown)
     (fault,) = matrix.judged(path, matrix.Ran(shown, []), matrix.Ran(shown, []))[0]
     assert fault == "page.ipynb, 1 pictures shown, 0 noted, 0 in the first row"

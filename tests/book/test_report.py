@@ -8,7 +8,7 @@ import report
 import tracing
 from cells import code, displayed, markdown
 
-PNG = displayed(image_png="AAAA\n")
+PICTURE = displayed(image_svg="AAAA\n")
 LATEX = displayed(text_latex="$$X$$")
 
 
@@ -16,7 +16,7 @@ def chapter(**other):
     """The cells of a chapter in good form, by name; others are put in their place, none with None."""
     cells = {
         "title": [markdown("# Title", "", "*Why?*")],
-        "picture": [code("figures.a.b(x)", PNG)],
+        "picture": [code("figures.a.b(x)", PICTURE)],
         "idea": [markdown("## An idea", "", "Words.")],
         "guess": [markdown("Before you look: which one is larger?")],
         "sight": [code('matrix("X", x)', LATEX), code("assert x")],

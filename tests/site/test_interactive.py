@@ -113,7 +113,7 @@ def test_the_geometry_has_two_numbers_of_each_word_and_the_weights_of_all_three(
                      "start": 1, "divisor": float(np.sqrt(3))}  # fmt: skip
     assert cells(html, "Attention weights")[2] == ["love", "0.2645", "0.2645", "0.4711"]
     assert cells(html, "Output")[:3] == [["", "1", "2"], ["I", "0.9298", "0.2930"], ["love", "0.7355", "0.7355"]]
-    assert geometry()._repr_png_()
+    assert geometry()._repr_svg_()
 
 
 @pytest.mark.parametrize("name", ["Q", "K", "V"])
@@ -151,7 +151,7 @@ def test_the_heads_have_their_weights_with_three_decimals_and_the_strongest_link
     expected = [["word", "reads most", "with the weight"], ["x", *strongest[0]], ["y → z", *strongest[1]]]
     assert cells(html, title) == expected
     assert f"x | {' | '.join(strongest[0])}".replace("&lt;", "<").replace("&gt;", ">") in repr(heads())
-    assert heads()._repr_png_()
+    assert heads()._repr_svg_()
 
 
 def test_the_searches_have_their_tables_by_number_with_six_decimals():
@@ -389,9 +389,9 @@ def test_words_cannot_become_elements():
 
 def test_a_cell_puts_out_the_same_each_time_and_a_picture_and_words():
     assert by_hand()._repr_html_() == by_hand()._repr_html_()
-    assert by_hand()._repr_png_() == figures.attention.weights(WEIGHTS, WORDS, WORDS)._repr_png_()
+    assert by_hand()._repr_svg_() == figures.attention.weights(WEIGHTS, WORDS, WORDS)._repr_svg_()
     assert "0.4711" in repr(by_hand())
-    assert Interactive("attention", {}, {})._repr_png_() is None
+    assert Interactive("attention", {}, {})._repr_svg_() is None
 
 
 def plain(x):

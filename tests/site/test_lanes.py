@@ -22,7 +22,7 @@ def shown(*functions):
 
 
 OUT = {"output_type": "execute_result", "data": {"text/plain": "1"}}
-PICTURE = {"output_type": "execute_result", "data": {"image/png": "abc"}}
+PICTURE = {"output_type": "execute_result", "data": {"image/svg+xml": "abc"}}
 ERROR = {"output_type": "error", "ename": "AssertionError"}
 
 
