@@ -18,6 +18,7 @@ import lanes  # noqa: E402
 import routes  # noqa: E402
 
 SMALL = ["small-print"]
+THIN = "\u202f"  # between thousands
 
 
 class Chapter(NamedTuple):
@@ -103,7 +104,7 @@ class Checked(SphinxDirective):
         }
         listed = nodes.bullet_list(classes=["checked"])
         for what, number in rows.items():
-            line = [nodes.strong("", f"{number:,}"), nodes.Text(f" {what}")]
+            line = [nodes.strong("", f"{number:,}".replace(",", THIN)), nodes.Text(f" {what}")]
             listed += nodes.list_item("", nodes.paragraph("", "", *line))
         built = nodes.paragraph("", f"Built from commit {commit()}.", classes=SMALL)
         return [listed, built] if commit() else [listed]
