@@ -19,6 +19,8 @@ PRELOAD = re.compile(r'\s*<link rel="preload" as="script"[^>]*>')
 # A script that lies elsewhere: the index of the search. It waits for the others.
 OTHER = re.compile(r'<script (?=src="[^"]*searchindex)')
 CHARSET = re.compile(r'@charset "[^"]*";')
+# What is said to those who read the source: comments, and lines that are set in.
+SAID = re.compile(r"/\*.*?\*/|\s*\n\s*", re.S)
 IMPORT = re.compile(r'@import "([^":]+)";')
 URL = re.compile(r"""url\((["']?)(?!data:|https?:|[#/])([^)"']+)\1\)""")
 
@@ -59,6 +61,7 @@ def style(static, name):
         return os.path.relpath(path.parent / address, static).replace(os.sep, "/")
 
     text = CHARSET.sub("", path.read_text(encoding="utf-8"))
+    text = SAID.sub(lambda m: "\n" if "\n" in m[0] else "", text)
     text = URL.sub(lambda m: f"url({here(m[2])})", text)
     return IMPORT.sub(lambda m: style(static, here(m[1])), text)
 

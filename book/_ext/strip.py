@@ -1,7 +1,6 @@
-"""The strip "you are here" at the head of a chapter: the machine as a row of parts in the direction in which data flow.
+"""The line at the head of a chapter that says where one is, and opens the machine as a row of parts.
 
-A wide page shows the row. On a phone one line says which part it is, and opens the row. Each part leads to its chapter,
-and has its colour in the whole book.
+The parts stand in the direction in which data flow. Each leads to its chapter, and has its colour in the whole book.
 """
 
 from html import escape
@@ -31,18 +30,15 @@ LEARNING = [
 ]
 # What stands between a part and the one before it, where it is no arrow.
 JOINED = {"positions": "+", "attention": "", "heads": "·", "masks": "·"}
-NAMES = {
-    name: label
-    for part in (*MACHINE, *LEARNING)
-    for name, label, _ in (part if isinstance(part, list) else [part])
-}
+PARTS = [
+    part
+    for entry in (*MACHINE, *LEARNING)
+    for part in (entry if isinstance(entry, list) else [entry])
+]
+NAMES = {name: label for name, label, _ in PARTS}
 
 ENCODER = {name for name, *_ in MACHINE[3]}
-WHOLE = dict.fromkeys(
-    name
-    for entry in MACHINE
-    for name, *_ in (entry if isinstance(entry, list) else [entry])
-).keys()
+WHOLE = set(NAMES) - {name for name, *_ in LEARNING}
 # Chapters that are about several boxes, or about none: where one is, in words, and which boxes are lit.
 ELSEWHERE = {
     "notation": ("before the machine", set()),
@@ -82,30 +78,35 @@ def place(name):
     if name in ELSEWHERE:
         return f"You are here: {ELSEWHERE[name][0]}"
     learning = [part[0] for part in LEARNING]
-    parts, of = (learning, " of learning") if name in learning else ([*WHOLE], "")
-    return f"Part {parts.index(name) + 1} of {len(parts)}{of}: {NAMES[name]}"
+    if name in learning:
+        return f"Learning, part {learning.index(name) + 1} of {len(learning)}: {NAMES[name]}"
+    return f"Part {[*NAMES].index(name) + 1} of {len(WHOLE)}: {NAMES[name]}"
 
 
 def html(name, link):
-    """The strip for one chapter. `link(name)` is the address of another one."""
-    words, lit = ELSEWHERE.get(name, ("", {name}))
-    said = f'<p class="side">you are here:</p><p>{escape(words)}</p>' if words else ""
+    """The line for one chapter, and what it opens. `link(name)` is the address of another one."""
+    lit = ELSEWHERE.get(name, ("", {name}))[1]
 
     def row(entries):
         return f"<ol>{''.join(map(item, entries))}</ol>"
+
+    def marks(chapter, colour):
+        return " ".join(filter(None, [colour, "lit" * (chapter in lit)]))
 
     def item(entry):
         if isinstance(entry, list):
             return f'<li class="layer" data-sign="→">{row(entry)}</li>'
         chapter, label, colour = entry
         sign = JOINED.get(chapter, "→")
-        marks = " ".join(filter(None, [colour, "lit" * (chapter in lit)]))
         here = ' aria-current="page"' if chapter == name else ""
-        part = f'<a class="{marks}" href="{escape(link(chapter))}"{here}>{escape(label)}</a>'
+        part = f'<a class="{marks(chapter, colour)}" href="{escape(link(chapter))}"{here}>{escape(label)}</a>'
         return f'<li data-sign="{sign}">{part}</li>'
 
+    small = "".join(
+        f'<i class="{marks(part, colour)}"></i>' for part, _, colour in PARTS
+    )
     return (
         '<nav class="machine" aria-label="Where this chapter is in the machine"><details>'
-        f"<summary>{escape(place(name))}</summary>"
-        f'{row(MACHINE)}<p class="side">learning:</p>{row(LEARNING)}{said}</details></nav>'
+        f'<summary><span aria-hidden="true">{small}</span>{escape(place(name))}</summary>'
+        f'{row(MACHINE)}<p class="side">learning:</p>{row(LEARNING)}</details></nav>'
     )

@@ -62,7 +62,7 @@ def test_the_cards_stand_in_columns_with_their_pictures(visit, width, columns):
     page.wait_for_url("**/masks.html")
 
 
-def test_on_a_phone_one_line_opens_the_machine(visit):
+def test_one_line_opens_the_machine(visit):
     page = visit("book/attention.html", width=390, has_touch=True, is_mobile=True)
     line, parts = page.get_by_text("Part 5 of 12: attention"), page.locator(".machine a")
     assert line.bounding_box()["height"] >= 44
@@ -71,12 +71,6 @@ def test_on_a_phone_one_line_opens_the_machine(visit):
     assert all(part.bounding_box()["height"] >= 44 for part in parts.all())
     parts.filter(has_text="heads").tap()
     page.wait_for_url("**/heads.html")
-
-
-def test_a_wide_page_shows_the_machine_at_once(visit):
-    page = visit("book/attention.html")
-    assert page.locator(".machine a").filter(has_text="heads").is_visible()
-    assert not page.locator(".machine summary").is_visible()
 
 
 def test_on_paper_there_is_no_strip(visit):
