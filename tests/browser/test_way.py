@@ -51,13 +51,13 @@ def test_the_cards_stand_in_columns_with_their_pictures(visit, width, columns):
     for part in page.locator("details:has(> .cards) > summary").all():
         assert not part.locator("xpath=../ul").is_visible()
         part.click()
-    cards = page.locator(".cards > li")
+    cards = page.locator("details .cards > li")
     assert cards.count() == len([name for name in routes.pages() if "/" not in name])
     lefts = set(cards.evaluate_all("all => all.map(card => Math.round(card.getBoundingClientRect().x))"))
     assert columns[0] <= len(lefts) <= columns[1]
     for width, height, natural in page.evaluate(PICTURES):
         assert width / height == pytest.approx(natural, rel=0.03), "not squeezed"
-    card = page.locator(".cards > li", has_text="Masks").first
+    card = page.locator("details .cards > li", has_text="Masks").first
     card.click(position={"x": 20, "y": card.bounding_box()["height"] - 5})  # the whole card leads to its chapter
     page.wait_for_url("**/masks.html")
 
