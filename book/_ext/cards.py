@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import yaml
 from docutils import nodes
+from docutils.utils.smartquotes import smartyPants
 from front import chapter, parts, routes
 from PIL import Image
 from sphinx.util.docutils import SphinxDirective
@@ -99,7 +100,7 @@ def of_chapter(name, address, static):
         size = f'width="{made.width}" height="{made.height}"'
         picture = f'<div class="thumb"><img src="{static}cards/{name}.{made.kind}" alt="" loading="lazy" {size}></div>'
     can = after()[name]
-    line = f"{can[0].upper()}{can[1:]}."
+    line = smartyPants(f"{can[0].upper()}{can[1:]}.", attr="q")
     return card(chapter(f"book/{name}").title, address, line, idea or whole, picture)
 
 

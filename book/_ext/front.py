@@ -18,7 +18,6 @@ import lanes  # noqa: E402
 import routes  # noqa: E402
 
 SMALL = ["small-print"]
-THIN = "\u202f"  # between thousands
 
 
 class Chapter(NamedTuple):
@@ -105,7 +104,7 @@ class Checked(SphinxDirective):
         listed = nodes.bullet_list(classes=["checked"])
         for what, number in rows.items():
             line = [
-                nodes.strong("", f"{number:,}".replace(",", THIN)),
+                nodes.strong("", f"{number:,}"),
                 nodes.Text(f" {what}"),
             ]
             listed += nodes.list_item("", nodes.paragraph("", "", *line))

@@ -69,3 +69,7 @@ def test_a_page_without_a_picture_or_a_time_has_neither():
     assert '<div class="thumb"></div>' in html
     assert "<small>" not in html
     assert "<small>" in cards.of_chapter("notation", "x", "")
+
+
+def test_quotes_and_apostrophes_are_those_of_print():
+    assert "why your Transformer isn’t learning" in cards.of_chapter("trouble", "x", "")
