@@ -18,6 +18,10 @@ import build
 import yaml
 from bs4 import BeautifulSoup
 
+sys.path.append(str(build.ROOT / "book" / "_ext"))
+
+import live
+
 OUT = build.ROOT / "_build" / "pdf"
 STYLE = pathlib.Path(__file__).with_suffix(".css")
 SHEET = "whole-machine"
@@ -49,22 +53,23 @@ def joined(pages, folder, parts=()):
 
     """
     whole = BeautifulSoup(f'<!doctype html><html lang="en" data-theme="light"><head>{HEAD}</head></html>', "lxml")
-    body, brought = whole.new_tag("body", attrs={"class": "printed"}), set()
+    body, brought, figures = whole.new_tag("body", attrs={"class": "printed"}), set(), set()
     main, titles = whole.new_tag("main", attrs={"class": "bd-article"}), {}
     for path in pages:
         page = BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
-        for element in page.select("link[rel=stylesheet], script"):
-            field = "href" if element.name == "link" else "src"
-            name = moved(element.get(field, "").partition("?")[0], path, pages, folder)
-            if name:
-                element[field] = name
-            name = name or element.text
-            if name not in brought and (element.name == "link" or "/figures/" in name):
+        for element in page.select("link[rel=stylesheet]"):
+            element["href"] = moved(element["href"].partition("?")[0], path, pages, folder)
+            if element["href"] not in brought:
                 whole.head.append(element)
-                brought.add(name)
+                brought.add(element["href"])
         text = article(page, path, pages, folder)
+        figures.update(tag.name.removesuffix("-figure") for tag in text.find_all(re.compile("-figure$")))
         titles[path.stem] = text.h1.get_text(strip=True)
         main.append(text)
+    for name in live.files(sorted(figures)):
+        if name.endswith(".js"):  # their styles are in that of the book
+            source = os.path.relpath(live.FIGURES / name, folder)
+            whole.head.append(whole.new_tag("script", attrs={"src": source, "defer": ""}))
     if parts:
         for element in reversed(front(parts, titles, pages, folder)):
             main.insert(0, element)
@@ -203,12 +208,6 @@ def online(url, pages, folder):
     return ONLINE + inside + f"#{place}" * bool(place)
 
 
-def awaited():
-    """The style of the book, its fonts being waited for, however late they come."""
-    style = (build.HTML / "_static" / "book.css").read_text(encoding="utf-8")
-    return style.replace("font-display: optional", "font-display: block")
-
-
 def print_page(page, pdf):
     """Let Chromium print a page, with bookmarks and tags for screen readers."""
     sys.path.insert(0, str(browser.DRIVER))
@@ -218,7 +217,6 @@ def print_page(page, pdf):
         chromium = playwright.chromium.launch(executable_path=browser.browser(), args=FLAGS)
         tab = chromium.new_page()
         tab.set_default_timeout(600_000)
-        tab.route("**/book.css*", lambda route: route.fulfill(body=awaited(), content_type="text/css"))
         tab.goto(page.as_uri(), wait_until="load")
         tab.evaluate("() => document.fonts.ready")
         tab.pdf(path=pdf, scale=0.8, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)

@@ -6,29 +6,29 @@ LATER = 84  # the decoder stands so much lower: it asks an encoder that has fini
 WIDTH, HEIGHT = 480, 636 + LATER
 LEFT, RIGHT, BOX = 36, 262, 182  # the two columns, and the width of a box
 
-# label, column, top, height, colour class, the chapters that may explain it (the first that exists)
+# label, column, top, height, part of the machine (its colour), the chapters that may explain it (the first that exists)
 BOXES = [
-    ("Input embedding", LEFT, 58, 38, "embed", ("embedding",)),
-    ("Multi-head attention", LEFT, 190, 38, "attend", ("heads", "attention")),
+    ("Input embedding", LEFT, 58, 38, "embedding", ("embedding",)),
+    ("Multi-head attention", LEFT, 190, 38, "attention", ("heads", "attention")),
     ("Add & norm", LEFT, 236, 28, "norm", ("addnorm",)),
-    ("Feed forward", LEFT, 288, 38, "feed", ("feedforward",)),
+    ("Feed forward", LEFT, 288, 38, "feed-forward", ("feedforward",)),
     ("Add & norm", LEFT, 334, 28, "norm", ("addnorm",)),
-    ("Output embedding", RIGHT, 58 + LATER, 38, "embed", ("embedding",)),
-    ("Masked attention", RIGHT, 190 + LATER, 38, "attend", ("masks", "attention")),
+    ("Output embedding", RIGHT, 58 + LATER, 38, "embedding", ("embedding",)),
+    ("Masked attention", RIGHT, 190 + LATER, 38, "attention", ("masks", "attention")),
     ("Add & norm", RIGHT, 236 + LATER, 28, "norm", ("addnorm",)),
     (
         "Multi-head attention",
         RIGHT,
         288 + LATER,
         38,
-        "attend",
+        "attention",
         ("decoder", "heads", "attention"),
     ),
     ("Add & norm", RIGHT, 334 + LATER, 28, "norm", ("addnorm",)),
-    ("Feed forward", RIGHT, 386 + LATER, 38, "feed", ("feedforward",)),
+    ("Feed forward", RIGHT, 386 + LATER, 38, "feed-forward", ("feedforward",)),
     ("Add & norm", RIGHT, 432 + LATER, 28, "norm", ("addnorm",)),
-    ("Linear", RIGHT, 514 + LATER, 30, "feed", ("transformer",)),
-    ("Softmax", RIGHT, 558 + LATER, 30, "feed", ("attention",)),
+    ("Linear", RIGHT, 514 + LATER, 30, "last", ("transformer",)),
+    ("Softmax", RIGHT, 558 + LATER, 30, "last", ("attention",)),
 ]
 PLUS = 138  # where positions are added, in the left column
 ENCODER, DECODER = (

@@ -1,13 +1,19 @@
-"""The cards of the first page: the routes with their times, and the chapters with what one can do after each."""
+"""The cards of the first page: the routes and the chapters, each with a title, a time and one line.
+
+The picture on the card of a chapter is its first one.
+"""
 
 import base64
 import functools
 import io
+import xml.etree.ElementTree as ET
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 from docutils import nodes
+from docutils.utils.smartquotes import smartyPants
 from front import chapter, parts, routes
 from PIL import Image
 from sphinx.util.docutils import SphinxDirective
@@ -17,23 +23,27 @@ WIDTH, HEIGHT = 480, 270
 
 ROUTES = {
     "story": (
-        "The story",
-        "The idea of every chapter: what earlier attempts got wrong, a picture, small numbers, "
-        "and what the idea does in a real translator.",
         "Start the story",
+        "The idea of every chapter, with pictures, small numbers and a real translator.",
     ),
     "workshop": (
-        "The workshop",
-        "Everything: the same chapters in full, with the PyTorch code, measurements and pitfalls, "
-        "and a side trip through every gradient.",
         "Start the workshop",
+        "The same chapters in full, with the code, and a side trip through every gradient.",
     ),
     "reference": (
-        "The reference",
-        "Pages to come back to: how to use the code, the paper recomputed, the errata, a glossary, every function.",
         "Open the reference",
+        "The paper recomputed, the errata, a glossary, and every function.",
     ),
 }
+
+
+class Thumbnail(NamedTuple):
+    """A small picture: its bytes, how a file of it ends, and the room that it takes."""
+
+    data: bytes
+    kind: str
+    width: int
+    height: int
 
 
 @functools.cache
@@ -45,45 +55,53 @@ def after():
 
 @functools.cache
 def thumbnail(name):
-    """The first picture of a chapter, small: its bytes and its size, or None where there is no picture."""
-    pictures = (
-        output["data"]["image/png"]
-        for part in (
-            routes.chapter(name) if (routes.BOOK / f"{name}.ipynb").is_file() else []
-        )
-        if part.cell["cell_type"] == "code"
-        for output in part.cell["outputs"]
-        if "image/png" in output.get("data", {})
-    )
-    first = next(pictures, None)
-    if first is None:
+    """The first picture of a chapter, small, or None where there is none."""
+    if not (routes.BOOK / f"{name}.ipynb").is_file():
         return None
-    with Image.open(io.BytesIO(base64.b64decode(first))) as image:
-        small = image.convert("RGB")
-    small.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
-    packed = io.BytesIO()
-    small.save(packed, "WEBP", quality=60, method=6)
-    return packed.getvalue(), small.size
-
-
-def card(name, address, static):
-    """The card of a chapter, as an item of a list."""
-    title = chapter(f"book/{name}").title
-    idea, whole, _ = routes.times(name)
-    minutes = [f"idea {routes.clock(idea)}"] * (idea > 0) + [
-        f"all {routes.clock(whole)}"
-    ] * (whole > 0)
-    picture = ""
-    if thumbnail(name):
-        _, (width, height) = thumbnail(name)
-        picture = f'<img src="{static}cards/{name}.webp" alt="" loading="lazy" width="{width}" height="{height}">'
-    can = after()[name]
-    return (
-        f'<li><div class="thumb">{picture}</div><a href="{escape(address)}">{escape(title)}</a>'
-        f"<p>{escape(can[0].upper() + can[1:])}.</p>"
-        + (f'<p class="small-print">{" · ".join(minutes)}</p>' if minutes else "")
-        + "</li>"
+    cells = (part.cell for part in routes.chapter(name))
+    return first_picture(
+        output.get("data", {})
+        for cell in cells
+        if cell["cell_type"] == "code"
+        for output in cell["outputs"]
     )
+
+
+def first_picture(outputs):
+    """The first picture among outputs of cells: as it is, where it is drawn; small, where it consists of dots."""
+    for data in outputs:
+        if drawn := "".join(data.get("image/svg+xml", "")):
+            *_, width, height = map(float, ET.fromstring(drawn).get("viewBox").split())
+            share = min(WIDTH / width, HEIGHT / height, 1)
+            return Thumbnail(
+                drawn.encode(), "svg", round(width * share), round(height * share)
+            )
+        if dots := "".join(data.get("image/png", "")):
+            with Image.open(io.BytesIO(base64.b64decode(dots))) as image:
+                small = image.convert("RGB")
+            small.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
+            packed = io.BytesIO()
+            small.save(packed, "WEBP", quality=60, method=6)
+            return Thumbnail(packed.getvalue(), "webp", *small.size)
+    return None
+
+
+def card(title, address, line, minutes=0, picture=""):
+    """A card, as an item of a list: all of it leads to one page."""
+    time = f"<small>{routes.clock(minutes)}</small>" if minutes else ""
+    return f'<li>{picture}<a href="{escape(address)}">{escape(title)}</a>{time}<p>{escape(line)}</p></li>'
+
+
+def of_chapter(name, address, static):
+    """The card of a chapter: what one can do after it, and how long its idea takes."""
+    idea, whole, _ = routes.times(name)
+    picture = '<div class="thumb"></div>'
+    if made := thumbnail(name):
+        size = f'width="{made.width}" height="{made.height}"'
+        picture = f'<div class="thumb"><img src="{static}cards/{name}.{made.kind}" alt="" loading="lazy" {size}></div>'
+    can = after()[name]
+    line = smartyPants(f"{can[0].upper()}{can[1:]}.", attr="q")
+    return card(chapter(f"book/{name}").title, address, line, idea or whole, picture)
 
 
 class Chapters(SphinxDirective):
@@ -96,7 +114,7 @@ class Chapters(SphinxDirective):
         out = []
         for caption, pages in parts().items():
             cards = [
-                card(
+                of_chapter(
                     page.removeprefix("book/"),
                     builder.get_relative_uri(here, page),
                     static,
@@ -119,20 +137,19 @@ class Routes(SphinxDirective):
         names = routes.pages()
         sums = routes.sums([(routes.route(name), routes.times(name)) for name in names])
         cards = []
-        for route, (title, words, button) in ROUTES.items():
+        for route, (title, line) in ROUTES.items():
             apart = route == "reference"
             first = next(n for n in names if (routes.route(n) == "reference") == apart)
             address = self.env.app.builder.get_relative_uri(
                 self.env.docname, f"book/{first}"
             )
-            cards.append(
-                f"<li><p><strong>{title}</strong> {routes.clock(sums[route])}</p><p>{words}</p>"
-                f'<a class="start" href="{address}">{button}</a></li>'
-            )
+            cards.append(card(title, address, line, sums[route]))
         hours = round(sums["exercises"] / 60)
-        more = f"Exercises are extra, as many as you like. All of them together take about {hours} hours."
+        more = f"The exercises are extra: about {hours} hours for all of them."
         return [
-            nodes.raw("", f'<ul class="routes">{"".join(cards)}</ul>', format="html"),
+            nodes.raw(
+                "", f'<ul class="cards routes">{"".join(cards)}</ul>', format="html"
+            ),
             nodes.paragraph("", more, classes=["small-print"]),
         ]
 
@@ -145,4 +162,4 @@ def write_thumbnails(app, error):
     folder.mkdir(parents=True, exist_ok=True)
     for name in routes.pages():
         if made := thumbnail(name):
-            (folder / f"{name}.webp").write_bytes(made[0])
+            (folder / f"{name}.{made.kind}").write_bytes(made.data)

@@ -5,11 +5,12 @@ import re
 
 from api import Api, Commands, Short, name_chapters
 from architecture import svg
+from bundle import bundle
 from cards import Chapters, Routes, write_thumbnails
 from docutils import nodes
 from download import write_file
 from drawings import place_drawings
-from faces import ask_for_text, cut_faces
+from faces import ask_early, cut_faces
 from finding import bring_search, improve_index
 from fold import add_folds
 from formulas import add_formulas
@@ -18,6 +19,7 @@ from icons import cut_icons
 from languages import mark_languages
 from live import bring_scripts
 from sheet import write_sheet
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from styles import cut_styles, write_colours
 from sweep import sweep
@@ -26,7 +28,10 @@ from terms import explain_terms, link_terms
 from way import lead_on, show_way
 from weights import write_translator
 
-# What the theme puts on every page and no page needs: live cells by way of another host, and a second set of icons.
+LOGGER = logging.getLogger(__name__)
+
+# What the theme puts on every page and no page needs: live cells by way of another host, a second set of icons, scripts
+# for tabs and for boxes that fold, and settings that say what goes without saying.
 UNUSED = [
     r"<script[^>]*fontawesome\.js[^>]*></script>",
     r"<script[^>]*sphinx-thebe\.js[^>]*></script>",
@@ -34,7 +39,13 @@ UNUSED = [
     r"<script>const THEBE_JS_URL.*?</script>",
     r'<script type="text/x-thebe-config">.*?</script>',
     r"<script>kernelName = .*?</script>",
+    r"<script[^>]*(?:design-tabs|togglebutton)\.js[^>]*></script>",
+    r"<script>(?:let toggle|var togglebutton|DOCUMENTATION_OPTIONS\.(?:pagename|search_as_you_type) = )[^<]*</script>",
 ]
+# They would be missed here.
+MISSED = re.compile(
+    r'class="(?:[^"]* )?(?:sd-tab-[^"]*|toggle|admonition [^"]*\bdropdown)[ "]'
+)
 # The index of the search is asked on the page of the search, and nowhere else.
 INDEX = re.compile(
     r'\s*<script src="[^"]*(searchtools|language_data|searchindex)\.js"></script>'
@@ -126,6 +137,8 @@ def touch_up(app, error):
         return
     for page in pathlib.Path(app.outdir).rglob("*.html"):
         html = before = page.read_text(encoding="utf-8")
+        if found := MISSED.search(html):
+            LOGGER.warning("%s has %s, whose script UNUSED takes away", page, found[0])
         for pattern in UNUSED:
             html = re.sub(pattern, "", html, flags=re.S)
         if page.name != "search.html":
@@ -171,11 +184,12 @@ def setup(app):
     app.connect("build-finished", write_file)
     app.connect("build-finished", write_sheet)
     app.connect("build-finished", write_colours)
-    app.connect("html-page-context", ask_for_text)
+    app.connect("html-page-context", ask_early)
     app.connect("build-finished", cut_faces, priority=590)
     app.connect("build-finished", cut_icons, priority=600)  # when the pages are done
     app.connect(
         "build-finished", cut_styles, priority=610
     )  # and its characters are written out
+    app.connect("build-finished", bundle, priority=615)
     app.connect("build-finished", sweep, priority=620)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

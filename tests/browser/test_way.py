@@ -6,6 +6,7 @@ import routes
 
 STORY = [name for name in routes.pages() if routes.route(name) == "story"]
 FIRST = "book/index.html"
+STRAIGHT = str.maketrans("“”‘’", "\"\"''")
 # The room that each picture takes, and its own shape; one that is lazy has no shape before it is near.
 PICTURES = """async () => {
   const images = [...document.querySelectorAll('.cards img')];
@@ -19,7 +20,7 @@ PICTURES = """async () => {
 @pytest.mark.parametrize("width", [1280, 390])
 def test_without_scripts_the_story_is_read_from_page_to_page(visit, width):
     page = visit(FIRST, width=width, java_script_enabled=False)
-    page.locator(".routes a", has_text="Start the story").click()
+    page.get_by_role("link", name="Start the story").click()
     for name in STORY[:4]:
         page.wait_for_url(f"**/{name}.html")
         page.locator(".story-on a").click()
@@ -32,7 +33,7 @@ def test_without_scripts_the_story_is_read_from_page_to_page(visit, width):
 def test_the_next_question_stands_below_the_next_title(visit, width):
     page = visit(f"book/{STORY[3]}.html", width=width, java_script_enabled=False)
     line, asked = page.locator(".story-on"), page.locator(".story-on .asked")
-    assert asked.inner_text() == front.routes.headline(f"book/{STORY[4]}")[1]
+    assert asked.inner_text().translate(STRAIGHT) == front.routes.headline(f"book/{STORY[4]}")[1]
     link, below, frame = (part.bounding_box() for part in (line.locator("a"), asked, line))
     assert link["y"] + link["height"] <= below["y"] + 4
     assert frame["x"] <= below["x"] < below["x"] + below["width"] <= frame["x"] + frame["width"]
@@ -50,15 +51,26 @@ def test_the_cards_stand_in_columns_with_their_pictures(visit, width, columns):
     for part in page.locator("details:has(> .cards) > summary").all():
         assert not part.locator("xpath=../ul").is_visible()
         part.click()
-    cards = page.locator(".cards > li")
+    cards = page.locator("details .cards > li")
     assert cards.count() == len([name for name in routes.pages() if "/" not in name])
     lefts = set(cards.evaluate_all("all => all.map(card => Math.round(card.getBoundingClientRect().x))"))
     assert columns[0] <= len(lefts) <= columns[1]
     for width, height, natural in page.evaluate(PICTURES):
         assert width / height == pytest.approx(natural, rel=0.03), "not squeezed"
-    card = page.locator(".cards > li", has_text="Masks").first
+    card = page.locator("details .cards > li", has_text="Masks").first
     card.click(position={"x": 20, "y": card.bounding_box()["height"] - 5})  # the whole card leads to its chapter
     page.wait_for_url("**/masks.html")
+
+
+def test_one_line_opens_the_machine(visit):
+    page = visit("book/attention.html", width=390, has_touch=True, is_mobile=True)
+    line, parts = page.get_by_text("Part 5 of 12: attention"), page.locator(".machine a")
+    assert line.bounding_box()["height"] >= 44
+    assert not parts.first.is_visible()
+    line.tap()
+    assert all(part.bounding_box()["height"] >= 44 for part in parts.all())
+    parts.filter(has_text="heads").tap()
+    page.wait_for_url("**/heads.html")
 
 
 def test_on_paper_there_is_no_strip(visit):

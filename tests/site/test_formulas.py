@@ -120,13 +120,6 @@ def test_a_mark_of_punctuation_stays_on_the_line_of_its_formula():
     )
 
 
-def test_a_page_with_formulas_asks_for_their_font_early_and_another_does_not():
-    for body, asked in (('<math class="math">x</math>', 1), ("<p>x</p>", 0)):
-        context = {"body": body, "metatags": "", "pathto": lambda path, resource: f"../{path}"}
-        formulas.settle(None, "page", "", context, None)
-        assert context["metatags"].count('href: "../_static/fonts/formulas.woff"') == asked
-
-
 def font(letters):
     path = formulas.folder("ziamath", "ziamath/fonts/STIXTwoMath-Regular.ttf")
     return formulas.small(TTFont(path), letters)

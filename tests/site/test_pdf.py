@@ -6,7 +6,7 @@ import pdf
 import pytest
 
 HEAD = """<head><link rel="stylesheet" href="_static/book.css?v=1"><script>let a = 1</script>
-<script src="_static/search.js"></script><script src="_static/figures/{name}.js?v=2" defer></script></head>"""
+<script src="_static/shared.js" defer></script><script src="_static/pages/{name}.js?v=2" defer></script></head>"""
 BODY = """<body><nav>menu</nav><article class="bd-article"><h1 id="top">{name}<a class="headerlink">#</a></h1>
 {body}</article></body>"""
 
@@ -54,10 +54,11 @@ def test_a_link_leads_to_the_same_place_in_the_joined_page(join, link, leads_to)
 
 
 def test_styles_and_figures_are_brought_once_and_nothing_else(join):
-    head = join(one="", two="").head
+    film = "<film-figure></film-figure>"
+    head = join(one=film, two=f"{film}<walk-figure></walk-figure>").head
     assert [s["href"] for s in head.find_all("link")] == ["../html/_static/book.css"]
     scripts = [s.get("src") for s in head.find_all("script")]
-    assert scripts == ["../html/_static/figures/one.js", "../html/_static/figures/two.js"]
+    assert [name.rpartition("/")[2] for name in scripts] == ["common.js", "model.js", "film.js", "walk.js"]
 
 
 def test_menus_and_marks_of_links_are_left_out(join):

@@ -24,11 +24,12 @@ def shown(name):
 def test_a_chapter_has_its_box_lit_or_says_in_words_where_it_is(name):
     assert strip.has_strip(name), f"book/_ext/strip.py: give {name} its box, or its words in ELSEWHERE"
     html = shown(name)
+    words = re.search("</span>(.*?)</summary>", html)[1]
+    assert re.match(r"(You are here|Part \d+ of 12|Learning, part \d of 4): \w", words)
     here = re.findall(r'<a class="([^"]*)" href="(\w+)\.html" aria-current="page">', html)
     assert [page for _, page in here] == [name] * (name in strip.WHOLE or name in ("loss", "adam", "schedule", "train"))
     assert all("lit" in marks.split() for marks, _ in here)
     assert bool(here) or name in strip.ELSEWHERE
-    assert html.count(">here</p>") == (name in strip.ELSEWHERE)
 
 
 def test_each_box_leads_to_a_chapter_and_no_chapter_has_two():
@@ -38,17 +39,28 @@ def test_each_box_leads_to_a_chapter_and_no_chapter_has_two():
 
 
 def test_the_boxes_stand_in_the_direction_of_the_flow():
-    text = re.sub(r'<li data-sign="([^"]*)">', r" \1 ", shown("notation"))
+    text = re.sub(r'<li data-sign="([^"]*)">', r" \1 ", shown("notation").partition("</summary>")[2])
     assert " ".join(re.sub(r"<[^>]*>", "", text).split()) == (
         "→ tokens → embedding + positions → encoder N× attention · heads · masks → add &amp; norm → feed forward"
-        " → decoder N× → linear &amp; softmax → decodinglearning → loss → Adam → schedule → traininghere"
-        " before the machine"
-    ).replace("here before", "herebefore")
+        " → decoder N× → linear &amp; softmax → decodinglearning: → loss → Adam → schedule → training"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("attention", "Part 5 of 12: attention"),
+        ("adam", "Learning, part 2 of 4: Adam"),
+        ("bert", "You are here: the encoder alone"),
+    ],
+)
+def test_one_line_says_where_one_is(name, words):
+    assert strip.place(name) == words
 
 
 def test_what_is_about_the_whole_lights_the_whole():
     lit = re.compile(r'<a class="[^"]*\blit"')
-    assert len(lit.findall(shown("transformer"))) == len(strip.WHOLE) == 12
+    assert shown("transformer").count('lit"></i>') == len(lit.findall(shown("transformer"))) == len(strip.WHOLE) == 12
     assert len(lit.findall(shown("bert"))) == len(strip.ENCODER) == 6
     assert len(lit.findall(shown("notation"))) == 0
 
@@ -93,7 +105,7 @@ def app(monkeypatch):
     monkeypatch.setattr(routes, "settings", lambda: {"reference": ["c"]})
     monkeypatch.setattr(routes, "times", {"a": (5, 9, 9), "b": (61, 90, 9), "c": (0, 40, 0)}.get)
     monkeypatch.setattr(front, "chapter", lambda page: front.Chapter("", "", 3, 4))
-    monkeypatch.setattr(front.routes, "headline", lambda page: ("", f"What is {page[-1]}?"))
+    monkeypatch.setattr(front.routes, "headline", lambda page: ("", f'What is "{page[-1]}"?'))
     names = {f"book/{name}": nodes.title("", f"Title & {name}") for name in ("a", "b", "c", "index")}
     builder = SimpleNamespace(format="html", get_relative_uri=lambda page, other: f"{other.removeprefix('book/')}.html")
     return SimpleNamespace(builder=builder, env=SimpleNamespace(titles=names))
@@ -127,7 +139,7 @@ def test_the_story_goes_on_at_the_end_of_the_idea(app):
     front.show_badge(app, whole, "book/a")
     way.show_way(app, whole, "book/a")
     (on,) = paragraphs(whole, "story-on")
-    assert on.astext() == "Next in the story: Title & b · 1 h 1 min What is b?"
+    assert on.astext() == "Next in the story: Title & b · 1 h 1 min What is “b”?"
     assert on[-1]["classes"] == ["asked"]
     assert on.parent["ids"] == ["two"]
     assert on.next_node(nodes.reference)["refuri"] == "b.html"
@@ -144,7 +156,7 @@ def test_the_last_idea_says_that_the_story_ends(app):
     whole = page("One", "Two", "Three", "Going deeper")
     way.show_way(app, whole, "book/b")
     (on,) = paragraphs(whole, "story-on")
-    assert on.astext() == "The story ends here. Next in the reference: Title & c · 40 min What is c?"
+    assert on.astext() == "The story ends here. Next in the reference: Title & c · 40 min What is “c”?"
     assert on.parent["ids"] == ["three"]
 
 
@@ -153,7 +165,7 @@ def test_a_page_of_the_side_trip_has_a_way_of_its_own(app, monkeypatch):
     whole = page("One", "Going deeper")
     way.show_way(app, whole, "book/b")
     (on,) = paragraphs(whole, "story-on")
-    assert on.astext() == "The side trip ends here. Next in the reference: Title & c · 40 min What is c?"
+    assert on.astext() == "The side trip ends here. Next in the reference: Title & c · 40 min What is “c”?"
 
 
 def test_the_reference_gets_no_way(app):
