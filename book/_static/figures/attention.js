@@ -1,7 +1,7 @@
 // Attention by hand: every number of X and of the three matrices can be changed, every result says what it is made of.
 "use strict";
 (() => {
-  const { Figure, asShare, choosing, formula, make, multiply, onOff, places, softmax, transpose, whole, written } = window.figures;
+  const { Figure, choosing, formula, make, multiply, onOff, places, softmax, transpose, whole, written } = window.figures;
 
   // Every step of attention. The names are those of the package: x, w_q, w_k, w_v, positions.
   const add = (a, b) => a.map((row, i) => row.map((x, c) => x + b[i][c]));
@@ -295,7 +295,7 @@
     }
   }
 
-  const share = (x) => asShare(x, 2);
+  const share = (x) => written(x, 2, true);
   const bracketed = (number) => (number.startsWith("−") ? `(${number})` : number);
 
   Object.assign(window.figures, { attention });

@@ -78,7 +78,7 @@
       select.addEventListener("change", () => { this.table = this.tables[select.value]; this.search(); });
       const change = (name) => (value) => { this[name] = value; this.search(); };
       const widths = slider("width of the beam (1 is greedy)", { min: 1, max: data.widest, step: 1, value: data.width }, String, change("width"));
-      const alphas = slider(["length penalty ", make("var", {}, "α")], { min: 0, max: 1.5, step: 0.05, value: data.alpha }, (x) => x.toFixed(2), change("alpha"));
+      const alphas = slider(["length penalty ", make("var", {}, "α")], { min: 0, max: 1.5, step: 0.05, value: data.alpha }, (x) => written(x, 2), change("alpha"));
       const button = (text, press) => {
         const made = make("button", { type: "button" }, text);
         made.addEventListener("click", press);

@@ -1,9 +1,9 @@
 // Film: a training to play through. The loss, some sentences as they are written, and what the heads look at.
 "use strict";
 (() => {
-  const { Player, asShare, draw, make, quoted, slider } = window.figures;
+  const { Player, asShare, draw, make, quoted, slider, written } = window.figures;
   const WIDE = 400, HIGH = 144, LEFT = 26, RIGHT = 392, TOP = 12, BOTTOM = 122; // of the curve
-  const said = (x) => x.toFixed(2), share = (w) => asShare(w, 2);
+  const said = (x) => written(x, 2), share = (w) => asShare(w, 2);
   const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 

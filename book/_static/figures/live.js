@@ -2,10 +2,10 @@
 // beam grows. The weights come when they are asked for; until then the figure shows what the chapter has calculated.
 "use strict";
 (() => {
-  const { LOADING, Player, make, percent, slider, untrained } = window.figures;
+  const { LOADING, Player, make, percent, slider, untrained, written } = window.figures;
   const { load, sliced } = window.translator;
   const RIVALS = 5, WAIT = 120; // milliseconds without a key
-  const logarithm = (x) => (x >= 0 ? "0" : x > -0.005 ? "> −0.01" : x.toFixed(2).replace("-", "−")); // 0 is that of what is certain
+  const logarithm = (x) => (x >= 0 ? "0" : x > -0.005 ? "> −0.01" : written(x, 2)); // 0 is that of what is certain
 
   // A token is a box; one that goes on with a word stands close to the one before.
   const joined = (token, n) => n > 0 && /^[\p{L}\p{N}\p{M}]/u.test(token);
@@ -112,11 +112,11 @@
       if (ids.length === 1) { this.tell(asked); return; }
       const read = await sliced(model.encode(ids), { stop });
       if (!read) return;
-      const written = (state) => ({ ...asked, state, german: state.ids.map((id) => model.name(id)), text: model.text(state.ids) });
-      const each = (state) => { if (!stop()) this.tell(written(state)); };
+      const told = (state) => ({ ...asked, state, german: state.ids.map((id) => model.name(id)), text: model.text(state.ids) });
+      const each = (state) => { if (!stop()) this.tell(told(state)); };
       const state = await sliced(model.greedy(read, undefined, this.begun), { stop, each });
       if (!state) return;
-      this.tell(written(state), true);
+      this.tell(told(state), true);
       if (this.beams) await this.search(read, stop);
     }
 

@@ -2,7 +2,7 @@
 // and, for a sentence of the reader's own, from a run of the translator in the page.
 "use strict";
 (() => {
-  const { Figure, asShare, asking, draw, field, fixed, listed, make, quoted, untrained } = window.figures;
+  const { Figure, asShare, asking, draw, field, listed, make, quoted, untrained, written } = window.figures;
   const { sliced } = window.translator;
   const SIDES = { encoder: "S", decoder: "T" };
   const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
@@ -10,17 +10,8 @@
   const MANY = 8; // of more tokens only those are named that give something
   const UNKNOWN = { about: "Nobody has told the page which tokens are right. So you see those that the model wrote, how probable it found them, and minus the logarithm of that, which is the loss if they were right." };
   const ROLES = { Q: "query", K: "key", V: "value" };
-  const number = (text) => Number(text.replace("−", "-").replace("∞", "Infinity"));
+  const number = (text) => Number(text.replace("\u202f", "").replace("−", "-").replace("∞", "Infinity"));
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
-
-  // A number as Python writes it in a table.
-  const written = (x, places) => {
-    const size = Math.abs(x);
-    if (size === Infinity) return "−∞";
-    if (size <= 1e-10) return "0";
-    const digits = fixed(size, places);
-    return x < 0 && Number(digits) ? `−${digits}` : digits;
-  };
 
   // The translator at a sentence: what it wrote, and all that it calculated, by name and row after row.
   function* inside(translator, ids) {
@@ -53,7 +44,7 @@
       };
       const matrix = (part) => rows[name].map((row) => cut(part(row)).map((x, c) => (share(c) ? asShare : written)(x, places)));
       const head = (h) => matrix((row) => row.slice((h * row.length) / old.shape[0], ((h + 1) * row.length) / old.shape[0]));
-      const values = axes.length === 1 ? rows[name].map(([x]) => written(x, places)) : axes[0] === "H" ? [...Array(old.shape[0]).keys()].map(head) : matrix((row) => row);
+      const values = axes.length === 1 ? rows[name].map(([x]) => (places ? written(x, places) : String(x))) : axes[0] === "H" ? [...Array(old.shape[0]).keys()].map(head) : matrix((row) => row);
       return { ...old, values: [values], shape: axes.map((letter, n) => lengths[letter] ?? old.shape[n]), shown: last === "V" && old.shown ? `the ${tokens.length} likeliest` : old.shown };
     };
     const steps = [];
@@ -376,6 +367,6 @@
     }
   }
 
-  window.walk = { walked, written };
+  window.walk = { walked };
   customElements.define("walk-figure", WalkFigure);
 })();
