@@ -36,7 +36,7 @@ def written(picture):
 
 def share(weight):
     """A weight in a tile: what is less than one is never shown as one."""
-    return "0.99" if 0.99 <= weight < 1 else number(weight)
+    return as_share(weight, 2) if 0.99 <= weight < 1 else number(weight)
 
 
 @torch.no_grad()

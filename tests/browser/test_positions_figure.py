@@ -58,7 +58,7 @@ def test_the_page_shows_them_at_every_setting(page, position, k, width):
     assert np.allclose(shown[:, 0], 2 * np.pi * 10000.0 ** (2 * np.arange(width // 2) / width), rtol=1e-12, atol=5e-5)
     assert np.allclose(hands(page, "query").ravel(), table[position], rtol=0, atol=2e-4)
     assert np.allclose(hands(page, "key").ravel(), table[position + k], rtol=0, atol=2e-4)
-    product = float(page.locator(".said").text_content().split(":")[1].replace("−", "-"))
+    product = float(page.locator(".product").text_content().split(":")[1].replace("−", "-"))
     assert product == pytest.approx(table[position] @ table[position + k], abs=5.01e-3)
     assert page.locator(".wave").count() == width // 2
 

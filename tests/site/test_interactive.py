@@ -302,7 +302,7 @@ def test_the_moving_word_has_numbers_for_each_choice_where_words_are_asked_for()
     html = moving()._repr_html_()
     first = {"name": "word, word: one", "strip": [1.0, 0.25, -1.25], "words": [-1.25, 2.0]}
     second = {"name": "position, position: two", "strip": [0.5, 0.0, -0.5]}
-    given = {"words": ["a", "it", "b"], "asks": 1, "moves": 2, "choices": ["b", "c"]}
+    given = {"words": ["a", "it", "b"], "asks": 1, "moves": 2, "choices": ["b", "c"], "genders": {}}
     assert data(html) == given | {"parts": [first, second]}
     rows = cells(html, "What &quot;it&quot; gives each word")
     assert rows[0][-4:] == ["word, word", "position, position", "score", "weight"]

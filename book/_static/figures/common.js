@@ -160,15 +160,19 @@
       this.querySelector(".fallback").hidden = true;
     }
 
-    // For those who do not see the page: one short sentence, when the changes have come to rest. Words, or words and
-    // elements: words of another language are named as such.
+    // Words, or words and elements, are seen at once. They are heard once the changes have come to rest: as a short
+    // sentence beside the region, if the region itself is not for the ears alone.
     announce(region, ...words) {
+      const say = (place) => place.replaceChildren(...words.flat(Infinity).map((part) => part.cloneNode?.(true) ?? part));
+      if (!region.ears && region.matches(".heard, .skip")) region.ears = region;
+      if (!region.ears) {
+        region.after(region.ears = make("p", { class: "heard", role: "status" }));
+        region.removeAttribute("role");
+        region.setAttribute("aria-hidden", "true");
+      }
+      if (region.ears !== region) say(region);
       clearTimeout(this.waiting);
-      region.classList.add("waiting"); // what it says is no longer so
-      this.waiting = setTimeout(() => {
-        region.replaceChildren(...words.flat(Infinity));
-        region.classList.remove("waiting");
-      }, 500);
+      this.waiting = setTimeout(() => say(region.ears), 500);
     }
   }
 

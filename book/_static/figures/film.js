@@ -25,6 +25,9 @@
       this.heads.style.setProperty("--heads", this.at(0)[0].length);
       this.heading = make("p", { class: "name" });
       this.table = make("table", { class: "matrix tensor wide" });
+      const longest = (lists) => Math.max(...lists.map((list) => list.length));
+      live.style.setProperty("--rows", longest(data.sentences.map(({ write }) => write))); // so that nothing below moves
+      live.style.setProperty("--letters", longest(data.sentences.flatMap(({ read }) => read)));
       const part = (...children) => make("div", { class: "part" }, ...children);
       const tile = (w) => make("small", {}, draw("svg", { class: "tiles", viewBox: "0 0 3 2" }, draw("rect", { width: 3, height: 2, "fill-opacity": w })), String(w));
       live.append(

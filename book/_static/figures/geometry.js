@@ -89,8 +89,7 @@
         return;
       }
       field.setAttribute("aria-invalid", "true");
-      clearTimeout(this.waiting);
-      this.status.textContent = `${field.getAttribute("aria-label")}: must be a number from −${this.reach} to ${this.reach}. ${this.said()[c]} stays.`;
+      this.announce(this.status, `${field.getAttribute("aria-label")}: must be a number from −${this.reach} to ${this.reach}. ${this.said()[c]} stays.`);
     }
 
     // The fields show the query that is in use, but for the one that is being typed into.

@@ -68,6 +68,8 @@
     where(n) { return `position ${n}${n === this.data.moves ? "" : `, with “${this.data.words[n]}”`}`; }
 
     show(first = false) {
+      const gender = this.data.genders?.[this.data.choices[this.word]];
+      this.style.setProperty("--mark", gender ? `var(--gender-${gender})` : "");
       const { moves, words } = this.data, { strips, score, weights } = scored(this.data, this);
       [this.heads, ...this.tiles].forEach((cells, row) => cells.forEach((cell, n) => {
         const at = n === moves ? this.position : n;

@@ -73,6 +73,7 @@
   class WalkFigure extends Figure {
     build(data, live) {
       Object.assign(this, data, { at: 0, run: 0, head: 0, followed: { S: 0, T: 1 }, number: [...document.querySelectorAll("walk-figure")].indexOf(this) });
+      this.classList.add("wide");
       live.setAttribute("aria-label", "Map of the Transformer, step by step");
       const hrefs = [...this.querySelectorAll(".fallback tbody a")].map((a) => a.getAttribute("href"));
       this.links = new Map(this.models[0].steps.map(({ place }, n) => [place, hrefs[n]])); // a deeper model has more steps, in the same chapters
@@ -92,7 +93,7 @@
       this.what = make("div", { class: "what" });
       this.panel = make("div", { class: "panel" }, moves, this.follow, this.what);
       this.assemble(this.models[0]);
-      live.append(make("div", { class: "controls" }, this.states()), this.question(), make("div", { class: "walk" }, this.map, this.panel), this.heard);
+      live.append(make("div", { class: "controls" }, this.states()), this.question(), make("div", { class: "walk" }, this.view = make("div", {}, this.map), this.panel), this.heard);
       this.show(true);
       const resized = new ResizeObserver(() => { this.trace(); this.reach(); });
       for (const element of [this.map, this.panel]) resized.observe(element);
@@ -213,6 +214,12 @@
       this.show();
     }
 
+    // The map scrolls in its frame, until the chosen box is seen.
+    centre() {
+      const box = this.boxes[this.at].getBoundingClientRect(), view = this.view.getBoundingClientRect();
+      if (box.top < view.top || box.bottom > view.bottom) this.view.scrollTop += (box.top + box.bottom - view.top - view.bottom) / 2;
+    }
+
     // Along the path with the keyboard; in the map the focus goes along.
     walk(event) {
       const by = FORWARD[event.key];
@@ -249,8 +256,10 @@
         make("p", { class: "letters" }, letters.map((letter, i) => [i ? ", " : "", make("b", {}, axis(letter)), ` ${this.axes[letter]}`])),
         make("p", { class: "open" }, make("a", { href: this.links.get(step.place) }, `Chapter: ${step.chapter}`, make("span", { "aria-hidden": "true" }, " →"))));
       if (hadFocus) this.what.querySelector("input:checked")?.focus();
+      this.panel.scrollTop = 0;
       this.mark(step);
       this.reach();
+      this.centre();
       if (!first) this.announce(this.heard, `${this.at + 1} of ${this.steps.length}: ${this.where(step)}. `, this.say(step));
     }
 
@@ -291,8 +300,8 @@
         const { class: sign = "", style } = heat(number(value));
         return make("td", { class: `${sign}${lit(i, c) ? " lit" : ""}`, style }, value);
       };
-      const head = (word, c) => make("th", { scope: "col", lang: this.language(word), class: table.turned && lit(0, c) ? "lit" : null }, word);
-      const caption = make("caption", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})${table.shown && `, ${table.shown}`}`));
+      const head = (word, c) => make("th", { scope: "col", lang: this.language(word), class: table.turned && lit(0, c) ? "lit" : null }, make("span", {}, word));
+      const caption = make("caption", {}, make("div", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})${table.shown && `, ${table.shown}`}`)));
       return make("div", { class: "scrolls", "data-title": table.title }, make("table", { class: `matrix tensor${columns.length > 6 ? " wide" : ""}${table.turned ? " turned" : ""}`, "data-name": table.name }, caption,
         make("thead", {}, make("tr", {}, make("td"), columns.map(head))),
         make("tbody", {}, x.map((row, i) => make("tr", {}, make("th", { scope: "row", lang: this.language(rows[i].split(" → ")[0]), class: !table.turned && lit(i, 0) ? "lit" : null }, rows[i]), row.map((value, c) => cell(value, i, c)))))));
