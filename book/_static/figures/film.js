@@ -8,7 +8,7 @@
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 
   class FilmFigure extends Player {
-    beat = 1200;
+    beat = 900;
 
     build(data, live) {
       groups += 1;
@@ -78,7 +78,7 @@
       const path = (points) => "M" + points.map(([step, loss]) => `${x(step).toFixed(1)} ${y(loss).toFixed(1)}`).join("L");
       const label = (at, text, attributes = {}) => draw("text", { x: at[0], y: at[1], ...attributes }, text);
       const right = { "text-anchor": "end" }, held = stops.map(({ step, valid }) => [step, valid]);
-      this.cursor = draw("path", { class: "mark" });
+      this.cursor = draw("path", { class: "mark", d: `M0 ${TOP}V${BOTTOM}` });
       this.dot = draw("circle", { class: "dot", r: 5 });
       this.value = label([0, 0], "", { class: "said" });
       const svg = draw("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Loss over ${end} steps. On validation it goes from ${said(held[0][1])} to ${said(held[this.last][1])}.` },
@@ -97,7 +97,7 @@
       });
       this.point = ({ step, valid }) => {
         const late = step > 0.8 * end;
-        this.cursor.setAttribute("d", `M${x(step)} ${TOP}V${BOTTOM}`);
+        this.cursor.style.transform = `translateX(${x(step)}px)`;
         fillIn(this.dot, { cx: x(step), cy: y(valid) });
         fillIn(this.value, { x: x(step) + (late ? -8 : 8), y: Math.max(y(valid) - 8, 12), "text-anchor": late ? "end" : "start" });
         this.value.textContent = said(valid);
