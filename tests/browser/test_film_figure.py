@@ -131,7 +131,9 @@ def test_the_curve_has_the_losses_and_its_cursor_stands_at_the_stop(page):
         dot = [float(page.locator("circle.dot").get_attribute(name)) for name in ("cx", "cy")]
         assert np.allclose(dot, held[stop], atol=0.06)
         assert page.locator("text.said").text_content() == f"{data['stops'][stop]['valid']:.2f}"
-        assert float(page.locator("path.mark").evaluate("e => e.style.transform.slice(11, -3)")) == pytest.approx(dot[0], abs=0.01)
+        assert float(page.locator("path.mark").evaluate("e => e.style.transform.slice(11, -3)")) == pytest.approx(
+            dot[0], abs=0.01
+        )
     label = page.get_by_role("img", name=re.compile("Loss over 60 steps")).get_attribute("aria-label")
     assert label.endswith("it goes from 8.00 to 0.40.")
 

@@ -286,7 +286,6 @@ def test_back_to_the_start_takes_everything_back(page):
     page.locator("input[type=range]").fill("20")
     page.get_by_role("button", name="Back to the start").click()
     status(page, "“love” asks")
-    page.locator(f"{FIGURE} .status:not(.waiting)").wait_for()
     assert page.locator(f"{FIGURE} .scene").evaluate(scene) == before
     assert page.get_by_label(FIRST).input_value() == "0"
     assert page.get_by_label("may look at love").is_checked()

@@ -61,7 +61,7 @@ def test_the_rate_is_that_of_the_package(page):
 def test_the_page_says_peak_last_rate_and_reach(page, k, d, total):
     choose(page, k, d, total)
     top = min(k, total)
-    words = page.locator("[role=status]:not(.waiting)")
+    words = page.locator("[role=status]")
     page.get_by_role("status").get_by_text(f"Width {d:,}: the peak is").wait_for()
     page.wait_for_timeout(600)
     said = words.text_content()
