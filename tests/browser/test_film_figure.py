@@ -9,6 +9,8 @@ from helpers import PAIRS, WRITTEN, film, reel
 from keyboard import keys
 from PIL import Image
 
+from tested_transformer.shares import as_share
+
 STEPS = [*WRITTEN]
 SLIDER = "input[type=range]"
 SEEN = reel()
@@ -16,7 +18,7 @@ SEEN = reel()
 
 def hundredths(w):
     """Weights as the page has them: what is less than one is never shown as one."""
-    return np.minimum(w.round(2), np.where(w < 1, 0.99, 1))
+    return np.reshape([float(as_share(100 * x, 0, 100)) / 100 for x in np.ravel(w)], np.shape(w))
 
 
 @pytest.fixture

@@ -104,7 +104,8 @@
         part("Hypotheses", this.room = scrolls("Hypotheses", ["sentence", "tokens", "log-probability", "penalty", "score", "state"], this.list, "hypotheses")),
         part("Three searches, and the best sentence of each", scrolls("Three searches", ["search", "best sentence", "log-probability", "score"], this.rivals, "rivals"),
           this.proof = make("p", { class: "after-inputs" })));
-      const searches = data.tables.flatMap((table) => [...Array(data.widest).keys()].map((n) => beam(table, n + 1, data.alpha).steps));
+      const searched = (table, width) => { try { return beam(table, width, data.alpha).steps; } catch { return []; } }; // a table may have no row for it
+      const searches = data.tables.flatMap((table) => [...Array(data.widest).keys()].map((n) => searched(table, n + 1)));
       const lines = searches.flatMap((steps) => steps.map((step, n) => step.finished.length + (n < steps.length - 1 ? step.going.length : 0)));
       this.room.style.setProperty("--rows", Math.max(...lines)); // for the longest list of any search: what is below stays
       this.tall = Math.max(...searches.map(tallest)) * ROW;

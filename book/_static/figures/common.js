@@ -155,24 +155,22 @@
       const data = JSON.parse(this.querySelector("script").textContent);
       const live = make("div", { class: "live", role: "group" });
       this.build(data, live);
+      for (const region of live.querySelectorAll(".status[role=status]")) { // seen at once, heard later
+        region.removeAttribute("role");
+        region.setAttribute("aria-hidden", "true");
+        region.after(region.ears = make("p", { class: "heard", role: "status" }, ...[...region.childNodes].map((part) => part.cloneNode(true))));
+      }
       this.live = live;
       this.append(live);
       this.querySelector(".fallback").hidden = true;
     }
 
-    // Words, or words and elements, are seen at once. They are heard once the changes have come to rest: as a short
-    // sentence beside the region, if the region itself is not for the ears alone.
+    // Words, or words and elements, are seen at once. They are heard once the changes have come to rest.
     announce(region, ...words) {
       const say = (place) => place.replaceChildren(...words.flat(Infinity).map((part) => part.cloneNode?.(true) ?? part));
-      if (!region.ears && region.matches(".heard, .skip")) region.ears = region;
-      if (!region.ears) {
-        region.after(region.ears = make("p", { class: "heard", role: "status" }));
-        region.removeAttribute("role");
-        region.setAttribute("aria-hidden", "true");
-      }
-      if (region.ears !== region) say(region);
+      if (region.ears) say(region);
       clearTimeout(this.waiting);
-      this.waiting = setTimeout(() => say(region.ears), 500);
+      this.waiting = setTimeout(() => say(region.ears ?? region), 500);
     }
   }
 
