@@ -97,7 +97,9 @@ def test_the_maps_the_means_and_the_table_are_the_weights_at_every_stop(page):
             columns, rows, numbers, shades = table(page)
             assert columns == SEEN.tokens[n][0]
             assert rows == [token.strip() for token in SEEN.tokens[n][1]]
-            assert np.array_equal(numbers, w[layer, head])
+            assert np.allclose(
+                numbers, w[layer, head], rtol=0, atol=0.00501
+            )  # written with two digits, or more near one
             assert np.allclose(shades, w[layer, head])
 
 

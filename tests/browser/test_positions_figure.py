@@ -5,6 +5,7 @@ import pytest
 
 from tested_transformer.book import figures
 from tested_transformer.byhand.positions import shift, sinusoids
+from tested_transformer.shares import THIN
 
 
 def figure(start=2, k=3, width=16):
@@ -24,7 +25,7 @@ def numbers(page):
     """The live table: wavelength, the hands at both positions, the turn."""
     page.locator("details").evaluate("e => e.open = true")
     rows = page.locator("details tbody").evaluate(ROWS)
-    return np.array([[float(cell.replace("−", "-")) for cell in row] for row in rows])
+    return np.array([[float(cell.replace("−", "-").replace(THIN, "")) for cell in row] for row in rows])
 
 
 def hands(page, kind):
@@ -82,7 +83,7 @@ def test_the_curve_does_not_depend_on_the_position(page):
 
 def test_the_figure_starts_with_what_the_fallback_says(page):
     rows = page.locator(".fallback tbody").first.evaluate(ROWS)
-    fallback = [[cell.replace("−", "-") for cell in row] for row in rows]
+    fallback = [[cell.replace("−", "-").replace(THIN, "") for cell in row] for row in rows]
     assert np.allclose(np.array(fallback, dtype=float), numbers(page)[:, :5], rtol=0, atol=1e-9)
 
 
