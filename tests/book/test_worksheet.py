@@ -13,6 +13,7 @@ from tested_transformer.book.coreference import FRAMES, RUNNING
 from tested_transformer.book.figures.sheet import BOXES, PANELS, PAPER, number, percent
 from tested_transformer.book.interventions import replaced
 from tested_transformer.book.patterns import on_the_thing
+from tested_transformer.shares import as_share
 
 FRAME, THING = FRAMES[0], "chair"
 
@@ -35,7 +36,7 @@ def written(picture):
 
 def share(weight):
     """A weight in a tile: what is less than one is never shown as one."""
-    return "0.99" if 0.99 <= weight < 1 else number(weight)
+    return as_share(weight, 2) if 0.99 <= weight < 1 else number(weight)
 
 
 @torch.no_grad()
@@ -110,8 +111,8 @@ def test_what_the_formulas_say_is_there_in_the_run(followed):
     chair = [followed.vocabulary[i] for i in run["encoder.ids"]].index(" chair")
     score, weight = (run[f"{box}self_attention.{name}"][head, it, chair] for name in ("scores", "weights"))
     assert 0.995 < weight < 1, "with two digits it would be one"
-    assert f"score {score:.2f}, softmax > 0.99." in said
-    assert "“it” takes > 0.99 from “chair”" in said
+    assert f"score {score:.2f}, softmax {as_share(weight, 2)}." in said
+    assert "“it” takes 0.9999 from “chair”" in said
     above = (run[f"{box}feed_forward.hidden"][it] > 0).sum()
     assert f"of which {above} are above 0" in said
     x = run[f"{box}addnorm_1.added"][it]

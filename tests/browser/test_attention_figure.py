@@ -263,9 +263,11 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
 
 
 def rested(page):
-    """The sentence that is said when the changes have come to rest."""
-    page.wait_for_function("!document.querySelector('[role=status]').matches('.waiting')")
-    return page.locator("[role=status]").inner_text()
+    """The sentence that is seen at once, and heard when the changes have come to rest."""
+    seen = page.locator(f"{FIGURE} .status").inner_text()
+    page.wait_for_timeout(600)
+    assert page.locator("[role=status]").text_content() == seen
+    return seen
 
 
 def before(page):

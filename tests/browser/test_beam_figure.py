@@ -291,8 +291,8 @@ def test_a_small_probability_is_not_written_as_none_and_a_large_one_not_as_all(s
     table = {(): {"a": math.log(0.9996), "b": math.log(0.0004)}, ("a",): {"<eos>": 0.0}, ("b",): {"<eos>": 0.0}}
     page = show(figure({"rare": table}))
     press(page, "All steps")
-    assert [p for _, token, *p in nodes(page) if token == "b"] == [["< 0.001"]]
-    assert [p for _, token, *p in nodes(page) if token == "a"] == [["> 0.999"]]
+    assert [p for _, token, *p in nodes(page) if token == "b"] == [["0.0004"]]
+    assert [p for _, token, *p in nodes(page) if token == "a"] == [["0.9996"]]
 
 
 def test_the_newest_step_is_in_view_on_a_narrow_page(show):

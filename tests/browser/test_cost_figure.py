@@ -59,7 +59,7 @@ def test_the_page_shows_what_the_models_cost(page):
     assert row(page, "parameters") == "63.0 million"
     assert row(page, "memory to train") == "14.0 GB: fits a GPU of 16 GB"
     page.get_by_role("button", name="our translator").click()
-    assert row(page, "parameters") == "884,736"
+    assert row(page, "parameters") == "884\u202f736"
     page.get_by_role("button", name="big").click()
     told = price(BIG, 25, 1000)
     memory = sum(told[k] for k in ("weights", "gradients", "Adam", "kept by layers", "kept by the loss"))
@@ -101,7 +101,7 @@ def test_a_model_is_pressed_as_long_as_all_its_sizes_are_there(page):
 
 def test_sliders_have_names_and_move_by_keyboard(page):
     names = ("d, the width", "layers on each side", "feed-forward, × width", "tokens in the vocabulary")
-    for name, value in zip(names, ("8,192", "53", "8", "128,000"), strict=True):
+    for name, value in zip(names, ("8\u202f192", "53", "8", "128\u202f000"), strict=True):
         slider = page.get_by_role("slider", name=name)
         slider.focus()
         page.keyboard.press("End")

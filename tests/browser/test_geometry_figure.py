@@ -35,7 +35,7 @@ def expected(query, divisor=ROOT, seen=ALL, k=K[:, :2], v=V[:, :2]):
 
 
 def numbers(texts):
-    return np.array([text.replace("−", "-").replace("∞", "inf") for text in texts], dtype=float)
+    return np.array([text.replace("−", "-").replace("∞", "inf").removeprefix("< ") for text in texts], dtype=float)
 
 
 def column(page, name):
@@ -120,7 +120,7 @@ def test_the_page_shows_them_at_every_setting(page, query, steps, hidden):
     divisor = round(ROOT * np.exp(steps / 20), 2) if steps else ROOT  # as it is written
     seen = [j not in hidden for j in range(3)]
     out, weights = expected(query, divisor, seen)
-    assert np.allclose(column(page, "weight"), weights, rtol=0.05, atol=5.001e-5)
+    assert np.allclose(column(page, "weight"), weights, rtol=0.05, atol=1.001e-4)
     assert np.allclose(column(page, "score"), K[:, :2] @ query, rtol=0, atol=1e-9)
     assert page.locator("input[type=range]").get_attribute("aria-valuetext") == f"{divisor:.2f}"
     assert page.locator(".bars th").nth(2).text_content() == f"÷ {divisor:.2f}"
@@ -271,7 +271,7 @@ def test_what_is_no_number_is_named_and_the_last_good_one_stays(page):
         field.fill(bad)
         assert field.get_attribute("aria-invalid") == "true"
         said = "query, first number: must be a number from −2.5 to 2.5. 0.5 stays."
-        assert page.locator("[role=status]").inner_text() == said
+        assert page.locator(f"{FIGURE} .status").inner_text() == said
         assert np.array_equal(column(page, "weight"), before)
     field.blur()
     assert field.input_value() == "0.5"
@@ -286,7 +286,6 @@ def test_back_to_the_start_takes_everything_back(page):
     page.locator("input[type=range]").fill("20")
     page.get_by_role("button", name="Back to the start").click()
     status(page, "“love” asks")
-    page.locator(f"{FIGURE} .status:not(.waiting)").wait_for()
     assert page.locator(f"{FIGURE} .scene").evaluate(scene) == before
     assert page.get_by_label(FIRST).input_value() == "0"
     assert page.get_by_label("may look at love").is_checked()

@@ -113,9 +113,31 @@ def test_beams_are_those_of_the_package(engine):
 # What a reader sees and does
 
 
-def test_before_anybody_asks_the_figure_shows_what_the_chapter_has_calculated_and_loads_nothing(show):
-    loaded = []
+def test_before_the_model_is_here_bars_and_beam_are_those_that_it_will_show(show, complaints):
+    def seen(page):
+        page.locator(".player input").first.fill("3")
+        lines = page.locator(".beams li").evaluate_all("lines => lines.map(line => line.innerText)")
+        return (
+            page.locator(".rivals li").all_inner_texts(),
+            written(page),
+            lines,
+            page.locator(".about, .part .name").all_inner_texts(),
+        )
+
+    before = show(figure("rivals", "beam"), weighted=False)
+    shipped = seen(before)
+    assert len(shipped[0]) == 5
+    assert shipped[2]
+    complaints.clear()  # that the weights are not there
     page = show(figure("rivals", "beam"))
+    page.wait_for_function("document.querySelector('live-figure').told.text")
+    page.wait_for_timeout(300)
+    assert seen(page) == shipped
+
+
+def test_before_anybody_asks_a_figure_without_more_to_show_loads_nothing(show):
+    loaded = []
+    page = show(figure())
     page.on("request", lambda request: loaded.append(request.url))
     first, _ = live_translator.answers(parity.translator(), EXAMPLES)
     assert page.get_by_label("Your sentence").input_value() == THREAD

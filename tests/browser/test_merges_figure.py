@@ -77,7 +77,7 @@ def test_back_leads_back_and_both_ends_hold(page):
     forward.click()
     page.get_by_text("Merge 1: l + o = lo. The text has 55 tokens now. Next: v + e, 5 times.").wait_for()
     back.click()
-    page.get_by_text("No merge yet.").wait_for()
+    page.get_by_role("status").get_by_text("No merge yet.").wait_for()
     for _ in range(len(bench().data["merges"]) + 1):
         forward.press("Enter")
     assert forward.get_attribute("aria-disabled") == "true"

@@ -9,7 +9,7 @@ import torch
 from tested_transformer.book import figures, pretrained
 from tested_transformer.book.coreference import RUNNING
 from tested_transformer.byhand.softmax import softmax
-from tested_transformer.shares import as_share
+from tested_transformer.shares import as_share, written
 
 LIVE = "parts-figure .live"
 CHOICES = ["window", "chair", "lamp", "because"]
@@ -65,7 +65,7 @@ def choose(page, word, position, gone=()):
 
 
 def number(x):
-    return f"{x:z.1f}".replace("-", "−")
+    return written(x, 1)
 
 
 def told(page, sentence):

@@ -5,6 +5,7 @@ import pytest
 
 from tested_transformer.book import figures
 from tested_transformer.byhand.positions import shift, sinusoids
+from tested_transformer.shares import THIN
 
 
 def figure(start=2, k=3, width=16):
@@ -24,7 +25,7 @@ def numbers(page):
     """The live table: wavelength, the hands at both positions, the turn."""
     page.locator("details").evaluate("e => e.open = true")
     rows = page.locator("details tbody").evaluate(ROWS)
-    return np.array([[float(cell.replace("−", "-")) for cell in row] for row in rows])
+    return np.array([[float(cell.replace("−", "-").replace(THIN, "")) for cell in row] for row in rows])
 
 
 def hands(page, kind):
@@ -58,7 +59,7 @@ def test_the_page_shows_them_at_every_setting(page, position, k, width):
     assert np.allclose(shown[:, 0], 2 * np.pi * 10000.0 ** (2 * np.arange(width // 2) / width), rtol=1e-12, atol=5e-5)
     assert np.allclose(hands(page, "query").ravel(), table[position], rtol=0, atol=2e-4)
     assert np.allclose(hands(page, "key").ravel(), table[position + k], rtol=0, atol=2e-4)
-    product = float(page.locator(".said").text_content().split(":")[1].replace("−", "-"))
+    product = float(page.locator(".product").text_content().split(":")[1].replace("−", "-"))
     assert product == pytest.approx(table[position] @ table[position + k], abs=5.01e-3)
     assert page.locator(".wave").count() == width // 2
 
@@ -82,7 +83,7 @@ def test_the_curve_does_not_depend_on_the_position(page):
 
 def test_the_figure_starts_with_what_the_fallback_says(page):
     rows = page.locator(".fallback tbody").first.evaluate(ROWS)
-    fallback = [[cell.replace("−", "-") for cell in row] for row in rows]
+    fallback = [[cell.replace("−", "-").replace(THIN, "") for cell in row] for row in rows]
     assert np.allclose(np.array(fallback, dtype=float), numbers(page)[:, :5], rtol=0, atol=1e-9)
 
 

@@ -9,6 +9,7 @@ from keyboard import keys
 
 from tested_transformer.book import figures
 from tested_transformer.decoding.sampling import next_probabilities
+from tested_transformer.shares import as_share
 
 LIVE = "sampler-figure .live"
 TEMPERATURES, COUNTS, SHARES = (0.05, 0.5, 1.0, 2.0, 100.0), (1, 5, 50, None), (0.05, 0.5, 0.9, 1.0)
@@ -62,7 +63,7 @@ def rows(page):
 def said(p):
     if p in (0, 1):
         return f"{p:g}"
-    return "< 0.001" if p < 0.0005 else "> 0.999" if p > 0.9995 else f"{p:.3f}"
+    return as_share(p, 3, signs=True)
 
 
 def drawn(page):

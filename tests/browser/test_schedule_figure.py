@@ -6,6 +6,7 @@ from keyboard import keys
 
 from tested_transformer.book import figures
 from tested_transformer.book.figures.schedule import TOTALS, WARMUPS, WIDTHS
+from tested_transformer.shares import counted
 from tested_transformer.training.schedule import rate
 
 STARTS = {"the base model": (4000, 512, 100_000, 1.0), "big": (4000, 1024, 300_000, 1.0), "small": (40, 64, 60, 0.3)}
@@ -61,13 +62,13 @@ def test_the_rate_is_that_of_the_package(page):
 def test_the_page_says_peak_last_rate_and_reach(page, k, d, total):
     choose(page, k, d, total)
     top = min(k, total)
-    words = page.locator("[role=status]:not(.waiting)")
-    page.get_by_role("status").get_by_text(f"Width {d:,}: the peak is").wait_for()
+    words = page.locator("[role=status]")
+    page.get_by_role("status").get_by_text(f"Width {counted(d)}: the peak is").wait_for()
     page.wait_for_timeout(600)
     said = words.text_content()
     peak = said.partition("the peak is ")[2].partition(",")[0]
     assert number(peak) == pytest.approx(rate(top, d, k), rel=0.005)
-    assert f"in step {top:,}." in said
+    assert f"in step {counted(top)}." in said
     if total <= k:
         assert "never falls" in said
     else:

@@ -8,6 +8,7 @@ from keyboard import keys
 
 from tested_transformer.book import figures, logit_descent
 from tested_transformer.byhand.softmax import softmax
+from tested_transformer.shares import counted
 
 TOKENS = ["<pad>", "<bos>", "<eos>", "I", "love", "AI"]
 ROW = np.array([0.0, 0, 0, 3, 1, 2])
@@ -35,7 +36,7 @@ def choose(page, kind, epsilon, place):
 
 
 def number(text):
-    return float(text.replace("−", "-").replace(",", ""))
+    return float(text.replace("−", "-").replace("\u202f", ""))
 
 
 CASES = [("one answer", 0.0, 6), ("one answer", 0.1, 12), ("several answers", 0.0, 3), ("several answers", 0.37, 0)]
@@ -71,7 +72,7 @@ def test_the_page_shows_target_model_surprise_loss_and_floor(page, kind, epsilon
     assert said == f"loss {loss:.2f}, of it floor {floor:.2f}".replace("floor 0.00", "floor 0")
     gap = logit_descent.gap(way[-1], 3)
     end = "it never ends" if q.min() == 0 else f"it ends at {logit_descent.gap(np.log(q), 3):.2f}"
-    steps = "1 step" if n == 1 else f"{n:,} steps"
+    steps = "1 step" if n == 1 else f"{counted(n)} steps"
     page.get_by_role("status").get_by_text(f"After {steps} the gap is {gap:.2f}; {end}.").wait_for()
     assert page.locator("svg .gap").text_content() == f"{gap:.2f}"
 
@@ -106,9 +107,9 @@ def test_it_is_used_by_keyboard_alone(page):
     assert page.get_by_label("several answers").is_checked()
     keys(page, "Tab ArrowRight ArrowRight ArrowRight ArrowRight ArrowRight ArrowRight ArrowRight Tab End")
     end = logit_descent.gap(np.log(smoothed("several answers", 0.07)), 3)
-    said = f"After 10,000 steps the gap is {end:.2f}; it ends at {end:.2f}."
+    said = f"After 10\u202f000 steps the gap is {end:.2f}; it ends at {end:.2f}."
     page.get_by_role("status").get_by_text(said).wait_for()
-    assert page.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "10,000"
+    assert page.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "10\u202f000"
 
 
 def test_labels_stand_off_the_dot_and_inside_the_drawing(page):

@@ -39,7 +39,6 @@ const ASKED = {
     return short.start(finish(short.encode(short.read(text)))).most;
   },
   walk: ({ text, model: given, likeliest }) => finish(globalThis.walk.walked(model, model.read(text), given, likeliest)),
-  written: ({ numbers, places }) => numbers.map((x) => globalThis.walk.written(x ?? -Infinity, places)),
   overheard: ({ texts }) => { // two calculations side by side, each of which is listened to
     const ids = texts.map(() => []);
     const side = (n) => model.listening((place, { ids: noted }) => { if (place === "encoder") ids[n].push(...noted); });

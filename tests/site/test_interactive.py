@@ -16,7 +16,7 @@ from tested_transformer.book import figures
 from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
 from tested_transformer.book.example import W_K, W_Q, W_V, WORDS, P, X
 from tested_transformer.book.experiments import Answer
-from tested_transformer.book.figures.interactive import Interactive, places_of, written
+from tested_transformer.book.figures.interactive import Interactive, places_of
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.masks import causal_mask, padding_mask
 from tested_transformer.byhand.positions import sinusoids
@@ -24,6 +24,7 @@ from tested_transformer.byhand.softmax import softmax
 from tested_transformer.byhand.transformer import create_params
 from tested_transformer.config import Config
 from tested_transformer.decoding.translator import Translator
+from tested_transformer.shares import THIN, as_share, written
 from tested_transformer.text.tokens import BytePairEncoding
 
 CSS = (BOOK / "_static" / "book.css").read_text(encoding="utf-8")
@@ -129,7 +130,7 @@ def test_the_hands_are_those_of_the_two_positions():
     assert data(html) == {"position": 1, "offset": 3, "width": 6, "reach": 21, "widest": 32}
     _, *rows = cells(html, "The pairs at position 1 and at 4, where k is 3")
     assert [row[0] for row in rows] == ["pair 0", "pair 1", "pair 2"]
-    numbers = np.array([[float(cell.replace("−", "-")) for cell in row[1:]] for row in rows])
+    numbers = np.array([[float(cell.replace("−", "-").replace(THIN, "")) for cell in row[1:]] for row in rows])
     assert numbers[:, 0].tolist() == [6.25, 100, 2000]
     assert np.allclose(numbers[:, 1:3], table[1].reshape(3, 2), atol=5e-5)
     assert np.allclose(numbers[:, 3:5], table[4].reshape(3, 2), atol=5e-5)
@@ -301,7 +302,7 @@ def test_the_moving_word_has_numbers_for_each_choice_where_words_are_asked_for()
     html = moving()._repr_html_()
     first = {"name": "word, word: one", "strip": [1.0, 0.25, -1.25], "words": [-1.25, 2.0]}
     second = {"name": "position, position: two", "strip": [0.5, 0.0, -0.5]}
-    given = {"words": ["a", "it", "b"], "asks": 1, "moves": 2, "choices": ["b", "c"]}
+    given = {"words": ["a", "it", "b"], "asks": 1, "moves": 2, "choices": ["b", "c"], "genders": {}}
     assert data(html) == given | {"parts": [first, second]}
     rows = cells(html, "What &quot;it&quot; gives each word")
     assert rows[0][-4:] == ["word, word", "position, position", "score", "weight"]
@@ -354,8 +355,8 @@ def test_the_heads_of_the_chapter_are_whole_and_rounded_where_every_machine_roun
         assert set(weights) == set(sentence["panels"]) == set(found["kinds"])
         for kind, w in weights.items():
             thousandths = 1000 * w.numpy()
-            most = np.where(w.numpy() < 1, 0.999, 1)  # what is less than one is never shown as one
-            assert np.array_equal(np.minimum(np.round(w.numpy(), 3), most), sentence["panels"][kind]["weights"])
+            shown = [float(as_share(x, 3)) for x in w.numpy().flat]
+            assert np.array_equal(shown, np.ravel(sentence["panels"][kind]["weights"]))
             edges = np.abs(thousandths - np.floor(thousandths) - 0.5)
             assert edges.min() > 1e-8, "a weight lies so near the edge that another machine could round it otherwise"
 
@@ -419,7 +420,9 @@ def test_the_map_has_every_tensor_of_every_run_once(layers):
                 flat = zip(np.ravel(plain(tensor)), np.ravel(texts), tensor.flat, strict=True)
                 exact = {"0": lambda x: abs(x) < 1e-10}
                 if table["kind"] == "share":
-                    exact = {"0": lambda x: x == 0, "1": lambda x: x == 1, "0.99": lambda x: x < 1}
+                    exact = {"0": lambda x: x == 0, "1": lambda x: x == 1} | {
+                        as_share(x, 2): lambda x: x > 0.995 for x in tensor.flat if 0.995 < x < 1
+                    }
                 assert all(a == b or exact[b](number) for a, b, number in flat)
 
 

@@ -3,7 +3,6 @@
 import json
 import pathlib
 import re
-import struct
 import subprocess
 import unicodedata
 from itertools import pairwise
@@ -18,7 +17,6 @@ from guards import BOOK, SCRIPTS
 from node import NODE
 from spellings import KEPT, LOOK_ALIKE, ODD_CHARACTERS, ONE_EMOJI, ONE_WORD, UNSEEN
 
-from tested_transformer.book.figures.interactive import written
 from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.text.merges import merge
 from tested_transformer.text.normalise import normalise
@@ -297,19 +295,6 @@ def test_nothing_is_called_right_of_a_readers_sentence(answered, chapter):
     assert "the right answers" in [table["title"] for table in chapter["model"]["steps"][-1]["tables"]]
     assert "right answers" not in said
     assert "Nobody has told the page which tokens are right." in said
-
-
-def test_numbers_are_written_as_python_writes_them(answered):
-    draws = np.random.default_rng(0)
-    bits = [struct.unpack("<d", struct.pack("<Q", int(n)))[0] for n in draws.integers(0, 2**63, 300)]
-    numbers = [*(draws.normal(size=2000) * 10 ** draws.uniform(-12, 4, 2000)), *(n / 8 for n in range(-80, 80))]
-    numbers += [n / 1000 for n in range(-60, 60)] + [x for x in bits if abs(x) < 1e20] + [0.0, -0.0, 1e-10, -1.1e-10]
-    for places in (0, 2):
-        said = answered("written", numbers=[float(x) for x in numbers], places=places)
-        assert said == [written(float(x), places) for x in numbers]
-    assert answered("written", numbers=[None, -0.004, 0.125, 0.375, -0.125], places=2) == [
-        "−∞", "0.00", "0.12", "0.38", "−0.12"
-    ]  # fmt: skip
 
 
 def test_who_listens_changes_nothing_and_two_that_listen_hear_their_own(answered):

@@ -9,18 +9,42 @@ import torch
 from node import evaluated
 
 from tested_transformer.decoding.sampling import next_probabilities
-from tested_transformer.shares import as_share
+from tested_transformer.shares import as_share, counted, written
 
 # Numbers
 
 
-def test_a_number_is_written_with_its_decimals_and_is_zero_only_where_it_is_the_noise_of_floats():
+NUMBERS = [0, 1e-10, 1.1e-10, 0.004, 0.005, 0.006, 0.125, 0.375, 0.5, 2, 999.995, 1000, 1234.5, 99999.5, 999999, 1e6]
+NUMBERS += [
+    *(n / 8 for n in range(80)),
+    *(n / 1000 for n in range(80)),
+    9.995e6,
+    1.125e6,
+    2.5e9,
+    1.797e308,
+    *np.geomspace(1e-11, 1e12, 1500),
+    *np.random.default_rng(3).normal(size=1500),
+]
+
+
+@pytest.mark.parametrize("places", [0, 1, 2, 4])
+def test_a_number_is_written_alike_in_both_languages(places):
+    given = [float(sign * x) for x in NUMBERS for sign in (1, -1)]
+    found = evaluated(f"given.map(x => figures.written(x, {places}))", given, "common.js")
+    assert found == [written(x, places) for x in given]
+    ends = evaluated("[Infinity, -Infinity].map(x => figures.written(x, 2))", None, "common.js")
+    assert ends == [written(math.inf, 2), written(-math.inf, 2)] == ["∞", "−∞"]
+
+
+def test_a_number_has_its_decimals_a_true_minus_thin_spaces_and_a_power_where_it_is_large():
     said = {
-        0: "0", 1e-10: "0", -1e-10: "0", 1.1e-10: "1.1e−10", 1e-7: "1.0e−7", -0.004: "−4.0e−3", 0.006: "0.01",
-        -0.5: "−0.50", 2: "2.00", 99999.5: "99999.50", 999999: "999999.00", 1e6: "1.00e6", -2.5e12: "−2.50e12",
+        0: "0", -1e-10: "0", 1.1e-10: "0.00", -0.004: "0.00", 0.006: "0.01", -0.5: "−0.50", 2: "2.00",
+        -99999.5: "−99\u202f999.50", 1e6: "1.00 · 10⁶", -2.5e12: "−2.50 · 10¹²",
     }  # fmt: skip
-    assert evaluated("given.map(x => figures.written(x, 2))", [*said], "common.js") == [*said.values()]
-    assert evaluated("[Infinity, -Infinity].map(x => figures.written(x, 2))", None, "common.js") == ["∞", "−∞"]
+    assert [written(x, 2) for x in said] == [*said.values()]
+    counts = {0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -4000: "−4\u202f000"}
+    assert [counted(n) for n in counts] == [*counts.values()]
+    assert evaluated("given.map(figures.counted)", [*counts], "common.js") == [*counts.values()]
 
 
 def test_a_matrix_has_as_few_decimals_as_write_it_without_rounding_and_four_at_most():
@@ -52,27 +76,36 @@ SHARES += [*np.linspace(0, 1, 2001).tolist(), *(1 - np.geomspace(1e-16, 0.1, 100
 
 
 @pytest.mark.parametrize("signs", [False, True])
-@pytest.mark.parametrize(("digits", "whole"), [(1, 1), (2, 1), (3, 1), (4, 1), (0, 100), (1, 100)])
-def test_a_share_is_written_alike_in_both_languages(digits, whole, signs):
+@pytest.mark.parametrize(("digits", "whole"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (0, 100), (1, 100)])
+def test_a_share_is_written_alike_in_both_languages_and_only_the_whole_as_the_whole(digits, whole, signs):
     given = [whole * x for x in SHARES]
     how = f"{digits}, {{ whole: {whole}, signs: {str(signs).lower()} }}"
     found = evaluated(f"given.map(x => figures.asShare(x, {how}))", given, "common.js")
     assert found == [as_share(x, digits, whole, signs=signs) for x in given]
-    assert all(text != str(whole) for text, x in zip(found, given, strict=True) if x < whole)
+    for text, x in zip(found, given, strict=True):
+        number = float(text.removeprefix("< "))
+        assert (number < whole) == (x < whole), text
+        assert not signs or (number > 0) == (x > 0), text
 
 
-def test_percent_have_signs_and_are_all_or_nothing_only_where_they_are():
+def test_a_share_near_the_whole_or_nothing_has_four_decimals_at_most():
+    said = {0: "0", 1e-20: "< 0.0001", 0.00006: "0.0001", 0.0004: "0.0004", 0.004: "0.004", 0.006: "0.01",
+            0.5: "0.50", 0.994: "0.99", 0.996: "0.996", 0.9996: "0.9996", 0.99995: "0.9999",
+            1 - 1e-16: "0.9999", 1: "1"}  # fmt: skip
+    assert [as_share(x, 2, signs=True) for x in said] == [*said.values()]
+    assert evaluated("given.map(x => figures.written(x, 2, true))", [*said], "common.js") == [*said.values()]
+    assert [as_share(x, 2) for x in (0.0004, 0.004, 0.996)] == ["0.00", "0.00", "0.996"]
+
+
+def test_percent_are_all_or_nothing_only_where_they_are():
     given = [0, 1e-9, 0.0004, 0.0006, 0.5, 0.9994, 0.9996, 1 - 1e-16, 1]
     found = evaluated("given.map(x => figures.percent(x, 1))", given, "common.js")
-    assert found == ["0 %", "< 0.1 %", "< 0.1 %", "0.1 %", "50.0 %", "99.9 %", "> 99.9 %", "> 99.9 %", "100 %"]
+    assert found == ["0 %", "< 0.01 %", "0.04 %", "0.1 %", "50.0 %", "99.9 %", "99.96 %", "99.99 %", "100 %"]
 
 
-def test_a_weight_among_numbers_is_one_or_zero_only_where_it_is():
-    said = {0: "0", 1e-20: "1.0e−20", 0.004: "4.0e−3", 0.5: "0.50", 0.99995: "0.99", 1 - 1e-16: "0.99", 1: "1"}
-    assert evaluated("given.map(x => figures.written(x, 2, true))", [*said], "common.js") == [*said.values()]
-
-
-@pytest.mark.parametrize(("logits", "shares"), [([0, -10, -30], ["0.99", "0.00"]), ([0, -40, -50], ["1", "0.00"])])
+@pytest.mark.parametrize(
+    ("logits", "shares"), [([0, -10, -30], ["0.9999", "< 0.0001"]), ([0, -40, -50], ["1", "< 0.0001"])]
+)
 def test_a_word_that_takes_all_but_a_little_is_not_said_to_take_all(logits, shares):
     """e^-40 is lost in the sum, so that this weight is the number 1."""
     figure = "{ words: ['a', 'b', 'c'], chosen: { i: 0 }, before: null, steps: { weights: [figures.softmax(given)] } }"

@@ -1,7 +1,7 @@
 // Attention by hand: every number of X and of the three matrices can be changed, every result says what it is made of.
 "use strict";
 (() => {
-  const { Figure, asShare, choosing, formula, make, multiply, onOff, places, softmax, transpose, whole, written } = window.figures;
+  const { Figure, choosing, formula, make, multiply, onOff, places, softmax, transpose, whole, written } = window.figures;
 
   // Every step of attention. The names are those of the package: x, w_q, w_k, w_v, positions.
   const add = (a, b) => a.map((row, i) => row.map((x, c) => x + b[i][c]));
@@ -89,9 +89,9 @@
       this.fields[name] = this[name].map((row) => row.map(() => null));
       return this.frame(name, INPUTS[name], this[name], (i, c) => {
         const label = `${INPUTS[name].replace("^", " ")}, ${this.place(name, i)}, column ${c + 1}`;
-        const field = make("input", { type: "number", step: "any", min: -LIMIT, max: LIMIT, autocomplete: "off", "aria-label": label });
+        const field = make("input", { type: "number", step: "any", min: -LIMIT, max: LIMIT, autocomplete: "off", "aria-label": label, tabindex: i + c ? "-1" : "0" });
         Object.assign(field, { matrix: name, i, c });
-        field.addEventListener("focus", () => field.select());
+        field.addEventListener("focus", () => { this.enter(field); field.select(); });
         field.addEventListener("input", () => this.read(field));
         field.addEventListener("blur", () => this.settle(field));
         field.addEventListener("keydown", (event) => this.nudge(field, event));
@@ -119,17 +119,24 @@
         this.change(() => { this[field.matrix][field.i][field.c] = value; });
       } else {
         field.setAttribute("aria-invalid", "true");
-        clearTimeout(this.waiting);
         const kept = written(this[field.matrix][field.i][field.c], 4).replace(/\.?0+$/, "") || "0";
-        this.status.textContent = `${field.getAttribute("aria-label")}: must be a number from −${LIMIT} to ${LIMIT}. ${kept} stays.`;
+        this.announce(this.status, `${field.getAttribute("aria-label")}: must be a number from −${LIMIT} to ${LIMIT}. ${kept} stays.`);
       }
     }
 
-    // Arrow up and down change a number by a tenth, with Shift by one.
+    // A matrix is one stop of the Tab key: where one was last.
+    enter(field) {
+      for (const other of this.fields[field.matrix].flat()) other.tabIndex = other === field ? 0 : -1;
+    }
+
+    // Arrow up and down change a number by a tenth, with Shift by one; left and right, Home and End go to another.
     nudge(field, event) {
+      const all = this.fields[field.matrix].flat(), n = all.indexOf(field);
+      const next = { ArrowLeft: n - 1, ArrowRight: n + 1, Home: 0, End: all.length - 1 }[event.key];
       const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-      if (!by) return;
+      if (next === undefined && !by) return;
       event.preventDefault();
+      if (!by) { all[next]?.focus(); return; }
       const now = this[field.matrix][field.i][field.c] + by * (event.shiftKey ? 1 : 0.1);
       field.value = Math.max(-LIMIT, Math.min(LIMIT, Math.round(now * 1e9) / 1e9));
       this.read(field);
@@ -182,7 +189,7 @@
       this.steps.x_p = this.steps.x;
       const seen = { x_p: positions, scaled: scale, masked: mask };
       for (const [name, table] of Object.entries(this.tables)) {
-        table.parentElement.hidden = seen[name] === false;
+        table.parentElement.style.visibility = seen[name] === false ? "hidden" : ""; // its room stays
         const x = this.steps[name];
         for (const cell of table.querySelectorAll("td[data-i]")) {
           const value = x[cell.dataset.i][cell.dataset.c];
@@ -198,7 +205,7 @@
       for (const [name, letter] of [["q", "Q"], ["k", "K"], ["v", "V"]]) {
         this.tables[name].caption.replaceChildren(...formula(`${letter} = ${source} W^${letter}`));
       }
-      if (this.chosen) this.choose(this.tables[this.chosen.name].parentElement.hidden ? { ...this.chosen, name: "weights" } : this.chosen);
+      if (this.chosen) this.choose(this.tables[this.chosen.name].parentElement.style.visibility ? { ...this.chosen, name: "weights" } : this.chosen);
     }
 
     // Light up one result and what it is made of, and write it out.
@@ -295,7 +302,7 @@
     }
   }
 
-  const share = (x) => asShare(x, 2);
+  const share = (x) => written(x, 2, true);
   const bracketed = (number) => (number.startsWith("−") ? `(${number})` : number);
 
   Object.assign(window.figures, { attention });

@@ -63,8 +63,10 @@
     return { found: found.sort(byScore), outside };
   };
 
-  const COLUMN = 90, ROW = 38, BOX = { width: 72, height: 34 };
+  const COLUMN = 90, ROW = 38, MOST = 60, BOX = { width: 72, height: 34 };
   const DROPPED = 3, LEAST = 0.001; // so many of those that were not kept are drawn, if they are at least so probable
+  const dropped = ({ longer, kept }) => longer.slice(kept.length).filter(({ logP }) => Math.exp(logP) >= LEAST).slice(0, DROPPED);
+  const tallest = (steps) => Math.max(2, ...steps.map((step) => step.kept.length + dropped(step).length));
   const number = (x) => written(x, 4);
   const same = (a, b) => a.length === b.length && a.every((id, n) => id === b[n]);
   const begins = (ids, whole) => same(ids, whole.slice(0, ids.length));
@@ -78,7 +80,7 @@
       select.addEventListener("change", () => { this.table = this.tables[select.value]; this.search(); });
       const change = (name) => (value) => { this[name] = value; this.search(); };
       const widths = slider("width of the beam (1 is greedy)", { min: 1, max: data.widest, step: 1, value: data.width }, String, change("width"));
-      const alphas = slider(["length penalty ", make("var", {}, "α")], { min: 0, max: 1.5, step: 0.05, value: data.alpha }, (x) => x.toFixed(2), change("alpha"));
+      const alphas = slider(["length penalty ", make("var", {}, "α")], { min: 0, max: 1.5, step: 0.05, value: data.alpha }, (x) => written(x, 2), change("alpha"));
       const button = (text, press) => {
         const made = make("button", { type: "button" }, text);
         made.addEventListener("click", press);
@@ -102,6 +104,11 @@
         part("Hypotheses", this.room = scrolls("Hypotheses", ["sentence", "tokens", "log-probability", "penalty", "score", "state"], this.list, "hypotheses")),
         part("Three searches, and the best sentence of each", scrolls("Three searches", ["search", "best sentence", "log-probability", "score"], this.rivals, "rivals"),
           this.proof = make("p", { class: "after-inputs" })));
+      const searched = (table, width) => { try { return beam(table, width, data.alpha).steps; } catch { return []; } }; // a table may have no row for it
+      const searches = data.tables.flatMap((table) => [...Array(data.widest).keys()].map((n) => searched(table, n + 1)));
+      const lines = searches.flatMap((steps) => steps.map((step, n) => step.finished.length + (n < steps.length - 1 ? step.going.length : 0)));
+      this.room.style.setProperty("--rows", Math.max(...lines)); // for the longest list of any search: what is below stays
+      this.tall = Math.max(...searches.map(tallest)) * ROW;
       this.search(true);
     }
 
@@ -115,8 +122,6 @@
       const seen = first ? 1 : this.shown < this.steps.length ? this.shown : Infinity;
       const { steps, finished } = beam(this.table, this.width, this.alpha);
       Object.assign(this, { steps, finished });
-      const lines = steps.map((step, n) => step.finished.length + (n < steps.length - 1 ? step.going.length : 0));
-      this.room.style.setProperty("--rows", Math.max(...lines)); // for the longest list of this search: what is below stays
       const { found, outside } = exhaustive(this.table, this.alpha);
       const line = (name, h) => row("td", [name, this.say(h.ids), number(h.logP), number(h.score)]);
       this.rivals.replaceChildren(line("greedy", greedy(this.table, this.alpha)), line(`beam of ${this.width}`, finished[0]), line("exhaustive", found[0]));
@@ -157,14 +162,14 @@
     // A column for each of so many steps: what was kept on top, what was dropped below. All of them fit, so nothing below moves.
     drawn(count) {
       const nodes = [[{ ids: [], kind: "kept", y: 0 }]];
-      for (const { longer, kept, ended } of this.steps) {
-        const dropped = longer.slice(kept.length).filter(({ logP }) => Math.exp(logP) >= LEAST).slice(0, DROPPED);
-        nodes.push([...kept, ...dropped].map((h, y) => ({ ...h, y, kind: !kept.includes(h) ? "dropped" : ended.includes(h) ? "finished" : "kept" })));
+      for (const step of this.steps) {
+        const { kept, ended } = step;
+        nodes.push([...kept, ...dropped(step)].map((h, y) => ({ ...h, y, kind: !kept.includes(h) ? "dropped" : ended.includes(h) ? "finished" : "kept" })));
       }
-      const most = Math.max(2, ...nodes.map((column) => column.length));
+      const row = Math.min(MOST, this.tall / tallest(this.steps));
       nodes.length = count + 1;
-      const width = nodes.length * COLUMN, height = most * ROW;
-      const x = (column) => column * COLUMN + (COLUMN - BOX.width) / 2, y = (n) => n * ROW + (ROW - BOX.height) / 2;
+      const width = nodes.length * COLUMN, height = this.tall;
+      const x = (column) => column * COLUMN + (COLUMN - BOX.width) / 2, y = (n) => n * row + (row - BOX.height) / 2;
       const kindOf = ({ ids, kind }) => (this.best && begins(ids, this.best.ids) ? `${kind} best` : kind);
       const edges = nodes.flatMap((column, c) => (c ? column.map((node) => {
         const parent = nodes[c - 1].find(({ ids }) => same(ids, node.ids.slice(0, -1)));

@@ -22,24 +22,34 @@
     return fits ?? most;
   };
   const whole = (matrix) => matrix.flat().every((x) => exact(x, places(matrix))); // nothing is rounded
-  const written = (x, n, share = false) => {
-    if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-    if (Math.abs(x) >= 1e6) return x.toExponential(2).replaceAll("-", "−").replace("+", "");
-    if (Math.abs(x) <= (share ? 0 : NOISE)) return "0";
-    const digits = share ? asShare(x, n) : x.toFixed(n);
-    return (Number(digits) === 0 ? x.toExponential(1) : digits).replaceAll("-", "−");
-  };
-  // As Python writes it: a half, which double precision seldom has, goes to the even digit.
+  // As the package's `shares` writes them: a half, which double precision seldom has, goes to the even digit; thousands have
+  // spaces; and only the whole is written as the whole, only nothing as "0".
   const fixed = (x, n) => {
     const up = x.toFixed(n);
     return (x * 2 ** (n + 1)) % 2 === 1 && up.at(-1) % 2 ? (x - 0.5 * 10 ** -n).toFixed(n) : up;
   };
-  // Only the whole is written as the whole, only nothing as "0", as in the package; `signs` where a number has room.
+  const grouped = (text) => text.replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, "\u202f");
+  const counted = (n) => grouped(String(n)).replace("-", "−");
+  const scientific = (front, power) => `${front} · 10${[...String(Number(power))].map((sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻").join("")}`;
+  const written = (x, n, share = false) => {
+    if (share) return asShare(x, n, { signs: true });
+    const size = Math.abs(x), sign = x < 0 ? "−" : "";
+    if (!Number.isFinite(x)) return `${sign}∞`;
+    if (size <= NOISE) return "0";
+    if (size >= 1e6) {
+      const [, e] = size.toExponential(2).split("e");
+      return sign + scientific(fixed(size / `1e${e}`, 2), e);
+    }
+    const text = fixed(size, n);
+    return (Number(text) === 0 ? "" : sign) + grouped(text);
+  };
+  // More decimals, four at most, where a share would be rounded to the whole; and where a number has room (`signs`) to nothing.
   const asShare = (x, n, { whole = 1, signs = false } = {}) => {
     if (x <= 0 || x >= whole) return x > 0 ? String(whole) : "0";
-    const text = fixed(x, n), least = 10 ** -n;
-    if (Number(text) >= whole) return `${signs ? "> " : ""}${fixed(whole - least, n)}`;
-    return signs && Number(text) === 0 ? `< ${fixed(least, n)}` : text;
+    const most = Math.max(n, whole === 1 ? 4 : 2), least = 10 ** -most;
+    const texts = [...Array(most - n + 1).keys()].map((more) => fixed(x, n + more));
+    if (!signs && Number(texts[0]) === 0) return texts[0];
+    return texts.find((text) => Number(text) > 0 && Number(text) < whole) ?? (2 * x > whole ? fixed(whole - least, most) : `< ${fixed(least, most)}`);
   };
   const percent = (x, n) => `${asShare(100 * x, n, { whole: 100, signs: true })} %`;
 
@@ -145,20 +155,22 @@
       const data = JSON.parse(this.querySelector("script").textContent);
       const live = make("div", { class: "live", role: "group" });
       this.build(data, live);
+      for (const region of live.querySelectorAll(".status[role=status]")) { // seen at once, heard later
+        region.removeAttribute("role");
+        region.setAttribute("aria-hidden", "true");
+        region.after(region.ears = make("p", { class: "heard", role: "status" }, ...[...region.childNodes].map((part) => part.cloneNode(true))));
+      }
       this.live = live;
       this.append(live);
       this.querySelector(".fallback").hidden = true;
     }
 
-    // For those who do not see the page: one short sentence, when the changes have come to rest. Words, or words and
-    // elements: words of another language are named as such.
+    // Words, or words and elements, are seen at once. They are heard once the changes have come to rest.
     announce(region, ...words) {
+      const say = (place) => place.replaceChildren(...words.flat(Infinity).map((part) => part.cloneNode?.(true) ?? part));
+      if (region.ears) say(region);
       clearTimeout(this.waiting);
-      region.classList.add("waiting"); // what it says is no longer so
-      this.waiting = setTimeout(() => {
-        region.replaceChildren(...words.flat(Infinity));
-        region.classList.remove("waiting");
-      }, 500);
+      this.waiting = setTimeout(() => say(region.ears ?? region), 500);
     }
   }
 
@@ -200,5 +212,5 @@
     }
   }
 
-  window.figures = { Figure, LOADING, Player, asShare, asking, choosing, draw, field, fixed, formula, listed, make, multiply, onOff, percent, places, quoted, slider, softmax, transpose, untrained, whole, written };
+  window.figures = { Figure, LOADING, Player, asShare, asking, choosing, counted, draw, field, formula, listed, make, multiply, onOff, percent, places, quoted, scientific, slider, softmax, transpose, untrained, whole, written };
 })();

@@ -1,7 +1,7 @@
 // What a model costs: its sizes to change, a token's multiplications as areas, and the bytes of training and writing.
 "use strict";
 (() => {
-  const { Figure, draw, make, percent, slider } = window.figures;
+  const { Figure, counted, draw, make, percent, slider, written } = window.figures;
 
   // The same formulas as counting.price of the package.
   const price = ({ d_model: d, d_ff, n_heads, n_layers, vocab_size }, n, sentences) => {
@@ -34,7 +34,7 @@
   const digits = (x) => (x >= 99.95 ? x.toFixed(0) : x >= 9.995 ? x.toFixed(1) : x.toFixed(2));
   const large = (x) => {
     const [size, word] = [[1e12, "trillion"], [1e9, "billion"], [1e6, "million"]].find(([size]) => x >= 0.9995 * size) ?? [1, ""];
-    return word ? `${digits(x / size)} ${word}` : Math.round(x).toLocaleString("en");
+    return word ? `${digits(x / size)} ${word}` : counted(Math.round(x));
   };
   const bytes = (x) => {
     const [size, word] = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"]].find(([size]) => x >= 0.9995 * size) ?? [1e3, "kB"];
@@ -57,15 +57,14 @@
         button.addEventListener("click", () => { this.take(model); this.update(); });
         return button;
       });
-      const say = (x) => x.toLocaleString("en");
-      this.at = { n: data.start.n, sentences: data.start.sentences };
+            this.at = { n: data.start.n, sentences: data.start.sentences };
       const names = {
         d_model: [make("var", {}, "d"), ", the width"], n_layers: "layers on each side", ratio: "feed-forward, × width",
         vocab_size: "tokens in the vocabulary", n: [make("var", {}, "n"), ", tokens in a sentence"], sentences: "sentences at once",
       };
       this.sliders = Object.fromEntries(Object.entries(names).map(([size, name]) => {
         const steps = STEPS[size];
-        const made = slider(name, { min: 0, max: steps.length - 1, step: 1, value: 0 }, (i) => say(steps[i]), (i) => {
+        const made = slider(name, { min: 0, max: steps.length - 1, step: 1, value: 0 }, (i) => counted(steps[i]), (i) => {
           this.at[size] = steps[i];
           this.update();
         });
@@ -125,8 +124,8 @@
       this.names.replaceChildren(...PARTS.map((part, i) => make("span", { class: `part-${i}` }, `${part} ${bytes(told[part])}`)));
       const rows = [
         ["parameters, N", large(told.parameters)],
-        ["one token read and one written", `${large(told.read + told.written)} multiplications, ${((told.read + told.written) / told.parameters).toFixed(2)} N`],
-        ["a training step", [power(told["FLOPs of a step"]), ` FLOPs; 6ND is ${(told["6ND"] / told["FLOPs of a step"]).toFixed(2)} of it`]],
+        ["one token read and one written", `${large(told.read + told.written)} multiplications, ${written((told.read + told.written) / told.parameters, 2)} N`],
+        ["a training step", [power(told["FLOPs of a step"]), ` FLOPs; 6ND is ${written(told["6ND"] / told["FLOPs of a step"], 2)} of it`]],
         ["memory to train", `${bytes(training)}: ${fits}`],
         ["memory to write", `${bytes(told.weights + told.cache)}, ${part(told.cache / (told.weights + told.cache))} of it the cache`],
       ];
@@ -145,7 +144,7 @@
         class: i < 4 ? "projections" : "feed-forward", x: round((i % ACROSS) * unit), y: round(Math.floor(i / ACROSS) * unit), width: side, height: side,
       });
       const strip = (i) => draw("rect", { class: "attention", x: 0, y: round(low + i * unit), width: round((n / d) * unit), height: side });
-      return draw("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Four squares for the projections, ${2 * ratio} for the feed-forward network, and two strips ${(n / d).toFixed(2)} squares long for the attention, which are ${part(share)} of all.` },
+      return draw("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Four squares for the projections, ${2 * ratio} for the feed-forward network, and two strips ${written(n / d, 2)} squares long for the attention, which are ${part(share)} of all.` },
         [...Array(4 + 2 * ratio).keys()].map(square), strip(0), strip(1));
     }
   }

@@ -1,14 +1,14 @@
 // Film: a training to play through. The loss, some sentences as they are written, and what the heads look at.
 "use strict";
 (() => {
-  const { Player, asShare, draw, make, quoted, slider } = window.figures;
+  const { Player, asShare, draw, make, quoted, slider, written } = window.figures;
   const WIDE = 400, HIGH = 144, LEFT = 26, RIGHT = 392, TOP = 12, BOTTOM = 122; // of the curve
-  const said = (x) => x.toFixed(2), share = (w) => asShare(w, 2);
+  const said = (x) => written(x, 2), share = (w) => asShare(w, 2);
   const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 
   class FilmFigure extends Player {
-    beat = 1200;
+    beat = 900;
 
     build(data, live) {
       groups += 1;
@@ -25,6 +25,9 @@
       this.heads.style.setProperty("--heads", this.at(0)[0].length);
       this.heading = make("p", { class: "name" });
       this.table = make("table", { class: "matrix tensor wide" });
+      const longest = (lists) => Math.max(...lists.map((list) => list.length));
+      live.style.setProperty("--rows", longest(data.sentences.map(({ write }) => write))); // so that nothing below moves
+      live.style.setProperty("--letters", longest(data.sentences.flatMap(({ read }) => read)));
       const part = (...children) => make("div", { class: "part" }, ...children);
       const tile = (w) => make("small", {}, draw("svg", { class: "tiles", viewBox: "0 0 3 2" }, draw("rect", { width: 3, height: 2, "fill-opacity": w })), String(w));
       live.append(
@@ -75,7 +78,7 @@
       const path = (points) => "M" + points.map(([step, loss]) => `${x(step).toFixed(1)} ${y(loss).toFixed(1)}`).join("L");
       const label = (at, text, attributes = {}) => draw("text", { x: at[0], y: at[1], ...attributes }, text);
       const right = { "text-anchor": "end" }, held = stops.map(({ step, valid }) => [step, valid]);
-      this.cursor = draw("path", { class: "mark" });
+      this.cursor = draw("path", { class: "mark", d: `M0 ${TOP}V${BOTTOM}` });
       this.dot = draw("circle", { class: "dot", r: 5 });
       this.value = label([0, 0], "", { class: "said" });
       const svg = draw("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `Loss over ${end} steps. On validation it goes from ${said(held[0][1])} to ${said(held[this.last][1])}.` },
@@ -94,7 +97,7 @@
       });
       this.point = ({ step, valid }) => {
         const late = step > 0.8 * end;
-        this.cursor.setAttribute("d", `M${x(step)} ${TOP}V${BOTTOM}`);
+        this.cursor.style.transform = `translateX(${x(step)}px)`;
         fillIn(this.dot, { cx: x(step), cy: y(valid) });
         fillIn(this.value, { x: x(step) + (late ? -8 : 8), y: Math.max(y(valid) - 8, 12), "text-anchor": late ? "end" : "start" });
         this.value.textContent = said(valid);

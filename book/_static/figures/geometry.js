@@ -1,7 +1,7 @@
 // Attention as geometry: a query to drag, the shadows of the keys on its line, and the output inside the triangle of the values.
 "use strict";
 (() => {
-  const { Figure, asShare, draw, formula, make, multiply, onOff, places, slider, softmax, transpose, written } = window.figures;
+  const { Figure, draw, formula, make, multiply, onOff, places, slider, softmax, transpose, written } = window.figures;
   const SIZE = 300; // of a plane, in its own units: about a pixel
   const FACTOR = 1 / 20; // the logarithm of the divisor moves in such steps, so that the start is one of them
   const [LEAST, MOST] = [0.2, 10];
@@ -89,8 +89,7 @@
         return;
       }
       field.setAttribute("aria-invalid", "true");
-      clearTimeout(this.waiting);
-      this.status.textContent = `${field.getAttribute("aria-label")}: must be a number from −${this.reach} to ${this.reach}. ${this.said()[c]} stays.`;
+      this.announce(this.status, `${field.getAttribute("aria-label")}: must be a number from −${this.reach} to ${this.reach}. ${this.said()[c]} stays.`);
     }
 
     // The fields show the query that is in use, but for the one that is being typed into.
@@ -184,12 +183,12 @@
       this.showKeys(now);
       this.showNumbers(now);
       this.showValues(now);
-      const list = (row, n) => row.map((x) => (x ? x.toFixed(n).replace("-", "−") : "0")).join(", ");
+      const list = (row, n) => row.map((x) => written(x, n)).join(", ");
       const hidden = this.words.filter((_, j) => !this.seen[j]);
       const asks = asking < 0 ? `Query (${this.said().join(", ")})` : `${quoted(this.words[asking])} asks`;
       const parts = [`${asks}: scores ${list(now.scores, places([now.scores], 2))}`];
       if (hidden.length && hidden.length < this.words.length) parts.push(`${and(hidden)} hidden`);
-      if (hidden.length < this.words.length) parts.push(`weights ${now.weights.map((x) => asShare(x, 2)).join(", ")}`);
+      if (hidden.length < this.words.length) parts.push(`weights ${now.weights.map((x) => written(x, 2, true)).join(", ")}`);
       const words = `${[...parts, lies(this.words, now.weights, this.seen)].join("; ")}.`;
       if (first) this.status.textContent = words;
       else this.announce(this.status, words);

@@ -32,12 +32,12 @@
       const name = make("p", { class: "name", id: `heads-${groups}` }, "The heads: choose one");
       this.select = select;
       live.append(
-        make("div", { class: "top" }, make("label", { class: "sentence" }, make("span", {}, "sentence"), select), this.experiment()),
+        make("label", { class: "sentence" }, make("span", {}, "sentence"), select), this.experiment(),
         make("fieldset", { class: "kinds" }, make("legend", {}, "kind of attention"), kinds),
         make("div", { class: "views" },
           make("div", { class: "part", role: "radiogroup", "aria-labelledby": name.id }, name, this.heads),
-          make("div", { class: "part" }, this.heading = make("p", { class: "name" }), make("div", { class: "between" }, this.sides[0].box, make("div", {}, this.links), this.sides[1].box))),
-        make("div", { class: "controls" }, this.all, this.forbid), this.status,
+          make("div", { class: "part" }, this.heading = make("p", { class: "name" }), this.between = make("div", { class: "between" }, this.sides[0].box, make("div", {}, this.links), this.sides[1].box))),
+        make("div", { class: "controls" }, this.off, this.forbid, this.swap, this.all, this.again), this.result, this.status,
         make("details", {}, make("summary", {}, "All weights of this head as a table"),
           make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "All weights of this head" }, this.table)));
       live.addEventListener("keydown", (event) => event.key === "Escape" && this.choose(null));
@@ -62,7 +62,7 @@
       this.result = make("p", { class: "result", role: "status" });
       this.asking = asking(this.result);
       this.undo();
-      return make("div", { class: "part" }, make("label", { class: "name" }, "or a sentence of your own", form), make("div", { class: "controls" }, this.off, this.swap, this.again), this.result);
+      return make("label", { class: "sentence" }, make("span", {}, "or a sentence of your own"), form);
     }
 
     get name() { return `${this.kind} ${this.layer} ${this.head}`; } // as the changes call the head that is shown
@@ -225,7 +225,7 @@
       this.forbid.disabled = chosen?.side !== "reads" || Math.max(...this.weights[chosen.n]) === 0;
       const { off, hidden } = this.changes;
       this.again.disabled = off.size + hidden.size === 0;
-      this.links.classList.toggle("off", off.has(this.name)); // what it looks at reaches nobody
+      this.between.classList.toggle("off", off.has(this.name)); // what it looks at reaches nobody
       for (const { firstChild: { value }, classList } of this.heads.children) classList.toggle("off", off.has(`${this.kind} ${value}`));
       this.off.firstChild.checked = off.has(this.name);
       this.swap.disabled = swapped(this.english) === this.english;

@@ -2,10 +2,10 @@
 // beam grows. The weights come when they are asked for; until then the figure shows what the chapter has calculated.
 "use strict";
 (() => {
-  const { LOADING, Player, make, percent, slider, untrained } = window.figures;
+  const { LOADING, Player, make, percent, slider, untrained, written } = window.figures;
   const { load, sliced } = window.translator;
   const RIVALS = 5, WAIT = 120; // milliseconds without a key
-  const logarithm = (x) => (x >= 0 ? "0" : x > -0.005 ? "> −0.01" : x.toFixed(2).replace("-", "−")); // 0 is that of what is certain
+  const logarithm = (x) => (x >= 0 ? "0" : x > -0.005 ? "> −0.01" : written(x, 2)); // 0 is that of what is certain
 
   // A token is a box; one that goes on with a word stands close to the one before.
   const joined = (token, n) => n > 0 && /^[\p{L}\p{N}\p{M}]/u.test(token);
@@ -36,8 +36,17 @@
         make("label", { class: "sentence" }, make("span", {}, "Your sentence, in English"), this.input),
         this.words, label("It reads", this.pieces), label("It writes", this.german), this.note, this.heard,
         this.suggested(), ...this.rivalsPart(), ...this.beamPart());
+      this.at = data.first.at ?? 0;
       this.tell({ ...data.first, unknown: [] });
       this.suggest();
+      if (this.beams && data.first.beam) this.grow(data.first.beam.map((frame) => Object.fromEntries(Object.entries(frame).map(([kind, lines]) => [kind, lines.map(([text, logP]) => ({ text, logP }))]))));
+      if (!this.parts.length || navigator.connection?.saveData) return;
+      const near = new IntersectionObserver((seen) => {
+        if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+        near.disconnect();
+        this.ready(true);
+      }, { rootMargin: "600px" });
+      near.observe(this);
     }
 
     // Sentences to try: another good one, and a list of those that go wrong.
@@ -72,13 +81,15 @@
 
     disconnectedCallback() { if (this.beams) this.pause(); }
 
-    // The model, when somebody touches the figure. Until it is here the input waits for nobody.
-    async ready() {
+    // The model, when somebody touches the figure or, where it has more to show, comes near (`quiet`). Until it is here the
+    // input waits for nobody.
+    async ready(quiet = false) {
       if (!this.model) {
-        this.note.textContent = LOADING;
+        if (!quiet) this.note.textContent = LOADING;
         try {
           this.model = await load();
         } catch (error) {
+          if (quiet) return null;
           this.note.textContent = `${error.message[0].toUpperCase()}${error.message.slice(1)}. What you see was computed before.`;
           this.announce(this.heard, this.note.textContent);
           return null;
@@ -112,11 +123,12 @@
       if (ids.length === 1) { this.tell(asked); return; }
       const read = await sliced(model.encode(ids), { stop });
       if (!read) return;
-      const written = (state) => ({ ...asked, state, german: state.ids.map((id) => model.name(id)), text: model.text(state.ids) });
-      const each = (state) => { if (!stop()) this.tell(written(state)); };
+      const told = (state) => ({ ...asked, state, german: state.ids.map((id) => model.name(id)), text: model.text(state.ids) });
+      const anew = this.told.english !== value || this.begun.length; // else it stands there already
+      const each = (state) => { if (!stop() && anew) this.tell(told(state)); };
       const state = await sliced(model.greedy(read, undefined, this.begun), { stop, each });
       if (!state) return;
-      this.tell(written(state), true);
+      this.tell(told(state), true);
       if (this.beams) await this.search(read, stop);
     }
 
@@ -137,7 +149,7 @@
       this.pieces.replaceChildren(...pieces.map((piece, n) => make("li", { class: [joined(piece, n) && "close", unknown.includes(whole(n)) && "new"].filter(Boolean).join(" ") || null }, shown(piece))));
       if (done) this.at = this.begun.length ? this.begun.length - 1 : leastSure(answer.state);
       this.at = Math.min(this.at, Math.max(german.length - 1, 0));
-      this.german.replaceChildren(...german.map((token, n) => make("li", { class: [joined(token, n) && "close", n < this.begun.length && "yours"].filter(Boolean).join(" ") || null }, this.bars && answer.state ? this.token(token, n) : shown(token))));
+      this.german.replaceChildren(...german.map((token, n) => make("li", { class: [joined(token, n) && "close", n < this.begun.length && "yours"].filter(Boolean).join(" ") || null }, this.bars && (answer.state || answer.rivals) ? this.token(token, n) : shown(token))));
       const news = unknown.length ? untrained(unknown) : ["It has been trained on every one of these words."];
       this.note.replaceChildren(...(pieces.length ? news : ["Type a sentence: what it says is about people, things, animals, the weather."]));
       if (this.bars) this.rivals();
@@ -152,22 +164,22 @@
 
     // The five likeliest tokens at the chosen place. One that is pressed is written, and the model goes on from there.
     rivals() {
-      const { state } = this.told, n = this.at;
-      if (!this.model) {
-        const now = this.button("Load the model (1.2 MB)", () => this.ready());
-        this.bars.replaceChildren(make("li", {}, now));
-      }
+      const { state, rivals, german } = this.told, n = this.at;
       [...this.german.children].forEach((item, i) => item.firstElementChild?.setAttribute("aria-pressed", String(i === n)));
       this.own.disabled = !this.begun.length;
-      if (!state || n >= state.ids.length) return;
-      const { logP } = state.steps[n], best = this.model.rivals({ next: logP }, RIVALS), before = this.model.text(state.ids.slice(0, n));
+      if (!rivals && (!state || n >= state.ids.length)) return;
+      const { logP } = rivals ? {} : state.steps[n], before = rivals ? german.slice(0, n).join("") : this.model.text(state.ids.slice(0, n));
+      const best = rivals ? rivals[n].map(([name, p]) => ({ name, p })) : this.model.rivals({ next: logP }, RIVALS).map((id) => ({ id, name: this.model.name(id), p: Math.exp(logP[id]) }));
       this.about.replaceChildren("What might come ", ...(before ? ["after “", make("span", { lang: "de" }, before.trim()), "”"] : ["first"]), ", and how probable it is. Choose another: it goes on from there.");
       const had = this.bars.contains(document.activeElement);
-      this.bars.replaceChildren(...best.map((id) => {
-        const p = Math.exp(logP[id]), name = make("span", { class: "word", lang: "de" }, shown(this.model.name(id)));
-        const choose = this.button("", () => { this.begun = [...state.ids.slice(0, n), id]; this.ask(0); });
-        choose.append(name, make("span", { class: "rail", "aria-hidden": "true" }, make("span", { class: "bar", style: `width: ${(100 * p).toFixed(2)}%` })), make("span", { class: "p" }, percent(p, 1)));
-        choose.setAttribute("aria-pressed", String(id === state.ids[n]));
+      this.bars.replaceChildren(...best.map(({ id, name, p }) => {
+        const choose = this.button("", () => {
+          if (rivals) { this.ready(); return; } // the sentence is the same when the model is here
+          this.begun = [...state.ids.slice(0, n), id];
+          this.ask(0);
+        });
+        choose.append(make("span", { class: "word", lang: "de" }, shown(name)), make("span", { class: "rail", "aria-hidden": "true" }, make("span", { class: "bar", style: `width: ${(100 * p).toFixed(2)}%` })), make("span", { class: "p" }, percent(p, 1)));
+        choose.setAttribute("aria-pressed", String(name === german[n]));
         return make("li", {}, choose);
       }));
       if (had) this.bars.querySelector("[aria-pressed=true]")?.focus({ preventScroll: true });
@@ -177,7 +189,11 @@
     async search(read, stop) {
       const frames = [];
       const found = await sliced(this.model.beam(read, { width: this.width }), { stop, each: (frame) => frames.push(frame) });
-      if (!found) return;
+      const lines = (states) => states.map(({ ids, logP }) => ({ text: this.model.text(ids), logP }));
+      if (found) this.grow(frames.map(({ alive, finished }) => ({ alive: lines(alive), finished: lines(finished) })));
+    }
+
+    grow(frames) {
       Object.assign(this, { frames, last: frames.length - 1 });
       this.step.range.max = frames.length;
       this.go(0);
@@ -188,7 +204,7 @@
       const { alive, finished } = this.frames[this.stop], last = this.stop === this.last;
       this.step.range.value = this.stop + 1;
       this.step.tell();
-      const line = ({ ids, logP }, kind) => make("li", { class: kind }, make("span", { class: "word", lang: "de" }, this.model.text(ids)), make("span", { class: "p" }, `log p ${logarithm(logP)}`), make("span", { class: "kind" }, kind));
+      const line = ({ text, logP }, kind) => make("li", { class: kind }, make("span", { class: "word", lang: "de" }, text), make("span", { class: "p" }, `log p ${logarithm(logP)}`), make("span", { class: "kind" }, kind));
       this.beams.replaceChildren(
         ...finished.map((h, n) => line(h, last && n === 0 ? "best" : "finished")),
         ...(last ? [] : alive.map((h) => line(h, "goes on"))));

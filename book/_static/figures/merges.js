@@ -38,7 +38,7 @@
       this.status = make("p", { class: "status", role: "status" });
       this.text = make("div", { role: "img" });
       this.pairs = make("tbody");
-      this.made = make("p");
+      this.made = make("p", { class: "made" });
       const part = (title, ...children) => make("div", { class: "part" }, make("p", { class: "name" }, title), ...children);
       const head = [make("th", { scope: "col" }, "pair"), make("th", { scope: "col" }, "times"), make("td", { style: "width: 44%" })];
       live.append(

@@ -1,7 +1,7 @@
 // A score by its parts: one word goes to another position or gives way to another word, and parts are taken out of the sum.
 "use strict";
 (() => {
-  const { Figure, asShare, fixed, make, onOff, slider, softmax } = window.figures;
+  const { Figure, asShare, make, onOff, slider, softmax, written } = window.figures;
 
   // A part that asks for words has a number for each choice; any other has one for each position, whoever is there.
   const scored = ({ parts, moves }, { word, position, gone = [] }) => {
@@ -10,9 +10,9 @@
     return { strips, score, weights: softmax(score) };
   };
 
-  const number = (x) => fixed(x, 1).replace(/^-0\.0$/, "0.0").replace("-", "−");
+  const number = (x) => written(x, 1);
   const share = (x) => asShare(x, 2);
-  const spoken = (x) => asShare(x, 2, { signs: true }).replace("<", "less than").replace(">", "more than");
+  const spoken = (x) => asShare(x, 2, { signs: true }).replace("<", "less than");
   const COUNT = ["no", "one", "two", "three", "any"];
   const quote = (text) => text.replace(/"(.*?)"/g, "“$1”");
 
@@ -68,6 +68,8 @@
     where(n) { return `position ${n}${n === this.data.moves ? "" : `, with “${this.data.words[n]}”`}`; }
 
     show(first = false) {
+      const gender = this.data.genders?.[this.data.choices[this.word]];
+      this.style.setProperty("--mark", gender ? `var(--gender-${gender})` : "");
       const { moves, words } = this.data, { strips, score, weights } = scored(this.data, this);
       [this.heads, ...this.tiles].forEach((cells, row) => cells.forEach((cell, n) => {
         const at = n === moves ? this.position : n;

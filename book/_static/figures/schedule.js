@@ -1,7 +1,7 @@
 // Schedule: the paper's learning rate over a training, its peak, and how far the first ten steps can go with and without the warm-up.
 "use strict";
 (() => {
-  const { Figure, draw, make, percent, slider } = window.figures;
+  const { Figure, counted: whole, draw, make, percent, scientific, slider } = window.figures;
   const CHART = { width: 640, height: 230, left: 20, right: 20, top: 34, bottom: 34 };
   const STRIP = { width: 640, height: 132, left: 20, right: 20, line: 62, tick: 5 };
   const [NEAR, FAR] = [-7, 0]; // powers of ten on the strip
@@ -11,10 +11,9 @@
   // The same as in the package; a step counts from 1.
   const rate = (step, { width, warmup, factor }) => (factor / Math.sqrt(width)) * Math.min(step ** -0.5, step * warmup ** -1.5);
   const reach = (how, least = 1) => [...Array(FIRST).keys()].reduce((sum, n) => sum + rate(Math.max(n + 1, least), how), 0);
-  const whole = (n) => n.toLocaleString("en");
-  const small = (x) => {
+    const small = (x) => {
     const [digits, power] = x.toExponential(2).split("e");
-    return Number(power) >= -3 ? x.toPrecision(3) : `${digits} · 10${[...power].map((c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻").join("")}`;
+    return Number(power) >= -3 ? x.toPrecision(3) : scientific(digits, power);
   };
 
   class ScheduleFigure extends Figure {

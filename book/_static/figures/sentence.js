@@ -12,6 +12,7 @@
       this.answers = data.answers.map(([frame, thing, english, right, german, without, weights]) =>
         ({ frame, thing, words: english.split(" "), right, written: [german, without], weights }));
       Object.assign(this, { frame: 0, thing: data.first, off: 0, before: null });
+      this.classList.add("wide");
       live.setAttribute("aria-label", "A sentence and its translation, with the noun to choose and a head to switch off");
 
       this.begin = this.choice("Sentence", data.frames.map((text, n) => make("option", { value: n }, text)), (value) => { this.frame = Number(value); });
@@ -87,8 +88,9 @@
         const isNoun = bare(word).startsWith(noun) && bare(word).length <= noun.length + 2, isPronoun = n >= second && PRONOUNS.includes(bare(word));
         const wrong = word !== wanted[n];
         const kind = [isNoun && `of-${gender}`, isPronoun && `pronoun of-${wrong ? "wrong" : gender}`, wrong && "wrong", this.before && !this.before.includes(word) && "changed"];
+        const was = this.before?.[n] !== word ? this.before?.[n] : null; // it gives way to this one
         const below = wrong ? make("small", { lang: "en" }, "right: ", make("span", { lang: "de" }, bare(wanted[n]))) : isNoun ? make("small", {}, this.data.genders[gender]) : [];
-        return [n ? " " : "", make("span", { class: kind.filter(Boolean).join(" ") || null }, make("span", {}, word), below)];
+        return [n ? " " : "", make("span", { class: kind.filter(Boolean).join(" ") || null }, make("span", { "data-was": was }, word), below)];
       }));
       this.before = words;
     }
@@ -121,14 +123,12 @@
         const beside = Math.max(x, end) + 60 < whole.width ? Math.max(x, end) + 34 : Math.min(x, end) - 34;
         return { d: `M${x} ${top}C${x} ${half} ${end} ${half} ${end} ${low}`, at: [short ? beside : (x + end) / 2, half + 5] };
       };
-      const seen = this.off ? [] : this.answer.weights.map((weight, n) => ({ weight, n })).filter(({ weight, n }) => weight >= 0.001 && n !== it);
+      const seen = this.answer.weights.map((weight, n) => ({ weight, n })).filter(({ weight, n }) => weight >= 0.001 && n !== it && (!this.off || n === at));
       const gender = this.data.things[this.thing][1];
       this.arcs.replaceChildren(...seen.map(({ weight, n }) =>
-        draw("path", { d: path(n).d, class: n === at ? `of-${gender}` : null, "stroke-width": (0.8 + 6 * weight).toFixed(2), "data-word": n })));
-      if (!this.off) {
-        const [x, y] = path(at).at;
-        this.arcs.append(draw("text", { x, y, "text-anchor": "middle", class: `of-${gender}` }, said(this.answer.weights[at])));
-      }
+        draw("path", { d: path(n).d, class: this.off ? "cut" : n === at ? `of-${gender}` : null, pathLength: 100, "stroke-width": (0.8 + 6 * weight).toFixed(2), "data-word": n })));
+      const [x, y] = path(at).at;
+      this.arcs.append(draw("text", { x, y, "text-anchor": "middle", class: this.off ? "muted" : `of-${gender}` }, this.off ? "off" : said(this.answer.weights[at])));
     }
   }
 

@@ -1,7 +1,7 @@
 // Smoothing: a row of logits on its way towards a target, how far the right one gets above the others, and what is left of the loss.
 "use strict";
 (() => {
-  const { Figure, draw, make, slider, softmax, written } = window.figures;
+  const { Figure, counted, draw, make, slider, softmax, written } = window.figures;
   const CHART = { width: 360, height: 250, left: 34, right: 12, top: 16, bottom: 42 };
   const HIGHEST = 12; // gap
   const WIDEST = 2; // loss, in nats
@@ -30,7 +30,7 @@
       live.setAttribute("aria-label", "A row of logits on its way towards a target, with the target, the share ε and the steps to change");
       const kinds = Object.keys(data.shares).map((kind) => this.radio(kind));
       const share = slider(["share ", make("var", {}, "ε"), " spread over all tokens"], { min: 0, max: 50, step: 1, value: 100 * data.epsilon },
-        (n) => (n / 100).toFixed(2), (n) => { this.epsilon = n / 100; this.renew(); });
+        (n) => written(n / 100, 2), (n) => { this.epsilon = n / 100; this.renew(); });
       const steps = slider("steps", { min: 0, max: data.steps.length - 1, step: 1, value: this.step },
         (n) => this.count(n), (n) => { this.step = n; this.update(); });
       this.chart = make("div");
@@ -48,7 +48,7 @@
       this.renew(true);
     }
 
-    count(n) { return this.data.steps[n].toLocaleString("en"); }
+    count(n) { return counted(this.data.steps[n]); }
 
     radio(kind) {
       const input = make("input", { type: "radio", name: `smoothing-${groups}`, value: kind, checked: kind === this.kind });
@@ -109,10 +109,10 @@
       const end = width - right, here = [x(steps[this.step]), y(gap)];
       const ticks = [...Array(decades + 1).keys()].map((n) => 10 ** n);
       const finite = Number.isFinite(this.stops);
-      const label = `The gap over ${steps.at(-1).toLocaleString("en")} steps. ${this.said(gap, 0, 0).split(". ")[0]}.`;
+      const label = `The gap over ${counted(steps.at(-1))} steps. ${this.said(gap, 0, 0).split(". ")[0]}.`;
       return draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
         [0, 4, 8, 12].map((v) => [draw("path", { class: "axis", d: `M${left} ${y(v)}H${end}` }), text(String(v), [left - 6, y(v) + 5], "", "end")]),
-        ticks.map((n) => text(n.toLocaleString("en"), [x(n), height - bottom + 20], "", n === steps.at(-1) ? "end" : "middle")),
+        ticks.map((n) => text(counted(n), [x(n), height - bottom + 20], "", n === steps.at(-1) ? "end" : "middle")),
         text("steps", [end, height - 3], "muted", "end"),
         this.plain ? [line(this.plain, "plain"), text("ε = 0", [x(1000) - 4, y(this.plain[999].gap) - 8], "muted", "end")] : [],
         finite ? [draw("path", { class: "stop", d: `M${left} ${y(this.stops)}H${end}` }), text(`ends at ${written(this.stops, 2)}`, [end - 2, y(this.stops) + 19], "said stops", "end")] : text("never ends", [end - 2, y(6.6)], "muted", "end"),

@@ -2,7 +2,7 @@
 // and, for a sentence of the reader's own, from a run of the translator in the page.
 "use strict";
 (() => {
-  const { Figure, asShare, asking, draw, field, fixed, listed, make, quoted, untrained } = window.figures;
+  const { Figure, asShare, asking, draw, field, listed, make, quoted, untrained, written } = window.figures;
   const { sliced } = window.translator;
   const SIDES = { encoder: "S", decoder: "T" };
   const FORWARD = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
@@ -10,17 +10,8 @@
   const MANY = 8; // of more tokens only those are named that give something
   const UNKNOWN = { about: "Nobody has told the page which tokens are right. So you see those that the model wrote, how probable it found them, and minus the logarithm of that, which is the loss if they were right." };
   const ROLES = { Q: "query", K: "key", V: "value" };
-  const number = (text) => Number(text.replace("−", "-").replace("∞", "Infinity"));
+  const number = (text) => Number(text.replace("\u202f", "").replace("−", "-").replace("∞", "Infinity"));
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
-
-  // A number as Python writes it in a table.
-  const written = (x, places) => {
-    const size = Math.abs(x);
-    if (size === Infinity) return "−∞";
-    if (size <= 1e-10) return "0";
-    const digits = fixed(size, places);
-    return x < 0 && Number(digits) ? `−${digits}` : digits;
-  };
 
   // The translator at a sentence: what it wrote, and all that it calculated, by name and row after row.
   function* inside(translator, ids) {
@@ -53,7 +44,7 @@
       };
       const matrix = (part) => rows[name].map((row) => cut(part(row)).map((x, c) => (share(c) ? asShare : written)(x, places)));
       const head = (h) => matrix((row) => row.slice((h * row.length) / old.shape[0], ((h + 1) * row.length) / old.shape[0]));
-      const values = axes.length === 1 ? rows[name].map(([x]) => written(x, places)) : axes[0] === "H" ? [...Array(old.shape[0]).keys()].map(head) : matrix((row) => row);
+      const values = axes.length === 1 ? rows[name].map(([x]) => (places ? written(x, places) : String(x))) : axes[0] === "H" ? [...Array(old.shape[0]).keys()].map(head) : matrix((row) => row);
       return { ...old, values: [values], shape: axes.map((letter, n) => lengths[letter] ?? old.shape[n]), shown: last === "V" && old.shown ? `the ${tokens.length} likeliest` : old.shown };
     };
     const steps = [];
@@ -82,6 +73,7 @@
   class WalkFigure extends Figure {
     build(data, live) {
       Object.assign(this, data, { at: 0, run: 0, head: 0, followed: { S: 0, T: 1 }, number: [...document.querySelectorAll("walk-figure")].indexOf(this) });
+      this.classList.add("wide");
       live.setAttribute("aria-label", "Map of the Transformer, step by step");
       const hrefs = [...this.querySelectorAll(".fallback tbody a")].map((a) => a.getAttribute("href"));
       this.links = new Map(this.models[0].steps.map(({ place }, n) => [place, hrefs[n]])); // a deeper model has more steps, in the same chapters
@@ -101,7 +93,7 @@
       this.what = make("div", { class: "what" });
       this.panel = make("div", { class: "panel" }, moves, this.follow, this.what);
       this.assemble(this.models[0]);
-      live.append(make("div", { class: "controls" }, this.states()), this.question(), make("div", { class: "walk" }, this.map, this.panel), this.heard);
+      live.append(make("div", { class: "controls" }, this.states()), this.question(), make("div", { class: "walk" }, this.view = make("div", {}, this.map), this.panel), this.heard);
       this.show(true);
       const resized = new ResizeObserver(() => { this.trace(); this.reach(); });
       for (const element of [this.map, this.panel]) resized.observe(element);
@@ -222,6 +214,12 @@
       this.show();
     }
 
+    // The map scrolls in its frame, until the chosen box is seen.
+    centre() {
+      const box = this.boxes[this.at].getBoundingClientRect(), view = this.view.getBoundingClientRect();
+      if (box.top < view.top || box.bottom > view.bottom) this.view.scrollTop += (box.top + box.bottom - view.top - view.bottom) / 2;
+    }
+
     // Along the path with the keyboard; in the map the focus goes along.
     walk(event) {
       const by = FORWARD[event.key];
@@ -258,8 +256,10 @@
         make("p", { class: "letters" }, letters.map((letter, i) => [i ? ", " : "", make("b", {}, axis(letter)), ` ${this.axes[letter]}`])),
         make("p", { class: "open" }, make("a", { href: this.links.get(step.place) }, `Chapter: ${step.chapter}`, make("span", { "aria-hidden": "true" }, " →"))));
       if (hadFocus) this.what.querySelector("input:checked")?.focus();
+      this.panel.scrollTop = 0;
       this.mark(step);
       this.reach();
+      this.centre();
       if (!first) this.announce(this.heard, `${this.at + 1} of ${this.steps.length}: ${this.where(step)}. `, this.say(step));
     }
 
@@ -300,8 +300,8 @@
         const { class: sign = "", style } = heat(number(value));
         return make("td", { class: `${sign}${lit(i, c) ? " lit" : ""}`, style }, value);
       };
-      const head = (word, c) => make("th", { scope: "col", lang: this.language(word), class: table.turned && lit(0, c) ? "lit" : null }, word);
-      const caption = make("caption", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})${table.shown && `, ${table.shown}`}`));
+      const head = (word, c) => make("th", { scope: "col", lang: this.language(word), class: table.turned && lit(0, c) ? "lit" : null }, make("span", {}, word));
+      const caption = make("caption", {}, make("div", {}, symbols(table.title), make("span", {}, " (", table.axes.map((letter, i) => [i ? ", " : "", axis(letter)]), `) = (${table.shape.join(", ")})${table.shown && `, ${table.shown}`}`)));
       return make("div", { class: "scrolls", "data-title": table.title }, make("table", { class: `matrix tensor${columns.length > 6 ? " wide" : ""}${table.turned ? " turned" : ""}`, "data-name": table.name }, caption,
         make("thead", {}, make("tr", {}, make("td"), columns.map(head))),
         make("tbody", {}, x.map((row, i) => make("tr", {}, make("th", { scope: "row", lang: this.language(rows[i].split(" → ")[0]), class: !table.turned && lit(i, 0) ? "lit" : null }, rows[i]), row.map((value, c) => cell(value, i, c)))))));
@@ -376,6 +376,6 @@
     }
   }
 
-  window.walk = { walked, written };
+  window.walk = { walked };
   customElements.define("walk-figure", WalkFigure);
 })();

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.interactive import Interactive, written
+from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import CENTRE, DASHES, beside, chart
-from tested_transformer.shares import as_share
+from tested_transformer.shares import as_share, written
 
 Words = tuple[str, ...]
 Following = Mapping[Words, Mapping[str, float]]

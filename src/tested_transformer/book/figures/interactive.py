@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.show import matrix
-from tested_transformer.shares import as_share
+from tested_transformer.shares import as_share, written
 
 Numbers = tuple[Sequence[str], Sequence[str], ArrayLike]
 """The names of the rows, the names of the columns, the numbers."""
@@ -121,11 +121,6 @@ def places_of(x: np.ndarray, most: int) -> int:
         if np.allclose(x, np.round(x, places), rtol=0, atol=1e-10):
             return places
     return most
-
-
-def written(value: float, places: int) -> str:
-    """A number in a table; a zero is seen at once among numbers that have decimals."""
-    return "0" if abs(value) <= 1e-10 else f"{value:z.{places}f}".replace("-", "−")
 
 
 def _numbers(title: str, rows: Any, columns: Any, x: ArrayLike) -> Numbers:

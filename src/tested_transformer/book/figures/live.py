@@ -24,7 +24,8 @@ def translator(
             raise ValueError(f"a part ({part!r}) must be one of {', '.join(PARTS)}")
     first, *others = examples
     data = {
-        "first": {"english": first.english, "pieces": first.reads, "german": first.writes},
+        "first": {"english": first.english, "pieces": first.reads, "german": first.writes}
+        | ((parts and first.opening) or {}),
         "examples": [answer.english for answer in (*others, first)],
         "failing": [(answer.english, why) for answer, why in failing],
         "parts": list(parts),

@@ -6,10 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from tested_transformer.book.coreference import THINGS
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, outline, tile
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import CENTRE, bare, beside, chart, width, write
+from tested_transformer.book.figures.running import GENDERS
 from tested_transformer.shares import as_share
 
 MARK = pic.SERIES[4]
@@ -288,6 +290,7 @@ def moving(
                 raise ValueError(f"{name}: {np.shape(row)} numbers do not fit {[*wanted]}")
         found.append({"name": name} | {kind: np.round(row, 6).tolist() for kind, row in rows.items()})
     data = {"words": tuple(words), "asks": asks, "moves": moves, "choices": tuple(choices), "parts": found}
+    data["genders"] = {word: GENDERS[THINGS[word].gender] for word in choices if word in THINGS}
     score = np.sum([*strips.values()], axis=0)
     seats = [f"{n} {word}" for n, word in enumerate(words)]
     still = parts({**strips, "score": score}, ("weight", weights), seats, moves)

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.data_flow import AXES, CHAPTERS, Step, Table, n_layers, steps
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, bent, blank, column, outline, tile
-from tested_transformer.book.figures.interactive import Interactive, written
+from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import chart, named, write
-from tested_transformer.shares import as_share
+from tested_transformer.shares import as_share, written
 
 STEP, TILE = 1.05, (0.2, 0.16)
 """Inches from one stop to the next, and of one number."""
@@ -318,11 +318,6 @@ def _texts(x: np.ndarray, places: int, share: bool, first: bool) -> list:
     """An array as nested lists of written numbers; all are shares, or the first of each row is one."""
     if x.ndim > 1:
         return [_texts(row, places, share, first) for row in x]
-    return [
-        "−∞"
-        if value == -np.inf
-        else as_share(value, places)
-        if share or (first and n == 0)
-        else written(float(value), places)
-        for n, value in enumerate(x)
-    ]
+    if places == 0:
+        return [str(id_) for id_ in x.tolist()]
+    return [as_share(v, places) if share or (first and n == 0) else written(v, places) for n, v in enumerate(x)]
