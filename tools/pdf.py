@@ -24,7 +24,7 @@ SHEET = "whole-machine"
 COLUMNS, DIGIT = (285.0, 540.0), 0.556  # where those of the contents end, in points; a digit, in sizes of its letter
 NEEDLESS = (
     ".headerlink, .tag_download, .copybtn, .fallback:not(:has(svg), walk-figure *), .unfold, .moved, "
-    ".mark.code, .mark.set-up:not(.failed)"
+    ".mark.behind:not(.checked, .failed)"
 )
 NAMING = ("id", "name", "for", "aria-labelledby", "aria-describedby", "aria-controls")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"]  # letters stand where their font wants them
@@ -159,11 +159,10 @@ def unfold(fold):
             fold["id"] = section.attrs.pop("id")
         summary.small.decompose()
         summary.unwrap()
-    elif kinds & {"checked", "source", "sum"} and "failed" not in kinds:
-        said = summary.get_text(" ", strip=True)
+    elif kinds & {"checked", "source"} and "failed" not in kinds:
+        said = summary.get_text(strip=True) if "source" in kinds else "✓ checked"
         if "source" in kinds and (file := file_of(fold)):
             said = f"{said[0].upper()}{said[1:]} in {file}"
-        said += " is online" * ("sum" in kinds)
         fold.name = "small"
         fold.string = said
     elif word := re.search("solution|answer", summary.text):
