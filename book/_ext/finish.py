@@ -17,6 +17,7 @@ from icons import cut_icons
 from languages import mark_languages
 from light import lighten_pictures
 from live import bring_scripts
+from numerals import typeset_page
 from sheet import write_sheet
 from sphinx.util.docutils import SphinxDirective
 from styles import cut_styles, write_colours
@@ -150,6 +151,7 @@ def setup(app):
     app.add_directive("routes", Routes)
     app.add_directive("short", Short)
     add_folds(app)
+    app.connect("doctree-resolved", typeset_page)
     add_formulas(app)
     app.connect("doctree-resolved", colour_formulas)
     app.connect("doctree-resolved", link_terms)

@@ -53,14 +53,6 @@ def listed(found):
     return f"source: {', '.join(found)} ({counted(sum(found.values()), 'line')})"
 
 
-def summed(cell):
-    """What a cell writes out with every term, as its plain text calls it."""
-    text = "".join(
-        "".join(o.get("data", {}).get("text/plain", "")) for o in cell["outputs"]
-    )
-    return re.match(r"[^=:,]*[^=:,\s]", text)[0]
-
-
 def fold_page(app, doctree, page):
     """Fold what a page that is a notebook does not show at once, and put a switch for all at its head."""
     if app.builder.format != "html":
@@ -200,12 +192,8 @@ def folded(parts):
     claims = sum(
         lanes.claims(cell["source"]) for kind, cell, _ in parts if kind == "checked"
     )
-    terms = ", ".join(
-        dict.fromkeys(summed(cell) for kind, cell, _ in parts if kind == "sum")
-    )
-    title = [f"{counted(claims, 'claim')} checked"] * bool(claims) + [
-        f"every term of {terms}"
-    ] * bool(terms)
+    title = [f"{counted(claims, 'claim')} checked"] * bool(claims)
+    title += ["every term"] * ("sum" in kinds)
     if "source" in kinds:
         said = listed(
             {name: n for _, cell, _ in parts for name, n in lanes.shown(cell).items()}

@@ -73,6 +73,54 @@ function tableClasses(table) {
   ].filter(Boolean).join(" ");
 }
 
+// About how wide a part of a formula is, in em: enough to know what a phone cannot show in one line.
+function width(node) {
+  const inside = (node.childNodes ?? []).map((child) => width(child));
+  const sum = inside.reduce((a, b) => a + b, 0);
+  switch (node.kind) {
+    case "text": return 0.5 * [...node.getText()].length;
+    case "mo": return sum + (node.texClass > 1 && node.texClass < 4 ? 0.7 : 0);
+    case "mspace": return parseFloat(node.attributes.getExplicit("width")) || 0;
+    case "msup": case "msub": return inside[0] + 0.7 * inside[1];
+    case "mfrac": case "munder": case "mover": case "munderover": return Math.max(...inside);
+    case "mtable": {
+      const rows = node.childNodes.map((row) => row.childNodes.map((cell) => width(cell)));
+      const columns = rows[0].map((_, n) => Math.max(...rows.map((row) => row[n] ?? 0)));
+      return columns.reduce((a, b) => a + b + (BETWEEN[node.attributes.get("columnspacing").trim()] === "joined" ? 0 : 1), 0);
+    }
+    default: return sum;
+  }
+}
+const PHONE = 17.5;
+
+// A row that is too wide for a phone is cut where it may break there (book.css): between formulas, and before a relation,
+// a sign that adds, or another matrix.
+function parts(row, gaps) {
+  const has = (node, kind) => node.isKind?.(kind) || (node.childNodes ?? []).some((child) => has(child, kind));
+  const found = [[]];
+  for (const node of row) {
+    const core = node.isEmbellished && node.coreMO();
+    const sign = core && (core.texClass === 3 || (core.texClass === 2 && /[+−-]/.test(core.getText())));
+    const gap = node.isKind("mspace") && width(node) >= 1;
+    const factor = has(node, "mtable") && found.at(-1).some((before) => has(before, "mtable"));
+    if (found.at(-1).length && (sign || gap || factor)) found.push([]);
+    if (!gap || !found.at(-1).length) found.at(-1).push(node);
+  }
+  return found.map((part) => element("mrow", { class: "part" }, part.map((node) => written(node, gaps)).join(""))).join("");
+}
+
+function inParts(root, gaps) {
+  const row = root.isInferred ? root.childNodes : [root];
+  if (row.length > 1) return parts(row, gaps);
+  if (!row[0]?.isKind("mtable")) return written(root, gaps);
+  const cell = (node) => element("mtd", {}, parts(node.childNodes[0].childNodes, gaps));
+  const lines = row[0].childNodes.filter((line) => line.isKind("mtr"));
+  if (lines.length < row[0].childNodes.length) return written(root, gaps);
+  const made = lines.map((line) => element("mtr", {}, line.childNodes.map(cell).join(""))).join("");
+  const attributes = Object.fromEntries(KEPT.map((key) => [key, row[0].attributes.getExplicit(key)]));
+  return element("mtable", { ...attributes, class: tableClasses(row[0]) }, made);
+}
+
 function written(node, gaps) {
   const inside = () => node.childNodes.map((child) => written(child, gaps)).join("");
   const attributes = Object.fromEntries(KEPT.map((key) => [key, node.attributes?.getExplicit(key)]));
@@ -125,7 +173,10 @@ require(`${folder}/node-main.js`).init({
     try {
       const root = MathJax.startup.document.convert(tex, { display, end: STATE.CONVERT });
       root.setTeXclass(null);
-      return { mathml: element("math", display ? { display: "block" } : {}, written(root.childNodes[0], spaces(root))) };
+      const [whole, gaps] = [root.childNodes[0], spaces(root)];
+      const wide = display && width(whole) > PHONE;
+      const attributes = display ? { display: "block", "data-wide": wide ? "yes" : "" } : {};
+      return { mathml: element("math", attributes, wide ? inParts(whole, gaps) : written(whole, gaps)) };
     } catch (error) {
       return { error: error.message };
     }

@@ -31,6 +31,10 @@ GLUED = re.compile(
     r"(<math(?![^>]* display=)[^>]*>(?:(?!</math>).)*</math>)([.,:;?!)\]”’…]+)",
     re.S,
 )
+# The names of the rows of a matrix, as `show.matrix` writes them before it.
+ROW_NAMES = re.compile(
+    r"\\begin\{array\}\{r\}(?:(?!\\end).)*\\end\{array\}(?=\\;)", re.S
+)
 # Browsers make single letters italic by themselves, with these characters.
 ITALIC = {
     unicodedata.normalize("NFKC", char): char
@@ -77,8 +81,9 @@ def mathml(tex, display=False):
 def written(node, display=False):
     """The formula of a node, with its TeX for those who copy it. One that cannot be read is a fault of the page."""
     tex = node.get("tex", node.astext())
+    named = ROW_NAMES.sub(r"\\class{row-names}{\g<0>}", node.get("coloured", tex))
     try:
-        formula = mathml(node.get("coloured", tex), display)
+        formula = mathml(named, display)
     except ValueError as fault:
         LOGGER.warning(str(fault), location=node)
         return ""
