@@ -144,6 +144,11 @@ def article(page, path, pages, folder):
                 element[field] = online(element[field], pages, folder)
     for fold in text.find_all("details"):
         unfold(fold)
+    for choices in text.select(".guess"):
+        choices.p.decompose()
+        choices.name = "ul"
+        for choice in choices.find_all("button"):
+            choice.name = "li"
     text.name, text["id"] = "section", path.stem
     return text
 
@@ -165,7 +170,7 @@ def unfold(fold):
             said = f"{said[0].upper()}{said[1:]} in {file}"
         fold.name = "small"
         fold.string = said
-    elif word := re.search("solution|answer", summary.text):
+    elif word := re.search("solution|answer", f"{summary.text} {' '.join(kinds)}"):
         summary.name, summary.string = "strong", word[0].capitalize()
         fold["class"] = "solution"
     else:

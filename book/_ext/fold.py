@@ -136,6 +136,9 @@ def fold_code(doctree, path):
                 seen, parts = parted(
                     node, cell, kinds.get(cell["id"]), lane[cell["id"]]
                 )
+            if isinstance(seen, nodes.section):
+                blocks[-1] += waiting
+                waiting = []
             if seen is not None:
                 blocks.append([seen])
             waiting += parts

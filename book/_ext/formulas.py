@@ -31,6 +31,8 @@ GLUED = re.compile(
     r"(<math(?![^>]* display=)[^>]*>(?:(?!</math>).)*</math>)([.,:;?!)\]”’…]+)",
     re.S,
 )
+# What a phone shows of a formula, in em: of one with a number, which takes its share of the line, less.
+ROOM, BESIDE_NUMBER = 15.5, 12.5
 # The names of the rows of a matrix, as `show.matrix` writes them before it.
 ROW_NAMES = re.compile(
     r"\\begin\{array\}\{r\}(?:(?!\\end).)*\\end\{array\}(?=\\;)", re.S
@@ -63,7 +65,7 @@ def reader():
 
 
 @functools.cache
-def mathml(tex, display=False):
+def mathml(tex, display=False, room=ROOM):
     """A formula in MathML.
 
     Raises:
@@ -71,7 +73,11 @@ def mathml(tex, display=False):
 
     """
     process = reader()
-    print(json.dumps({"tex": tex, "display": display}), file=process.stdin, flush=True)
+    print(
+        json.dumps({"tex": tex, "display": display, "room": room}),
+        file=process.stdin,
+        flush=True,
+    )
     answer = json.loads(process.stdout.readline())
     if "error" in answer:
         raise ValueError(f"{tex.strip()!r} is no formula: {answer['error']}")
@@ -83,7 +89,8 @@ def written(node, display=False):
     tex = node.get("tex", node.astext())
     named = ROW_NAMES.sub(r"\\class{row-names}{\g<0>}", node.get("coloured", tex))
     try:
-        formula = mathml(named, display)
+        room = BESIDE_NUMBER if node.get("number") else ROOM
+        formula = mathml(named, display, room)
     except ValueError as fault:
         LOGGER.warning(str(fault), location=node)
         return ""

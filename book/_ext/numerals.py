@@ -5,7 +5,7 @@ import re
 from docutils import nodes
 
 POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?)0*(\d+)\b")
-THOUSANDS = re.compile(r"(?<![\w.,])\d{1,3}(?:(?:,\d{3})+|[ ,\xa0]000)(?![\w,])")
+THOUSANDS = re.compile(r"(?<![\w.,])\d{1,3}(?:(?:,\d{3})+|[ ,\xa0]000)(?!\w|,\d)")
 MINUS = re.compile(r"(?<![^\s(\[|])-(?=\d)")
 ALONE = re.compile(r"\d{5,}")
 RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
