@@ -359,3 +359,23 @@ def test_a_table_at_the_top_stands_still_while_its_rows_arrive(visit, name, widt
     whole = table.evaluate(widths)
     table.evaluate("e => [...e.rows].slice(2).forEach(row => row.remove())")
     assert table.evaluate(widths) == whole
+
+
+def test_on_a_phone_each_mistake_is_a_card_with_all_its_links(visit):
+    page = visit("book/errata.html", width=390)
+    for table in page.locator("#errata > div > table").all():
+        assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth + 1")
+    cell = page.locator("#errata td:nth-child(4)").first
+    assert cell.evaluate("e => getComputedStyle(e, '::before').content") == '"Kind"'
+    cell.locator("a").click()
+    assert "#" in page.url
+
+
+def test_a_caption_begins_where_its_picture_begins(visit):
+    for name in ("attention", "heads"):
+        page = visit(f"book/{name}.html")
+        off = page.evaluate("""[...document.querySelectorAll('figure:has(> a > img)')].filter(e => e.checkVisibility())
+          .map(e => e.querySelector("figcaption").getBoundingClientRect().left
+                    - e.querySelector('img').getBoundingClientRect().left)""")
+        assert off
+        assert all(abs(x) < 1 for x in off), (name, off)

@@ -237,7 +237,7 @@ def test_a_question_to_guess_has_its_choices_and_the_rest_of_its_section_waits(p
     assert not first.a, "what is pressed as a whole has no link"
     assert "right" not in first.text
     assert "which is larger?" in first.find_previous("p").text
-    assert not pages["guess"].select("li")
+    assert not pages["guess"].select('[role="main"] li')
     answer, again = first.find_next_sibling("details"), second.find_next_sibling("details")
     assert [fold.summary.text for fold in (answer, again)] == ["Show me"] * 2
     for said in ("a sight", "assert one == 1", "The first.", "More words.", "another sight"):
