@@ -93,6 +93,8 @@ function width(node) {
   }
 }
 
+const SMALL = 18; // so wide a part fits a phone in smaller letters only
+
 // A row that is too wide for a phone is cut where it may break there (book.css): between formulas, and within a long one
 // before a relation, a sign that adds, or another matrix.
 const has = (node, kind) => node.isKind?.(kind) || (node.childNodes ?? []).some((child) => has(child, kind));
@@ -112,10 +114,11 @@ function cut(row, at) {
 }
 function parts(row, gaps, room) {
   const formulas = cut(row, (node, before) => isGap(node) !== isGap(before[0]));
-  const long = (part) => part.reduce((sum, node) => sum + width(node), 0) > room;
+  const long = (part, most = room) => part.reduce((sum, node) => sum + width(node), 0) > most;
   const found = formulas.flatMap((part) => (long(part) ? cut(part, breaks) : [part]));
   const made = (part) => part.map((node) => written(node, gaps)).join("");
-  return found.filter((part) => part.length).map((part) => element("mrow", { class: "part" }, made(part))).join("");
+  const name = (part) => (long(part, SMALL) ? "part small" : "part");
+  return found.filter((part) => part.length).map((part) => element("mrow", { class: name(part) }, made(part))).join("");
 }
 
 function inParts(root, gaps, room) {

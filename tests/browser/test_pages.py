@@ -318,9 +318,11 @@ def test_what_a_cell_says_is_seen_whole_on_a_wide_page(visit, name):
 
 def test_a_formula_that_is_cut_off_has_a_shade_at_that_edge(visit):
     page = visit(HEADS, width=390)
-    page.wait_for_function("document.querySelectorAll('.bd-article div.math').length > 5")
-    page.evaluate("""for (const e of document.querySelectorAll('.bd-article div.math'))
-        if (e.scrollWidth > e.clientWidth + 60 && e.clientHeight) e.classList.add('cut')""")
+    page.evaluate("""() => {
+      const formula = [...document.querySelectorAll('.bd-article div.math')].find(e => e.checkVisibility());
+      formula.classList.add('cut');
+      formula.querySelector('math').style.minWidth = '700px';
+    }""")
     formula = page.locator(".cut").first
 
     def edges():
