@@ -28,7 +28,7 @@ SHEET = "whole-machine"
 COLUMNS, DIGIT = (285.0, 540.0), 0.556  # where those of the contents end, in points; a digit, in sizes of its letter
 NEEDLESS = (
     ".headerlink, .tag_download, .copybtn, .fallback:not(:has(svg), walk-figure *), .unfold, .moved, "
-    ".mark.code, .mark.set-up:not(.failed)"
+    ".mark.behind:not(.checked, .failed)"
 )
 NAMING = ("id", "name", "for", "aria-labelledby", "aria-describedby", "aria-controls")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"]  # letters stand where their font wants them
@@ -149,6 +149,11 @@ def article(page, path, pages, folder):
                 element[field] = online(element[field], pages, folder)
     for fold in text.find_all("details"):
         unfold(fold)
+    for choices in text.select(".guess"):
+        choices.p.decompose()
+        choices.name = "ul"
+        for choice in choices.find_all("button"):
+            choice.name = "li"
     text.name, text["id"] = "section", path.stem
     return text
 
@@ -164,14 +169,13 @@ def unfold(fold):
             fold["id"] = section.attrs.pop("id")
         summary.small.decompose()
         summary.unwrap()
-    elif kinds & {"checked", "source", "sum"} and "failed" not in kinds:
-        said = summary.get_text(" ", strip=True)
+    elif kinds & {"checked", "source"} and "failed" not in kinds:
+        said = summary.get_text(strip=True) if "source" in kinds else "✓ checked"
         if "source" in kinds and (file := file_of(fold)):
             said = f"{said[0].upper()}{said[1:]} in {file}"
-        said += " is online" * ("sum" in kinds)
         fold.name = "small"
         fold.string = said
-    elif word := re.search("solution|answer", summary.text):
+    elif word := re.search("solution|answer", f"{summary.text} {' '.join(kinds)}"):
         summary.name, summary.string = "strong", word[0].capitalize()
         fold["class"] = "solution"
     else:

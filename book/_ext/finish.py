@@ -18,6 +18,7 @@ from front import Checked, show_badge
 from icons import cut_icons
 from languages import mark_languages
 from live import bring_scripts
+from numerals import typeset_page
 from sheet import write_sheet
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -163,6 +164,7 @@ def setup(app):
     app.add_directive("routes", Routes)
     app.add_directive("short", Short)
     add_folds(app)
+    app.connect("doctree-resolved", typeset_page)
     add_formulas(app)
     app.connect("doctree-resolved", colour_formulas)
     app.connect("doctree-resolved", link_terms)

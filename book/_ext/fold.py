@@ -1,4 +1,4 @@
-"""Folds on the pages: what serves a sentence becomes a small mark beside it, and what goes deeper waits for a click.
+"""Folds on the pages: one mark for the code behind each block, answers that wait for a guess, sections that go deeper.
 
 What folds is said by tools/lanes.py. The notebooks know nothing of it: in Jupyter all cells are open.
 """
@@ -16,7 +16,7 @@ sys.path.append(str(ROOT / "tools"))
 
 import lanes  # noqa: E402
 
-BESIDE = {"set-up", "checked"}  # their marks stand at the end of the paragraph before
+RIGHT = "<!-- right -->"  # what the right one of the choices ends with
 SWITCH = (
     '<p class="unfold"><label><input type="checkbox" id="unfold" autocomplete="off"> '
     "Open everything on this page</label></p>\n"
@@ -27,6 +27,14 @@ class Fold(nodes.Element):
     """A fold with a label, and what is in it."""
 
 
+class Choices(nodes.Element):
+    """What a reader may answer to a question, before the answer is shown."""
+
+
+class Choice(nodes.Element):
+    """One of them."""
+
+
 class Deeper(nodes.section):
     """A section that is folded: its title, and `Within` it the rest."""
 
@@ -35,55 +43,25 @@ class Within(nodes.Element):
     """What a folded section holds. The place that links lead to is in here, so that browsers open the fold."""
 
 
-def fold(kind, label, *inside, failed=False):
-    """A fold, which stands open if something in it has failed."""
-    classes = ["mark", kind] + ["failed"] * failed
-    return Fold("", *inside, classes=classes, label=label, failed=failed)
-
-
 def counted(number, what):
     """So many things of a kind, in words: "1 claim", "2 claims"."""
     return f"{number} {what}" + "s" * (number != 1)
 
 
-def label(kind, cell):
-    """What the mark of a folded cell says."""
-    if kind == "source":
-        said = listed(lanes.shown(cell))
-    elif kind == "sum":
-        said = f"every term of {summed(cell)}"
-    elif kind == "checked":
-        said = counted(lanes.claims(cell["source"]), "claim")
-    else:
-        said = {"call": "code"}.get(kind, kind)
-    if lanes.failed(cell):
-        return f"✗ failed: {said}"
-    return f"✓ checked: {said}" if kind == "checked" else said
-
-
 def listed(found):
-    """What the mark of sources says: their names, and how many lines they are together."""
+    """What the fold of sources says: their names, and how many lines they are together."""
     return f"source: {', '.join(found)} ({counted(sum(found.values()), 'line')})"
 
 
-def summed(cell):
-    """What a cell writes out with every term, as its plain text calls it."""
-    text = "".join(
-        "".join(o.get("data", {}).get("text/plain", "")) for o in cell["outputs"]
-    )
-    return re.match(r"[^=:,]*[^=:,\s]", text)[0]
-
-
 def fold_page(app, doctree, page):
-    """Fold the cells and the deeper sections of a page that is a notebook, and put a switch for all at its head."""
+    """Fold what a page that is a notebook does not show at once, and put a switch for all at its head."""
     if app.builder.format != "html":
         return
     path = Path(app.env.doc2path(page))
     if path.suffix != ".ipynb":
         return
-    fold_cells(doctree, path)
-    join_marks(doctree)
-    fold_answers(doctree)
+    fold_answers(doctree, path)
+    fold_code(doctree, path)
     fold_sections(doctree, path)
     badge = next(doctree.findall(is_badge), None)
     if badge and next(doctree.findall(lambda n: isinstance(n, Fold | Deeper)), None):
@@ -96,122 +74,150 @@ def is_badge(node):
     return isinstance(node, nodes.paragraph) and "badge-line" in node["classes"]
 
 
-def fold_cells(doctree, path):
-    """Give each cell the folds of its kind."""
-    cells, kinds = lanes.cells(path), lanes.kinds(path)
-    lane = {part.cell.get("id"): part.lane for part in lanes.parts(path)}
-    for node in list(doctree.findall(is_cell)):
-        cell = cells[node["cell_index"]]
-        here, kind = lane[cell["id"]], kinds.get(cell["id"])
-        if kind is None:
-            continue
-        if not kind:
-            if here == "deeper" and lanes.multiplies(cell):
-                output = node.children[-1]
-                node.replace(output, fold("sum", label("sum", cell), output))
-            continue
-        failed = lanes.failed(cell)
-        if kind == "call" or lanes.is_open(cell, kind, here):
-            source = node.children[0]
-            node.replace(
-                source, fold("code", label("call", cell), source, failed=failed)
-            )
-            node["classes"].append(kind)
-            continue
-        if node.get("hide_mode") == "output":  # folded as a whole now
-            node[-1:] = node.children[-1].children
-        place, parent = node.parent.index(node), node.parent
-        mark = fold(kind, label(kind, cell), node, failed=failed)
-        mark["claims"] = lanes.claims(cell["source"])
-        mark["found"] = lanes.shown(cell) if kind == "source" else {}
-        parent[place] = mark
-
-
 def is_cell(node):
     """Is this node of a page a code cell?"""
     return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"
 
 
-def join_marks(doctree):
-    """Put marks that follow one another on one line: at the end of the paragraph that they serve, or on their own."""
-    for parent in {
-        id(mark.parent): mark.parent for mark in doctree.findall(Fold)
-    }.values():
-        if is_cell(parent):
-            continue
-        children, parent[:] = list(parent), []
-        for serves, run in itertools.groupby(children, lambda n: beside(n)):
-            run = together(list(run))
-            before = parent[-1] if len(parent) else None
-            if serves is None:
-                parent += run
-            elif (
-                serves and isinstance(before, nodes.paragraph) and not is_badge(before)
-            ):
-                parent.pop()
-                parent += nodes.container("", before, *run, classes=["claimed"])
-            elif isinstance(before, nodes.container) and "marks" in before["classes"]:
-                before += run
-            else:
-                parent += nodes.container("", *run, classes=["marks"])
-
-
-def together(run):
-    """Marks in a row, with one for all of a kind that follow each other, unless one has failed."""
-    out = []
-    for mark in run:
-        kind = set(mark["classes"]) & {"checked", "source", "set-up"}
-        if (
-            out
-            and isinstance(
-                out[-1], Fold
-            )  # and no cell of the same kind that stands open
-            and isinstance(mark, Fold)
-            and kind & set(out[-1]["classes"])
-            and not (out[-1]["failed"] or mark["failed"])
-        ):
-            out[-1] += mark.children
-            out[-1]["claims"] += mark["claims"]
-            out[-1]["found"] |= mark["found"]
-            claims, found = out[-1]["claims"], out[-1]["found"]
-            if found:
-                out[-1]["label"] = listed(found)
-            elif "checked" in kind:
-                out[-1]["label"] = f"✓ checked: {counted(claims, 'claim')}"
-        else:
-            out.append(mark)
-    return out
-
-
-def fold_answers(doctree):
-    """Fold what answers a question to guess: all up to the next paragraph, and that as well."""
+def fold_answers(doctree, path):
+    """Ask before answering: the list after a question to guess becomes choices, and the rest of its section waits."""
     questions = doctree.findall(
         lambda n: isinstance(n, nodes.paragraph) and lanes.GUESS.match(n.astext())
     )
     for question in list(questions):
-        inside = isinstance(question.parent, nodes.section)
-        asked = question if inside else question.parent
-        parent, answer = asked.parent, []
-        for node in parent[parent.index(asked) + 1 :]:
-            if isinstance(node, nodes.section):
-                break
-            answer.append(node)
-            if is_text(node):
-                break
-        place = parent.index(asked) + 1
-        parent[place : place + len(answer)] = [
-            fold("answer", "look at the answer", *answer)
+        parent, place = question.parent, question.parent.index(question) + 1
+        found = parent[place] if place < len(parent) else None
+        items = found.children if isinstance(found, nodes.bullet_list) else []
+        choices = Choices("", *map(choice, items))
+        if [c["right"] for c in choices].count(True) != 1:
+            rule = f"a list of choices, one of which ends with {RIGHT}"
+            raise ValueError(f"{path.name}: {question.astext()!r} needs {rule}")
+        end = next(
+            (
+                n
+                for n in range(place, len(parent))
+                if isinstance(parent[n], nodes.section)
+            ),
+            len(parent),
+        )
+        answer = Fold("", *parent[place + 1 : end], classes=["mark", "answer"])
+        answer.attributes |= {"label": "Show me", "title": "", "failed": False}
+        parent[place:end] = [choices, answer]
+
+
+def choice(item):
+    """One of the choices: what stands in the item of a list, without links, since it is pressed as a whole."""
+    made = Choice("", *item[0].children, right=False)
+    for node in list(
+        made.findall(lambda n: isinstance(n, nodes.raw | nodes.reference))
+    ):
+        if isinstance(node, nodes.reference):
+            node.replace_self(node.children)
+        elif node.astext() == RIGHT:
+            made["right"] = True
+            node.parent.remove(node)
+    return made
+
+
+def fold_code(doctree, path):
+    """Give each block of a page one mark for all the code behind it: what makes it, what checks it, every term.
+
+    A block is a paragraph, or what a cell shows, or anything else that is seen. What only sets up belongs to the next
+    cell that shows something.
+    """
+    cells, kinds = lanes.cells(path), lanes.kinds(path)
+    lane = {part.cell.get("id"): part.lane for part in lanes.parts(path)}
+    for parent in {id(n.parent): n.parent for n in doctree.findall(is_cell)}.values():
+        blocks, waiting = [[None]], []
+        for node in list(parent):
+            seen, parts = node, []
+            if is_cell(node):
+                cell = cells[node["cell_index"]]
+                seen, parts = parted(
+                    node, cell, kinds.get(cell["id"]), lane[cell["id"]]
+                )
+            if isinstance(seen, nodes.section):
+                blocks[-1] += waiting
+                waiting = []
+            if seen is not None:
+                blocks.append([seen])
+            waiting += parts
+            if is_cell(seen) or any(kind != "set-up" for kind, *_ in parts):
+                blocks[-1] += waiting
+                waiting = []
+        blocks[-1] += waiting
+        parent[:] = [node for block in blocks for node in marked(*block)]
+
+
+def parted(node, cell, kind, lane):
+    """What is seen of a cell, if anything, and what goes behind a mark: its parts, each with its kind and its cell."""
+    if kind == "" and lane == "deeper" and lanes.multiplies(cell):
+        return node, [("sum", cell, taken(node, -1))]
+    if not kind:
+        return node, []
+    if kind == "call" or lanes.is_open(cell, kind, lane):
+        node["classes"].append(kind)
+        return node, [("code", cell, taken(node, 0))]
+    if node.get("hide_mode") == "output":  # folded as a whole now
+        node[-1:] = node.children[-1].children
+    return None, [(kind, cell, node)]
+
+
+def taken(cell, place):
+    """What a cell shows at one place, in a box of its own."""
+    return nodes.container("", cell.pop(place), classes=["cell"])
+
+
+def marked(seen, *parts):
+    """A block with its mark, and with a fold of its own for source that the text speaks of."""
+    if not parts:
+        return [] if seen is None else [seen]
+    sources = [part for part in parts if part[0] == "source"]
+    folds = [
+        folded(group)
+        for group in ([p for p in parts if p not in sources], sources)
+        if group
+    ]
+    if seen is None or isinstance(seen, nodes.title) or is_badge(seen):
+        return [n for n in [seen] if n] + [
+            nodes.container("", *folds, classes=["marks"])
         ]
+    beside = {"tag_beside"} & set(seen["classes"])  # it moves with its mark
+    return [nodes.container("", seen, *folds, classes=["claimed", *beside])]
 
 
-def is_text(node):
-    """Is this a paragraph, with marks beside it or without?"""
-    return isinstance(node, nodes.paragraph) or "claimed" in node.get("classes", ())
-
-
-def beside(node):
-    """Does this stand beside a sentence (True), or is it a mark that stands alone (False)? None: it is no mark."""
-    return bool(BESIDE & set(node["classes"])) if isinstance(node, Fold) else None
+def folded(parts):
+    """The fold for some parts of a block. It stands open if something in it has failed."""
+    kinds, failed = (
+        {kind for kind, *_ in parts},
+        any(lanes.failed(cell) for _, cell, _ in parts),
+    )
+    claims = sum(
+        lanes.claims(cell["source"]) for kind, cell, _ in parts if kind == "checked"
+    )
+    title = [f"{counted(claims, 'claim')} checked"] * bool(claims)
+    title += ["every term"] * ("sum" in kinds)
+    if "source" in kinds:
+        said = listed(
+            {name: n for _, cell, _ in parts for name, n in lanes.shown(cell).items()}
+        )
+    else:
+        said = {("set-up",): "set-up", ("sum",): "terms"}.get((*kinds,), "code")
+    sign = "✗ failed: " if failed else "✓ " if claims else ""
+    classes = (
+        ["mark", "source" if "source" in kinds else "behind"]
+        + ["checked"] * bool(claims)
+        + ["failed"] * failed
+    )
+    inside = [node for *_, node in parts]
+    return Fold(
+        "",
+        *inside,
+        classes=classes,
+        label=sign + said,
+        title="; ".join(title),
+        failed=failed,
+    )
 
 
 def fold_sections(doctree, path):
@@ -247,21 +253,39 @@ def fold_sections(doctree, path):
 
 def visit_fold(self, node):
     """Begin a fold. Its label is no text of the page: the search does not find it."""
-    sign, _, rest = html.escape(node["label"]).partition(" ")
-    words = (
-        f'<span class="sign">{sign}</span> {rest}'
-        if sign in "✓✗"
-        else html.escape(node["label"])
+    words = re.sub(
+        "^[✓✗]", r'<span class="sign">\g<0></span>', html.escape(node["label"])
     )
     opened = " open" if node["failed"] else ""
+    title = f' title="{html.escape(node["title"])}"' if node["title"] else ""
     self.body.append(
-        f'<details class="{" ".join(node["classes"])}"{opened}><summary>{words}</summary>\n'
+        f'<details class="{" ".join(node["classes"])}"{opened}><summary{title}>{words}</summary>\n'
     )
 
 
 def depart_fold(self, node):
     """End a fold."""
     self.body.append("</details>\n")
+
+
+def visit_choices(self, node):
+    """Begin the choices of a question."""
+    self.body.append('<div class="guess" role="group" aria-label="Your guess">\n')
+
+
+def depart_choices(self, node):
+    """End them, with the place that says which was right."""
+    self.body.append('<p role="status"></p></div>\n')
+
+
+def visit_choice(self, node):
+    """Begin a choice."""
+    self.body.append(f'<button type="button"{" data-right" * node["right"]}>')
+
+
+def depart_choice(self, node):
+    """End a choice."""
+    self.body.append("</button>\n")
 
 
 def visit_deeper(self, node):
@@ -291,6 +315,8 @@ def depart_within(self, node):
 def add_folds(app):
     """Register the folds with Sphinx; what else changes the texts of a page has done so before."""
     app.add_node(Fold, html=(visit_fold, depart_fold))
+    app.add_node(Choices, html=(visit_choices, depart_choices))
+    app.add_node(Choice, html=(visit_choice, depart_choice))
     app.add_node(Deeper, html=(visit_deeper, depart_deeper))
     app.add_node(Within, html=(visit_within, depart_within))
     app.connect("doctree-resolved", fold_page, priority=900)

@@ -1,4 +1,4 @@
-// Formulas from TeX to MathML: a line with {tex, display} comes in, a line with {mathml} or {error} goes out.
+// Formulas from TeX to MathML: a line with {tex, display, room} comes in, a line with {mathml} or {error} goes out.
 //
 // MathJax reads the TeX. The MathML that it would write leans on what browsers leave out: letters by mathvariant, lines
 // and alignment of tables, TeX's spaces. So its tree is written here, for MathML Core and the classes of book.css.
@@ -67,10 +67,70 @@ function tableClasses(table) {
   const rows = table.childNodes.length;
   const columns = Math.max(...table.childNodes.map((row) => row.childNodes.length));
   return [
-    look(table, "columnalign", columns, COLUMNS), look(table, "columnspacing", columns - 1, BETWEEN),
+    table.attributes.getExplicit("class"), look(table, "columnalign", columns, COLUMNS),
+    look(table, "columnspacing", columns - 1, BETWEEN),
     look(table, "rowspacing", rows - 1, ROWS), look(table, "rowlines", rows - 1, LINES.row),
     look(table, "columnlines", columns - 1, LINES.column),
   ].filter(Boolean).join(" ");
+}
+
+// About how wide a part of a formula is, in em: enough to know what a phone cannot show in one line.
+function width(node) {
+  const inside = (node.childNodes ?? []).map((child) => width(child));
+  const sum = inside.reduce((a, b) => a + b, 0);
+  switch (node.kind) {
+    case "text": return 0.5 * [...node.getText()].length;
+    case "mo": return sum + (node.texClass > 1 && node.texClass < 4 ? 0.7 : 0);
+    case "mspace": return parseFloat(node.attributes.getExplicit("width")) || 0;
+    case "msup": case "msub": return inside[0] + 0.7 * inside[1];
+    case "mfrac": case "munder": case "mover": case "munderover": return Math.max(...inside);
+    case "mtable": {
+      const rows = node.childNodes.map((row) => row.childNodes.map((cell) => width(cell)));
+      const columns = rows[0].map((_, n) => Math.max(...rows.map((row) => row[n] ?? 0)));
+      return columns.reduce((a, b) => a + b + (BETWEEN[node.attributes.get("columnspacing").trim()] === "joined" ? 0 : 1), 0);
+    }
+    default: return sum;
+  }
+}
+
+const SMALL = 18; // so wide a part fits a phone in smaller letters only
+
+// A row that is too wide for a phone is cut where it may break there (book.css): between formulas, and within a long one
+// before a relation, a sign that adds, or another matrix.
+const has = (node, kind) => node.isKind?.(kind) || (node.childNodes ?? []).some((child) => has(child, kind));
+const isGap = (node) => !has(node, "text") && width(node) >= 1;
+function breaks(node, before) {
+  const sign = node.isEmbellished && node.coreMO();
+  if (sign) return sign.texClass === 3 || (sign.texClass === 2 && /[+−-]/.test(sign.getText()));
+  return has(node, "mtable") && before.some((part) => has(part, "mtable"));
+}
+function cut(row, at) {
+  const found = [[]];
+  for (const node of row) {
+    if (found.at(-1).length && at(node, found.at(-1))) found.push([]);
+    found.at(-1).push(node);
+  }
+  return found;
+}
+function parts(row, gaps, room) {
+  const formulas = cut(row, (node, before) => isGap(node) !== isGap(before[0]));
+  const long = (part, most = room) => part.reduce((sum, node) => sum + width(node), 0) > most;
+  const found = formulas.flatMap((part) => (long(part) ? cut(part, breaks) : [part]));
+  const made = (part) => part.map((node) => written(node, gaps)).join("");
+  const name = (part) => (long(part, SMALL) ? "part small" : "part");
+  return found.filter((part) => part.length).map((part) => element("mrow", { class: name(part) }, made(part))).join("");
+}
+
+function inParts(root, gaps, room) {
+  const row = root.isInferred ? root.childNodes : [root];
+  if (row.length > 1) return parts(row, gaps, room);
+  if (!row[0]?.isKind("mtable")) return written(root, gaps);
+  const cell = (node) => element("mtd", {}, parts(node.childNodes[0].childNodes, gaps, room));
+  const lines = row[0].childNodes.filter((line) => line.isKind("mtr"));
+  if (lines.length < row[0].childNodes.length) return written(root, gaps);
+  const made = lines.map((line) => element("mtr", {}, line.childNodes.map(cell).join(""))).join("");
+  const attributes = Object.fromEntries(KEPT.map((key) => [key, row[0].attributes.getExplicit(key)]));
+  return element("mtable", { ...attributes, class: tableClasses(row[0]) }, made);
 }
 
 function written(node, gaps) {
@@ -121,11 +181,14 @@ require(`${folder}/node-main.js`).init({
   tex: { packages: ["base", "ams", "html"], formatError: (_, error) => { throw error; } },
 }).then((MathJax) => {
   const { STATE } = MathJax._.core.MathItem;
-  const answer = ({ tex, display }) => {
+  const answer = ({ tex, display, room }) => {
     try {
       const root = MathJax.startup.document.convert(tex, { display, end: STATE.CONVERT });
       root.setTeXclass(null);
-      return { mathml: element("math", display ? { display: "block" } : {}, written(root.childNodes[0], spaces(root))) };
+      const [whole, gaps] = [root.childNodes[0], spaces(root)];
+      const wide = display && width(whole) > room;
+      const attributes = display ? { display: "block", "data-wide": wide ? "yes" : "" } : {};
+      return { mathml: element("math", attributes, wide ? inParts(whole, gaps, room) : written(whole, gaps)) };
     } catch (error) {
       return { error: error.message };
     }

@@ -30,6 +30,12 @@ GLUED = re.compile(
     r"(<math(?![^>]* display=)[^>]*>(?:(?!</math>).)*</math>)([.,:;?!)\]”’…]+)",
     re.S,
 )
+# What a phone shows of a formula, in em: of one with a number, which takes its share of the line, less.
+ROOM, BESIDE_NUMBER = 15.5, 12.5
+# The names of the rows of a matrix, as `show.matrix` writes them before it.
+ROW_NAMES = re.compile(
+    r"\\begin\{array\}\{r\}(?:(?!\\end).)*\\end\{array\}(?=\\;)", re.S
+)
 # Browsers make single letters italic by themselves, with these characters.
 ITALIC = {
     unicodedata.normalize("NFKC", char): char
@@ -58,7 +64,7 @@ def reader():
 
 
 @functools.cache
-def mathml(tex, display=False):
+def mathml(tex, display=False, room=ROOM):
     """A formula in MathML.
 
     Raises:
@@ -66,7 +72,11 @@ def mathml(tex, display=False):
 
     """
     process = reader()
-    print(json.dumps({"tex": tex, "display": display}), file=process.stdin, flush=True)
+    print(
+        json.dumps({"tex": tex, "display": display, "room": room}),
+        file=process.stdin,
+        flush=True,
+    )
     answer = json.loads(process.stdout.readline())
     if "error" in answer:
         raise ValueError(f"{tex.strip()!r} is no formula: {answer['error']}")
@@ -76,8 +86,10 @@ def mathml(tex, display=False):
 def written(node, display=False):
     """The formula of a node, with its TeX for those who copy it. One that cannot be read is a fault of the page."""
     tex = node.get("tex", node.astext())
+    named = ROW_NAMES.sub(r"\\class{row-names}{\g<0>}", node.get("coloured", tex))
     try:
-        formula = mathml(node.get("coloured", tex), display)
+        room = BESIDE_NUMBER if node.get("number") else ROOM
+        formula = mathml(named, display, room)
     except ValueError as fault:
         LOGGER.warning(str(fault), location=node)
         return ""

@@ -130,6 +130,26 @@ unfold?.addEventListener("change", () => {
   } catch {}
 });
 
+// A question to guess: a choice is marked, the right one is said, and what follows opens. Who asks to be shown need not guess.
+for (const guess of document.querySelectorAll(".guess")) {
+  const answer = guess.nextElementSibling, choices = [...guess.querySelectorAll("button")];
+  const said = guess.querySelector("[role=status]"), right = guess.querySelector("[data-right]");
+  guess.addEventListener("click", (event) => {
+    const chosen = event.target.closest("button");
+    if (!chosen || answer.open) return;
+    choices.forEach((choice) => choice.setAttribute("aria-pressed", choice === chosen));
+    said.textContent = chosen === right ? "That's right." : "Not this one: the right answer has the ✓.";
+    answer.open = true;
+  });
+  answer.addEventListener("toggle", () => {
+    for (const choice of choices) {
+      choice.setAttribute("aria-disabled", answer.open);
+      if (!answer.open) choice.removeAttribute("aria-pressed");
+    }
+    if (!answer.open) said.textContent = "";
+  });
+}
+
 // A link to what lies in a fold opens it; browsers do so themselves, but not all of them.
 const reveal = () => {
   const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));

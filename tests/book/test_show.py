@@ -190,10 +190,10 @@ def test_the_numbers_shown_are_those_of_the_array(rows):
 # Names and labels
 
 
-def test_rows_have_their_words_beside_the_bracket():
+def test_rows_have_their_words_before_the_bracket():
     assert matrix("X", X[:2], rows=WORDS[:2]).latex == (
-        "$$\nX = \\begin{bmatrix} 1 & 0 & 1 \\\\ 0 & 1 & 0 \\end{bmatrix} "
-        "\\begin{array}{l} \\text{I} \\\\ \\text{love} \\end{array}\n$$"
+        "$$\nX = \\begin{array}{r} \\text{I} \\\\ \\text{love} \\end{array}\\; "
+        "\\begin{bmatrix} 1 & 0 & 1 \\\\ 0 & 1 & 0 \\end{bmatrix}\n$$"
     )
     assert repr(matrix("X", X[:2], rows=WORDS[:2])) == "X =    I  1  0  1\n    love  0  1  0"
 
@@ -215,13 +215,13 @@ def test_special_characters_in_words_are_shown_and_not_obeyed():
     latex = matrix("x", [[1], [2], [3]], rows=["##ing", r"50% of a_b & {$5}", r"\^~"]).latex
     assert r"\#\#\text{ing} \\" in latex
     assert r"\text{50}\%\text{ of a}\_\text{b }\&\text{ }\{\$\text{5}\} \\" in latex
-    assert r"\backslash \wedge \sim  \end{array}" in latex
+    assert r"\backslash \wedge \sim  \end{array}\; \begin{bmatrix}" in latex
     assert "##ing" in matrix("x", [[1]], rows=["##ing"]).text
 
 
 @given(st.text("ab \\{}$&#%_^~", max_size=6))
 def test_no_word_can_break_the_formula(word):
-    (grid,) = re.findall(r"\\begin\{array\}\{l\} (.*) \\end\{array\}", matrix("x", [[1.0]], rows=[word]).latex)
+    (grid,) = re.findall(r"\\begin\{array\}\{r\} (.*) \\end\{array\}", matrix("x", [[1.0]], rows=[word]).latex)
     bare = re.sub(r"\\(backslash|wedge|sim) |\\[{}$&#%_]", "", grid)  # what is left is \text{…}, with letters only
     assert re.fullmatch(r"(\\text\{[ab ]+\})*", bare)
 

@@ -40,7 +40,7 @@ def test_a_link_into_a_fold_opens_it_and_shows_its_heading(follow, scripts):
         assert opened
         assert 0 <= below < 200
     box = page.locator(f"details:has({LINK}) > summary h3").bounding_box()
-    assert page.locator(f"details:has({LINK}) > section > p").first.is_visible()
+    assert page.locator(f"details:has({LINK}) > section p").first.is_visible()
     assert 40 <= box["y"] < 200
     assert page.locator("details.deeper:not([open])").count() > 3, "the others stay shut"
 
@@ -67,7 +67,7 @@ def test_what_is_looked_for_is_found_in_folds(follow):
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_mark_opens_with_a_click_and_with_a_key(visit, scripts):
     page = visit(PAGE, java_script_enabled=scripts)
-    mark, other = page.locator(".claimed > details.checked").all()[:2]
+    mark, other = page.locator(".claimed:has(> p) > details.checked").all()[:2]
     assert not mark.locator("pre").first.is_visible()
     mark.locator("summary").click()
     assert mark.locator("pre").first.is_visible()
@@ -93,30 +93,103 @@ def test_a_mark_is_quiet_and_can_be_hit_and_has_a_ring_when_it_has_the_focus(vis
         assert first.evaluate("e => getComputedStyle(e).backgroundColor") == "rgba(0, 0, 0, 0)"
 
 
-def test_a_mark_stands_at_the_end_of_the_last_line_and_what_it_holds_below(visit):
+LAST = """() => [...document.querySelectorAll('section:not(.deeper *) > .claimed:has(> details.behind)')].map(e => {
+  const seen = e.firstElementChild, mark = e.querySelector(':scope > .behind > summary').getBoundingClientRect();
+  const lines = (seen.matches('p') ? seen : seen.querySelector('figcaption p') ?? seen).getClientRects();
+  const line = [...lines].at(-1), text = document.querySelector('.bd-article').getBoundingClientRect();
+  return { paragraph: seen.matches('p'), after: mark.left - line.right, below: mark.top - line.bottom,
+           margin: mark.left - text.right, middle: (mark.top + mark.bottom) / 2 - line.bottom };
+})"""
+
+
+def test_on_a_wide_page_each_block_has_one_mark_in_the_margin_beside_its_last_line(visit):
     page = visit(PAGE)
-    found = page.evaluate("""() => [...document.querySelectorAll('section:not(.deeper *) > .claimed')].map(e => {
-      const line = [...e.querySelector('p').getClientRects()].at(-1);
-      const mark = e.querySelector('summary').getBoundingClientRect();
-      return [mark.left - line.right, Math.abs((mark.top + mark.bottom - line.top - line.bottom) / 2)];
-    })""")
-    assert len(found) >= 3
-    beside = [off for off, height in found if height < 8]
-    assert len(beside) > len(found) / 2, "the others had no room on the last line"
-    assert all(0 <= off < 20 for off in beside)
-    mark = page.locator(".claimed > details.checked").first
+    found = page.evaluate(LAST)
+    assert len(found) > 8
+    assert all(-40 < mark["margin"] < 20 for mark in found), found
+    assert all(-32 < mark["middle"] < 16 for mark in found), found
+    assert page.locator(".claimed > .behind ~ .behind").count() == 0
+    text = page.locator(".claimed:has(> p):has(> .behind) > p").first
+    text.scroll_into_view_if_needed()
+    before = text.bounding_box()
+    mark = page.locator(".claimed:has(> p) > details.behind").first
     mark.locator("summary").click()
-    text, code = page.locator(".claimed:has(details[open]) > p").bounding_box(), mark.locator(".cell").bounding_box()
-    assert code["y"] >= text["y"] + text["height"]
+    code = mark.locator(".cell").first.bounding_box()
+    assert text.bounding_box() == before
+    assert code["y"] >= before["y"] + before["height"]
     assert code["width"] > 500
 
 
-def test_marks_that_follow_one_another_stand_on_one_line(visit):
+def test_on_a_phone_a_mark_ends_its_paragraph_or_is_nearer_to_what_it_serves_than_to_what_follows(visit):
+    page = visit(PAGE, width=390)
+    found = page.evaluate(LAST)
+    lines = [mark for mark in found if mark["paragraph"] and mark["middle"] < 0]
+    assert all(0 <= mark["after"] < 20 for mark in lines)
+    assert len(lines) > len([mark for mark in found if mark["paragraph"]]) / 2, (
+        "the others had no room on the last line"
+    )
+    gaps = page.evaluate("""() => [...document.querySelectorAll('section > .claimed:has(> .behind:last-child)')]
+      .filter(e => e.checkVisibility() && e.nextElementSibling && e.querySelector('figcaption')).map(e => {
+        const mark = e.querySelector(':scope > .behind > summary').getBoundingClientRect();
+        const caption = e.querySelector('figcaption p').getBoundingClientRect();
+        return [mark.top - caption.bottom, e.nextElementSibling.getBoundingClientRect().top - mark.bottom];
+      })""")
+    assert gaps
+    assert all(0 <= before < after for before, after in gaps), gaps
+
+
+# Questions to guess
+
+
+def guessed(page, n):
+    """The question after a choice, and where it is before and after."""
+    guess = page.locator(".guess").first
+    guess.scroll_into_view_if_needed()
+    before = guess.locator("button").first.bounding_box()
+    guess.locator("button").nth(n).click()
+    assert guess.locator("button").first.bounding_box() == before, "nothing above the answer moves"
+    return guess
+
+
+def test_nothing_that_answers_a_question_is_seen_before_a_choice_or_a_wish_to_be_shown(visit):
     page = visit(PAGE)
-    boxes = [box for box in page.locator("section:not(.deeper *) > .marks").all() if box.locator("summary").count() > 1]
-    assert boxes
-    for box in boxes:
-        assert len({mark.bounding_box()["y"] for mark in box.locator("> details > summary").all()}) == 1
+    answer = page.locator(".guess + details.answer").first
+    inside = answer.locator("p, math").first
+    assert not inside.is_visible()
+    answer.get_by_text("Show me").click()
+    assert inside.is_visible()
+    assert page.locator(".guess").first.get_by_role("button", name="(right)").count() == 1
+    assert page.locator(".guess [role=status]").first.text_content() == ""
+
+
+@pytest.mark.parametrize(("n", "said"), [(0, "Not this one: the right answer has the ✓."), (2, "That's right.")])
+def test_a_choice_says_whether_it_is_right_and_opens_the_answer(visit, n, said):
+    page = visit(PAGE)
+    guess = guessed(page, n)
+    assert page.locator(".guess + details.answer p").first.is_visible()
+    assert guess.get_by_role("status").text_content() == said
+    assert guess.locator("button[aria-pressed=true]").count() == 1
+    assert [b.get_attribute("aria-disabled") for b in guess.locator("button").all()] == ["true"] * 3
+    assert "stay above zero" in guess.get_by_role("button", name="(right)").text_content()
+    guess.locator("button").nth(1).click(force=True)
+    assert guess.get_by_role("status").text_content() == said, "one guess is enough"
+
+
+def test_a_choice_is_made_with_keys_too_and_can_be_hit_with_a_finger(visit):
+    page = visit(PAGE, width=390)
+    guess = page.locator(".guess").first
+    assert all(button.bounding_box()["height"] >= 44 for button in guess.locator("button").all())
+    guess.locator("button").first.focus()
+    keys(page, "Tab Enter")
+    assert guess.locator("button[aria-pressed=true]").text_content() == guess.locator("button").nth(1).text_content()
+    assert page.locator(".guess + details.answer").first.get_attribute("open") is not None
+
+
+def test_every_chapter_asks_before_it_answers(visit):
+    page = visit("book/notation.html")
+    for guess in page.locator(".guess").all():
+        assert 2 <= guess.locator("button").count() <= 4
+        assert guess.locator("button[data-right]").count() == 1
 
 
 def test_one_switch_opens_all_folds_but_no_solution_and_closes_them(visit):
@@ -193,7 +266,13 @@ def test_what_lies_in_a_shut_fold_is_measured_when_it_opens(visit):
 def test_on_paper_all_is_open_and_nothing_asks_to_be_clicked(visit, scripts):
     page = visit(PAGE, java_script_enabled=scripts)
     page.emulate_media(media="print")
-    for part in ("details.deeper > section > p", "details.checked pre", "details.code pre", "details.deeper h3"):
+    for part in (
+        "details.deeper > section > p",
+        "details.checked pre",
+        "details.behind pre",
+        "details.answer p",
+        "details.deeper h3",
+    ):
         assert page.locator(part).first.is_visible(), part
     for part in (".unfold", "details.mark > summary", "details.deeper > summary > small"):
         assert not page.locator(part).first.is_visible(), part

@@ -127,3 +127,17 @@ def test_a_formula_is_copied_as_its_tex(visit):
     assert f"${tex}$" in text
     assert "<math" in rich
     assert alone == f"$${whole}$$"
+
+
+def test_a_wide_formula_breaks_on_a_phone_and_looks_as_before_on_a_wide_page(visit):
+    wide = "[...document.querySelectorAll('div.math:has([data-wide] > .part)')].filter(e => e.checkVisibility())"
+    page = visit("book/attention.html", width=390)
+    lines = page.evaluate(
+        f"{wide}.map(e => [e.scrollWidth - e.clientWidth, e.querySelectorAll('.part').length,"
+        " new Set([...e.querySelectorAll('.part')].map(p => Math.round(p.getBoundingClientRect().top / 30))).size])"
+    )
+    assert len(lines) > 2
+    assert all(over <= 1 for over, *_ in lines), lines
+    assert any(rows > 1 for *_, rows in lines)
+    page = visit("book/attention.html")
+    assert page.evaluate(f"{wide}.every(e => getComputedStyle(e.querySelector('math')).display !== 'flex')")

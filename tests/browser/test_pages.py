@@ -324,9 +324,11 @@ def test_what_a_cell_says_is_seen_whole_on_a_wide_page(visit, name):
 
 def test_a_formula_that_is_cut_off_has_a_shade_at_that_edge(visit):
     page = visit(HEADS, width=390)
-    page.wait_for_function("document.querySelectorAll('.bd-article div.math').length > 5")
-    page.evaluate("""for (const e of document.querySelectorAll('.bd-article div.math'))
-        if (e.scrollWidth > e.clientWidth + 60 && e.clientHeight) e.classList.add('cut')""")
+    page.evaluate("""() => {
+      const formula = [...document.querySelectorAll('.bd-article div.math')].find(e => e.checkVisibility());
+      formula.classList.add('cut');
+      formula.querySelector('math').style.minWidth = '700px';
+    }""")
     formula = page.locator(".cut").first
 
     def edges():
@@ -392,3 +394,23 @@ def test_on_a_slow_line_nothing_moves_and_the_first_letters_are_those_of_the_boo
     assert max(fonts) < painted
     assert page.evaluate(rest.SHIFT) <= 0.005
     context.close()
+
+
+def test_on_a_phone_each_mistake_is_a_card_with_all_its_links(visit):
+    page = visit("book/errata.html", width=390)
+    for table in page.locator("#errata > div > table").all():
+        assert table.evaluate("e => e.parentElement.scrollWidth <= e.parentElement.clientWidth + 1")
+    cell = page.locator("#errata td:nth-child(4)").first
+    assert cell.evaluate("e => getComputedStyle(e, '::before').content") == '"Kind"'
+    cell.locator("a").click()
+    assert "#" in page.url
+
+
+def test_a_caption_begins_where_its_picture_begins(visit):
+    for name in ("attention", "heads"):
+        page = visit(f"book/{name}.html")
+        off = page.evaluate("""[...document.querySelectorAll('figure:has(> .drawn)')].filter(e => e.checkVisibility())
+          .map(e => e.querySelector("figcaption").getBoundingClientRect().left
+                    - e.querySelector('.drawn').getBoundingClientRect().left)""")
+        assert off
+        assert all(abs(x) < 1 for x in off), (name, off)

@@ -92,16 +92,17 @@ PAGES = {
         "## Going deeper\n\nMore.",
     ],
     "guess": [
-        BADGE + "**Before you look:** which is larger?",
+        BADGE + "**Before you look:** which is larger?\n\n- the *first* [one](#one) <!-- right -->\n- the second",
         code("matrix(a)", shown("a sight")),
         CLAIM,
         "The first.\n\nMore words.",
-        "Guess first, once more.",
+        "Guess first, once more.\n\n- yes\n- no <!-- right -->\n- neither",
         CLAIM,
         code("matrix(b)", shown("another sight")),
         "## Another section",
     ],
 }
+UNANSWERABLE = ["", "\n\nWords.", "\n\n- yes\n- no", "\n\n- yes <!-- right -->\n- no <!-- right -->"]
 
 
 def written(folder, pages):
@@ -135,42 +136,57 @@ def marks(part):
     return [mark.text.strip() for mark in part.select("details.mark > summary")]
 
 
+def behind(box):
+    """The sources behind the one mark of a block."""
+    (mark,) = box.select(":scope > details.behind")
+    return [pre.text.strip() for pre in mark.select("pre")]
+
+
 def test_a_claim_becomes_a_mark_at_the_end_of_the_paragraph_before(pages):
     box = pages["idea"].select_one(".claimed")
     assert [child.name for child in box.find_all(recursive=False)] == ["p", "details"]
     assert box.p.text == "A claim."
-    assert marks(box) == ["✓ checked: 1 claim"]
+    assert marks(box) == ["✓ code"]
+    assert box.summary["title"] == "1 claim checked"
     assert "assert one == 1" in box.details.text
     assert not box.details.has_attr("open")
 
 
-def test_marks_that_follow_one_another_stand_on_one_line(pages):
-    assert marks(pages["idea"].select(".claimed")[1]) == ["set-up", "✓ checked: 2 claims"]
-    assert marks(pages["idea"].select(".marks")[1]) == [
-        "source: long (13 lines)",
-        "✓ checked: 1 claim",
-        "source: short (1 line)",
-    ]
+def test_all_the_code_behind_a_block_has_one_mark(pages):
+    box = pages["idea"].select_one(".claimed:has(> .call)")
+    assert marks(box) == ["code"]
+    assert behind(box) == ["matrix(a)"]
+    assert "a matrix" in box.select_one(".call .cell_output").text
+    deep = pages["deep"].select_one("details.deeper .claimed:has(> .cell)")
+    assert marks(deep) == ["✓ code", "source: short (1 line)"]
+    assert deep.summary["title"] == "2 claims checked; every term"
+    assert behind(deep) == ["c = a b, row by row: each sum", CLAIMS["source"]]
 
 
-def test_claims_and_set_up_that_follow_one_another_are_one_mark_unless_one_failed(pages):
-    box = pages["together"].select_one(".claimed")
-    said = ["✓ checked: 3 claims", "set-up", "✓ checked: 1 claim", "✗ failed: 1 claim", "✓ checked: 1 claim"]
-    assert marks(box) == said
-    assert [len(fold.select(".cell")) for fold in box.select("details")] == [2, 2, 1, 1, 1]
+def test_long_source_is_named_beside_the_mark(pages):
+    found = [marks(box) for box in pages["idea"].select(".claimed") if box.select(":scope > details.source")]
+    assert found == [["✓ code", "source: long, short (14 lines)"]]
 
 
-def test_a_mark_after_anything_but_a_paragraph_stands_on_a_line_of_its_own(pages):
-    own = pages["idea"].select_one(".marks")
-    assert own.find_previous_sibling().name == "ul"
-    assert marks(own) == ["✓ checked: 1 claim"]
-    assert not pages["one"].select(".claimed"), "the badge is no sentence"
+def test_what_sets_up_belongs_to_the_next_cell_that_shows_something(pages):
+    (mark,) = pages["idea"].select("details:-soup-contains('import numpy')")
+    assert mark.summary.text == "✓ code"
+    assert [pre.text.strip() for pre in mark.select("pre")] == ["import numpy as np", CLAIMS["source"]]
+    (alone,) = pages["one"].select(".marks")
+    assert marks(alone) == ["set-up"], "nothing follows in its section"
 
 
-def test_a_call_folds_and_what_it_shows_stays(pages):
-    cell = pages["idea"].select_one(".cell.call")
-    assert marks(cell) == ["code"]
-    assert cell.details.find_next_sibling().text.strip() == "a matrix"
+def test_claims_that_follow_one_another_are_one_mark_that_says_if_one_has_failed(pages):
+    (box,) = pages["together"].select(".claimed")
+    assert marks(box) == ["✗ failed: code"]
+    assert box.summary["title"] == "6 claims checked"
+    assert len(box.select("details > .cell")) == 7
+    assert box.details.has_attr("open")
+
+
+def test_a_mark_follows_whatever_block_it_serves_but_no_title(pages):
+    assert marks(pages["idea"].select_one(".claimed:has(> ul)")) == ["✓ code"]
+    assert not pages["one"].select(".claimed > h1, .claimed > .badge-line")
 
 
 def test_code_that_is_to_be_read_stays_open(pages):
@@ -180,18 +196,17 @@ def test_code_that_is_to_be_read_stays_open(pages):
 
 
 def test_short_source_stays_open_and_its_call_folds(pages):
-    cell = pages["idea"].select_one(".cell.source")
-    assert marks(cell) == ["code"]
-    assert "def short" not in cell.details.text
-    assert "def short" in cell.text
+    box = pages["idea"].select_one(".claimed:has(> .cell.source)")
+    assert "def short" in box.select_one(".cell.source").text
+    assert "def short" not in box.select_one("details.behind").text
 
 
 def test_long_source_folds_with_its_call_and_so_does_what_its_author_folded(pages):
+    (mark,) = pages["idea"].select("details.source")
     for name in ("long", "short"):
-        mark = next(d for d in pages["idea"].select(".marks > details") if f"source: {name}" in d.summary.text)
         assert f"show({name})" in mark.text
         assert f"def {name}" in mark.text
-        assert not mark.find_all("details"), "one click is enough"
+    assert not mark.find_all("details"), "one click is enough"
 
 
 def test_exercises_and_solutions_are_as_they_were(pages):
@@ -202,28 +217,41 @@ def test_exercises_and_solutions_are_as_they_were(pages):
 
 
 def test_sums_written_out_fold_if_the_section_has_had_one_or_goes_deeper(pages):
-    assert not [mark for mark in marks(pages["idea"]) if "every term" in mark]
-    assert marks(pages["deep"].select_one("#the-idea")) == ["code", "every term of a"]
-    assert marks(pages["one"].select_one("details.deeper")) == ["every term of a", "every term of a"]
-    first, written_out = pages["deep"].select("details.deeper details.sum")
-    assert "each sum" in first.text
-    assert 'product("a", a, b)' in first.text
-    assert written_out.find_previous_sibling().text.strip() == "c = a @ b\nproduct('c', a, b)", "its code stays open"
-    assert "every term of c" in written_out.text
+    assert not pages["idea"].select('summary[title*="every term"]')
+    first = pages["deep"].select_one("#the-idea .claimed")
+    assert "each sum" in first.select_one(".call").text
+    assert behind(first) == ['product("a", a, b)'] * 2 + ["a = x y, row by row: each sum"]
+    assert marks(pages["one"].select_one("details.deeper")) == ["terms"]
+    written_out = pages["deep"].select_one("details.deeper .claimed:has(> .cell)")
+    assert written_out.select_one(".cell").text.strip() == "c = a @ b\nproduct('c', a, b)", "its code stays open"
 
 
-def test_what_answers_a_guess_waits_for_a_click_up_to_the_next_paragraph(pages):
-    first, second = pages["guess"].select("details.answer")
-    assert [fold.find("summary").text for fold in (first, second)] == ["look at the answer"] * 2
-    assert "a sight" in first.text
-    assert first.select_one(".claimed, .marks").text
-    assert "The first." in first.text
-    assert "More words." not in first.text
+def test_a_question_to_guess_has_its_choices_and_the_rest_of_its_section_waits(pages):
+    first, second = pages["guess"].select(".guess")
+    assert [[button.text.strip() for button in guess.select("button")] for guess in (first, second)] == [
+        ["the first one", "the second"],
+        ["yes", "no", "neither"],
+    ]
+    assert [b.text.strip() for b in pages["guess"].select("button[data-right]")] == ["the first one", "no"]
+    assert first.em
+    assert not first.a, "what is pressed as a whole has no link"
+    assert "right" not in first.text
     assert "which is larger?" in first.find_previous("p").text
-    assert "another sight" in second.text
-    assert "Another section" not in second.text
-    assert not any(fold.has_attr("open") for fold in (first, second))
-    assert not pages["idea"].select("details.answer")
+    assert not pages["guess"].select('[role="main"] li')
+    answer, again = first.find_next_sibling("details"), second.find_next_sibling("details")
+    assert [fold.summary.text for fold in (answer, again)] == ["Show me"] * 2
+    for said in ("a sight", "assert one == 1", "The first.", "More words.", "another sight"):
+        assert said in answer.text
+    assert "another sight" in again.text
+    assert "Another section" not in answer.text
+    assert not answer.has_attr("open")
+    assert not pages["idea"].select(".guess, details.answer")
+
+
+@pytest.mark.parametrize("after", UNANSWERABLE)
+def test_a_question_without_one_right_choice_is_a_fault_of_the_page(tmp_path, after):
+    with pytest.raises(Exception, match=r"idea.ipynb: 'Guess first: which\?' needs a list of choices"):
+        built(tmp_path, {"idea": [f"# A page\n\nGuess first: which?{after}"]})
 
 
 def test_deeper_sections_fold_with_their_headings_and_what_they_cost(pages):
@@ -243,13 +271,14 @@ def test_places_in_a_deeper_section_lie_in_its_fold_and_not_in_its_summary(pages
     assert pages["deep"].select_one("summary a.headerlink")["href"] == "#first-of-all"
 
 
-def test_source_after_source_has_one_mark(pages):
-    assert marks(pages["sources"]) == ["source: short, long (14 lines)", "✓ checked: 1 claim", "source: short (1 line)"]
-    first = pages["sources"].select_one("details.source")
-    assert [f"def {name}" in first.text for name in ("short", "long")] == [True, True]
+def test_sources_of_a_block_have_one_fold(pages):
+    assert marks(pages["sources"]) == ["✓ code", "source: short, long (14 lines)"]
+    assert [f"def {name}" in pages["sources"].select_one("details.source").text for name in ("short", "long")] == [
+        True
+    ] * 2
 
 
-def test_a_source_that_stands_open_is_not_joined_with_the_mark_behind_it(pages):
+def test_a_source_that_stands_open_is_not_joined_with_the_fold_behind_it(pages):
     folded = "source: long (13 lines)"
     assert marks(pages["open"]) == [folded, "code", "code", folded]
 
@@ -268,7 +297,7 @@ def test_one_switch_for_all_stands_below_the_badge_where_there_is_something_to_o
 
 def test_a_cell_that_failed_says_so_in_words_and_stands_open(pages):
     failed, call = pages["failing"].select("details.failed")
-    assert marks(pages["failing"]) == ["✗ failed: 2 claims", "✗ failed: code"]
+    assert marks(pages["failing"]) == ["✗ failed: code"] * 2
     assert failed.has_attr("open")
     assert "it failed" in failed.text
     assert call.has_attr("open")

@@ -78,6 +78,31 @@ def test_tables_look_as_their_classes_say(tex, classes):
     assert re.findall(r"<mtable(?: class=\"([^\"]*)\")?", formulas.mathml(tex, True)) == [classes]
 
 
+GRID = r"\begin{bmatrix} 1 & 0 & 1 \\ 0 & 1 & 0 \end{bmatrix}"
+
+
+def test_the_names_of_rows_are_told_from_the_matrix():
+    node = nodes.math_block("", r"X = \begin{array}{r} \text{I} \\ \text{love} \end{array}\; " + GRID)
+    assert re.findall(r'<mtable class="([^"]*)"', formulas.written(node, display=True)) == ["row-names right"]
+
+
+@pytest.mark.parametrize(
+    ("tex", "parts"),
+    [
+        (rf"A = {GRID} {GRID}", 0),
+        (rf"A = {GRID} {GRID} {GRID} {GRID}", 5),
+        (rf"A = {GRID} \qquad B = {GRID} \qquad C = {GRID}", 5),
+        (rf"\begin{{aligned}} AB &= {GRID} {GRID} {GRID} \\[0.6em] &= {GRID} \end{{aligned}}", 6),
+    ],
+)
+def test_a_wide_formula_may_break_on_a_phone_between_formulas_and_in_long_ones_before_signs_and_matrices(tex, parts):
+    made = formulas.mathml(tex, True)
+    assert made.count('<mrow class="part">') == parts
+    assert ("data-wide" in made) == (parts > 0)
+    plain = re.sub(r"</?mrow[^>]*>", "", made)
+    assert plain.replace(' data-wide="yes"', "") == re.sub(r"</?mrow[^>]*>", "", formulas.mathml(tex, True, 1000))
+
+
 @pytest.mark.parametrize(
     "tex",
     [

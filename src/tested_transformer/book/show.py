@@ -350,7 +350,7 @@ def _sum(row: Sequence[str], column: Sequence[str]) -> str:
 
 
 def _grid(cells: list[list[str]], rows: Sequence[str] = ()) -> str:
-    """LaTeX of a matrix in brackets, with the labels of its rows to the right."""
+    """LaTeX of a matrix in brackets, with the labels of its rows before it."""
     grid = (
         r"\begin{bmatrix} "
         + r" \\ ".join(" & ".join(row) for row in cells)
@@ -359,7 +359,7 @@ def _grid(cells: list[list[str]], rows: Sequence[str] = ()) -> str:
     if not rows:
         return grid
     words = r" \\ ".join(_word(label) for label in rows)
-    return rf"{grid} \begin{{array}}{{l}} {words} \end{{array}}"
+    return rf"\begin{{array}}{{r}} {words} \end{{array}}\; {grid}"
 
 
 def _table(
