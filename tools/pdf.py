@@ -147,6 +147,8 @@ def article(page, path, pages, folder):
             element[field] = moved(element[field], path, pages, folder)
             if field == "href" and element.name == "a":
                 element[field] = online(element[field], pages, folder)
+        if element.get("fill", "").startswith("url(#"):  # a hatch
+            element["fill"] = element["fill"].replace("#", f"#{path.stem}--")
     for fold in text.find_all("details"):
         unfold(fold)
     for choices in text.select(".guess"):

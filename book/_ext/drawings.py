@@ -35,7 +35,7 @@ def placed(svg, number, known, alt=None):
     known |= new
     night = "".join(f"--ink-{colour[1:]}:{dark};" for colour, dark in new.items())
     style = f'<style>html[data-theme="dark"]{{{night}}}</style>' if new else ""
-    room = f"max-width:{width}px;aspect-ratio:{width}/{height}"
+    room = f"width:{width}px;aspect-ratio:{width}/{height}"
     return f'{style}<div class="drawn" style="{room}">{svg}</div>'
 
 
