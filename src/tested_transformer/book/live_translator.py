@@ -51,16 +51,16 @@ def opening(
     """What stands at the first sentence before anything is loaded.
 
     For each token that is written the likeliest tokens there, with their probabilities; where
-    the likeliest is least probable; and step by step a beam: sentences with their log-probabilities, those that go on and those
-    that are finished.
+    the likeliest is least probable; and step by step a beam: sentences with their
+    log-probabilities, those that go on and those that are finished.
     """
     model, source = translator.model, torch.tensor([translator.encode(text, 1)])
 
     def line(ids: Sequence[int], log_p: float) -> tuple[str, float]:
         ends = {model.config.bos_id, model.config.eos_id}
-        return translator.tokens.decode(
-            [i for i in ids if i not in ends]
-        ).strip(), min(round(log_p, 4), -1e-5 if log_p < 0 else 0.0)
+        return translator.tokens.decode([i for i in ids if i not in ends]).strip(), min(
+            round(log_p, 4), -1e-5 if log_p < 0 else 0.0
+        )
 
     with inference(model):
         greedy, likely, surest = Search(model, source, 1, 0.0, None), [], []
