@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Circle
 from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, blank, joint, part, tile
 from tested_transformer.book.figures.kit import CENTRE, DASHES, beside, chart, write
 
 COLOURS = (*pic.SERIES[4:], pic.OUT, pic.FAINT)
@@ -35,13 +33,12 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
             )
         frame.plot([x, 0.84], [y - 0.16] * 2, color=pic.FORWARD, linewidth=1.4, zorder=1)
         arrow(frame, (0.84, y - 0.16), (0.84, plus + 0.19), pic.FORWARD)
-        _plate(frame, (0.06, plus - 0.19, 1.56, 0.38), name, size=LARGE - 1)
+        part(frame, (0.06, plus - 0.19, 1.56, 0.38), name, name)
         colour = pic.ATTENTION if name == "attention" else pic.FEED_FORWARD
         look = {"color": colour, "linewidth": max(0.8, WIDE * added), "zorder": 3}
         frame.plot([1.62, x], [plus, plus], solid_capstyle="butt", **look)
-        frame.add_patch(Circle((x, plus), 0.12, facecolor="white", edgecolor=pic.INK, zorder=5))
-        write(frame, x, plus, "+", zorder=6)
-        _plate(frame, (x - 0.32, norm - 0.11, 0.64, 0.22), "norm")
+        joint(frame, (x, plus))
+        part(frame, (x - 0.32, norm - 0.11, 0.64, 0.22), "norm", "norm")
         numbers = (y - 0.27, f"{before:.1f}"), (plus, f"+ {added:.1f}"), (plus - 0.25, f"sum {total:.1f}")
         for (at, text), ink in zip(numbers, (pic.FORWARD, colour, pic.FORWARD), strict=True):
             write(frame, x + 0.5, at, text, ha="left", color=ink, weight="bold", size=LARGE)
@@ -49,12 +46,6 @@ def river(word: str, boxes: Sequence[tuple[str, float, float, float, float]]) ->
     write(frame, x + 0.5, y - 0.1, f"{after:.1f}", ha="left", color=pic.FORWARD, weight="bold", size=LARGE)
     arrow(frame, (x, y), (x, y - 0.3), pic.FORWARD, 26)
     return figure
-
-
-def _plate(frame: Axes, place: pic.Place, text: str, size: float = 11) -> None:
-    """A white box with a word, in front of the river."""
-    tile(frame, place, "white", edgecolor=pic.INK, linewidth=1.2, zorder=5)
-    write(frame, place[0] + place[2] / 2, place[1] + place[3] / 2, text, zorder=6, size=size)
 
 
 LARGE, WIDE = 13, 0.8

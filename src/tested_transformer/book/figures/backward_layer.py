@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Circle, Polygon
+from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, blank, joint, part
 from tested_transformer.book.figures.kit import CENTRE, write
-from tested_transformer.book.figures.transformer import KINDS
 from tested_transformer.book.signal_propagation import Stage
 
 WIDE, HIGH = 0.17, 1.72
@@ -69,27 +68,22 @@ def _stage(frame: Axes, top: float, stage: Stage, below: Sequence[float]) -> Non
         frame.plot([tap, tap, x], [low, plus, plus], **line)
         arrow(frame, (tap, high + 0.1), (tap, high), zorder=5, size=9)
         arrow(frame, (x + 0.2 * (1 if tap > x else -1), plus), (x, plus), zorder=4)
-        frame.add_patch(Circle((x, plus), 0.11, facecolor="white", edgecolor=pic.INK, zorder=6))
-        write(frame, x, plus, "+", zorder=7)
-        tile(frame, (x - 0.3, norm - 0.1, 0.6, 0.21), "white", edgecolor=KINDS["norms"], linewidth=1.4, zorder=6)
-        write(frame, x, norm, "norm", zorder=7, size=11)
+        joint(frame, (x, plus))
+        part(frame, (x - 0.3, norm - 0.1, 0.6, 0.21), "norm", "norm")
         _beside(frame, k, fork + 0.2, up)
         _beside(frame, k, middle, added)
         room = 0.07 + WIDE * back / 144
         frame.text(
             side, fork + room, f"{back:.0f}", weight="bold", color=pic.GRADIENT, ha="center", va="bottom", size=12
         )
-    colour = KINDS["feed-forward" if stage.between is None else "attention"]
-    look = {"edgecolor": colour, "linewidth": 1.6, "zorder": 5}
     if stage.between is None:
         for tap in TAPS:
-            tile(frame, (tap - 0.49, low, 0.98, high - low), "white", **look)
-            write(frame, tap, (low + high) / 2, "feed-\nforward", zorder=8, color=colour)
+            part(frame, (tap - 0.49, low, 0.98, high - low), "feed-forward", "feed-\nforward")
         return
-    tile(frame, (TAPS[0] - 0.49, low, 2.04, high - low), "white", **look)
+    part(frame, (TAPS[0] - 0.49, low, 2.04, high - low), "attention")
     for (to, of), size in np.ndenumerate(np.asarray(stage.between)):
         _band(frame, [(TAPS[of], low + 0.03), (TAPS[to], high - 0.03)], size, color=pic.GRADIENT, alpha=0.35, zorder=6)
-    write(frame, TAPS[0] - 0.02, low + 0.13, "attention", zorder=8, color=colour)
+    write(frame, TAPS[0] - 0.02, low + 0.13, "attention", zorder=8)
 
 
 def _band(frame: Axes, way: Sequence[pic.Pair], size: float, **look: object) -> None:

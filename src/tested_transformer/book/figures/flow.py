@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.kit import CENTRE, write
 
+KINDS = {"table": pic.EMBEDDING, "attention": pic.ATTENTION, "feed": pic.FEED_FORWARD, "norm": pic.NORM}
+"""The colours of the boxes of the machine, by a word of their names."""
+
 CELL, LINE = 0.54, 0.27
 """Width and height of a tile in a box, in inches."""
 
@@ -32,6 +35,27 @@ def tile(axes: Axes, place: pic.Place, face: object, text: str = "", ink: str = 
     axes.add_patch(Rectangle((x, y), width, height, **look))
     if text:
         axes.text(x + width / 2, y + height / 2, text, color=ink, **CENTRE)
+
+
+def kind(name: str) -> str:
+    """The colour of a box by its name; that of letters if it is of no kind."""
+    return next((colour for word, colour in KINDS.items() if word in name), pic.INK)
+
+
+def part(frame: Axes, place: pic.Place, name: str, text: str = "", **look: object) -> None:
+    """A box of the machine, the same in every picture: a light ground, and a rim in the colour of its kind."""
+    colour = kind(name)
+    face = "white" if colour == pic.INK else pic.tint(colour)(0.5)
+    tile(frame, place, face, edgecolor=colour, **{"linewidth": 1.4, "zorder": 5} | look)
+    x, y, width, height = place
+    if text:
+        write(frame, x + width / 2, y + height / 2, text, zorder=6)
+
+
+def joint(frame: Axes, place: pic.Pair) -> None:
+    """Where something is added to the row."""
+    frame.add_patch(Circle(place, 0.11, facecolor="white", edgecolor=pic.INK, linewidth=1.4, zorder=6))
+    write(frame, *place, "+", zorder=7)
 
 
 def outline(axes: Axes, place: pic.Place, colour: str, line: float, **look: object) -> None:
@@ -162,5 +186,4 @@ def residual(frame: Axes, start: Axes, before: Axes, after: Axes, side: float) -
     arrow(frame, (side, y), (x + 0.12, y), pic.FORWARD)
     arrow(frame, (x, low), (x, y + 0.11))
     arrow(frame, (x, y - 0.11), (x, high))
-    frame.add_patch(Circle((x, y), 0.11, fill=False, color=pic.INK, linewidth=1.4))
-    write(frame, x, y - 0.005, "+")
+    joint(frame, (x, y))

@@ -8,7 +8,7 @@ from matplotlib.ticker import NullLocator
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, blank, part, tile
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import CENTRE, chart
 from tested_transformer.shares import as_share
@@ -257,12 +257,7 @@ def three(bert: ArrayLike, gpt: ArrayLike, encoder: ArrayLike, decoder: ArrayLik
             looks = "attention" in box
             height = high[looks + ("\n" in box) * looks]
             y -= height
-            tile(
-                frame,
-                (left, y, STACK, height),
-                pic.tint(pic.ATTENTION if looks else pic.FEED_FORWARD)(0.5),
-                edgecolor=pic.INK,
-            )
+            part(frame, (left, y, STACK, height), box, zorder=1)
             lines = 0.2 + 0.18 * ("\n" in box)
             frame.text(x, y + height - lines / 2 - 0.07, box, linespacing=1, **CENTRE)
             if looks:

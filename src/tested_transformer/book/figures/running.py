@@ -14,7 +14,7 @@ from tested_transformer.book import colours, coreference
 from tested_transformer.book.coreference import FRAMES, THINGS
 from tested_transformer.book.experiments import Answer
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, tile
+from tested_transformer.book.figures.flow import arrow, blank, joint, part, tile
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.shares import as_share
 
@@ -231,20 +231,13 @@ def _box(frame: Axes, x: float, y: float, added: float, box: int) -> None:
     """A box beside the river: it reads from above, and adds at the plus."""
     number, name, words = WORK[box]
     place, size = (x - 1.95, y - 0.18), (1.6, 0.36)
-    shape = FancyBboxPatch(place, *size, "round,pad=0,rounding_size=0.06")
-    shape.set(facecolor="white", edgecolor=pic.INK, linewidth=1.4, zorder=4)
-    frame.add_patch(shape)
-    _numbered(frame, (x - 1.77, y), number, name)
+    part(frame, (*place, *size), name)
+    _numbered(frame, (x - 1.77, y), number, name, "none")
     _over(frame, (0.12, y), words, va="center", ground=GROUND)
     look = {"color": (pic.ATTENTION, pic.FEED_FORWARD)[box], "linewidth": max(0.8, RIVER * added), "zorder": 3}
     frame.plot([x - 0.35, x], [y, y], solid_capstyle="butt", **look)
-    frame.add_patch(Circle((x, y), 0.1, facecolor="white", edgecolor=pic.INK, zorder=5))
-    frame.text(x, y, "+", ha="center", va="center_baseline", zorder=6)
-    place = x - 0.24, y - 0.38  # where the sum is centred and rescaled
-    shape = FancyBboxPatch(place, 0.48, 0.2, "round,pad=0,rounding_size=0.05")
-    shape.set(facecolor="white", edgecolor=pic.INK, linewidth=1, zorder=5)
-    frame.add_patch(shape)
-    frame.text(x, y - 0.28, "norm", size=SMALL, ha="center", va="center_baseline", zorder=6)
+    joint(frame, (x, y))
+    part(frame, (x - 0.27, y - 0.39, 0.54, 0.22), "norm", "norm")  # where the sum is centred and rescaled
 
 
 def _decoder(frame: Axes, xs: Sequence[float], weights: ArrayLike, german: tuple[str, str]) -> None:
@@ -252,9 +245,7 @@ def _decoder(frame: Axes, xs: Sequence[float], weights: ArrayLike, german: tuple
     for x, weight in zip(xs, weights, strict=True):
         look = {"color": pic.ATTENTION, "linewidth": 0.5 + 9 * weight, "zorder": 3}
         frame.plot([x, x], [1.16, 0.95], **look)
-    shape = FancyBboxPatch((0.1, 0.5), 4.0, 0.45, "round,pad=0,rounding_size=0.06")
-    shape.set(facecolor="white", edgecolor=pic.INK, linewidth=1.4, zorder=4)
-    frame.add_patch(shape)
+    part(frame, (0.1, 0.5, 4.0, 0.45), "decoder")
     _numbered(frame, (0.3, 0.72), "8", "decoder asks, writes the next word")
     begun, word = german
     frame.text(0.12, 0.15, begun, size=LARGE - 1)

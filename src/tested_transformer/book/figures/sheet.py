@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.data_flow import n_layers
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, blank, column, outline, tile
-from tested_transformer.book.figures.transformer import BOXES, KINDS, PARTS, colour_of
+from tested_transformer.book.figures.flow import arrow, blank, column, kind, outline, part, tile
+from tested_transformer.book.figures.transformer import BOXES, PARTS
 from tested_transformer.shares import as_share
 
 PAPER = (8.27, 11.69)
@@ -118,11 +118,10 @@ def _signed(frame: Axes, x: float, y: float, values: ArrayLike) -> None:
     _cells(frame, x, y, values, pic.SIGNED, (-3, 3))
 
 
-def _box(frame: Axes, place: Sequence[float], colour: str, words: str) -> None:
+def _box(frame: Axes, place: Sequence[float], name: str, words: str) -> None:
     x, y, width, height = place
-    ink, rim = (pic.INK, pic.INK) if colour == "white" else ("white", colour)
-    tile(frame, place, colour, edgecolor=rim)
-    _write(frame, x + width / 2, y + height / 2, words, TEXT, ha="center", color=ink, weight="bold")
+    part(frame, place, name, linewidth=1)
+    _write(frame, x + width / 2, y + height / 2, words, TEXT, ha="center", weight="bold", zorder=6)
 
 
 def _head(frame: Axes, size: int, table: tuple[int, int]) -> None:
@@ -134,7 +133,7 @@ def _head(frame: Axes, size: int, table: tuple[int, int]) -> None:
     for n, line in enumerate(said):
         _write(frame, 0.38, 11.06 - 0.15 * n, line, TEXT)
     takes = f"each token takes its row of the table E, {table[0]} × {table[1]}, times √{table[1]}"
-    _box(frame, (0.38, 10.52, 7.51, 0.27), KINDS["table"], f"{takes}, and the pattern of its position is added")
+    _box(frame, (0.38, 10.52, 7.51, 0.27), "table", f"{takes}, and the pattern of its position is added")
 
 
 def _rows(frame: Axes, run: pic.Arrays, side: str, words: Sequence[str], followed: int, left: float) -> float:
@@ -168,19 +167,19 @@ def _layers(
     _write(frame, x, top - 0.12, f"{name}: what is added (+), and its row", style="italic", ha=side_of_it)
     low = top - 0.02
 
-    def draw(place: pic.Place, part: str) -> None:
-        _box(frame, place, colour_of(part), part)
+    def draw(place: pic.Place, box: str) -> None:
+        _box(frame, place, box, box)
 
     for layer in range(n_layers(run)):
         _write(frame, middle - 0.08, low - 0.1, f"layer {layer + 1}", TEXT, weight="bold", ha="right")
         arrow(frame, (middle, low), (middle, low - 0.23), size=8, width=1.1)
         boxes = column(frame, PARTS[side], (left, WIDE), (low - 0.23, BOX, GAP), (way, 0.07), draw, 8, (1.1, 1.0))
-        for (part, low), box in zip(boxes, BOXES[side], strict=True):
+        for (title, low), box in zip(boxes, BOXES[side], strict=True):
             values = np.asarray(run[f"{side}.layers.{layer}.{box}.out"])[followed]
             _signed(frame, numbers, low + (BOX - LINE) / 2, values[:ADDED])
-            if part != "add & norm":
+            if title != "add & norm":
                 _write(frame, numbers - 0.04, low + BOX / 2, "+", TEXT, ha="right", weight="bold")
-            if part == "cross-attention":
+            if title == "cross-attention":
                 crossings.append(low + BOX / 2)
     return low, crossings
 
@@ -230,12 +229,13 @@ def _ends(
     left, last = SIDES["decoder"], n_layers(run) - 1
     x, wide, middle = left - 0.24, 0.335, left + WIDE / 2
     arrow(frame, (middle, low), (middle, low - 0.16), size=8, width=1.1)
-    _box(frame, (x, low - 0.43, 3.43, 0.27), KINDS["table"], "compared with all rows of E, then softmax")
+    _box(frame, (x, low - 0.43, 3.43, 0.27), "table", "compared with all rows of E, then softmax")
     arrow(frame, (x + 0.57, low - 0.43), (x + 0.57, low - 0.53), size=8, width=1.1)
     logits, p = (np.asarray(run[name])[followed] for name in ("logits", "probabilities"))
     for n, i in enumerate(np.argsort(-logits, kind="stable")[:3]):
         place = x + 1.145 * n, low - 0.86, 1.14, 0.33
-        face, rim, size, weight = ("white", pic.FAINT, 10, "normal") if n else ("#f6eaf2", KINDS["table"], 12, "bold")
+        first = pic.tint(pic.EMBEDDING)(0.5), pic.EMBEDDING, 12, "bold"
+        face, rim, size, weight = ("white", pic.FAINT, 10, "normal") if n else first
         tile(frame, place, face, edgecolor=rim)
         _write(frame, place[0] + 0.06, low - 0.695, vocabulary[i].strip(), size, weight=weight)
         _write(frame, place[0] + 1.1, low - 0.63, percent(p[i]), TEXT, ha="right", weight=weight)
@@ -293,15 +293,15 @@ def _formulas(
         "\n"
         f"right, the loss is {surprise}.",
     }
-    for kind, (x, y, wide, high) in PANELS.items():
-        colour = KINDS.get(kind, KINDS["attention"] if kind == "heads" else pic.INK)
+    for name, (x, y, wide, high) in PANELS.items():
+        colour = kind("attention" if name == "heads" else name)
         outline(frame, (x, y, wide, high), colour, 1.3, zorder=3)
-        _write(frame, x + 0.08, y + high - 0.11, kind, TEXT, color=colour, weight="bold")
-        lines = FORMULAS[kind]
+        _write(frame, x + 0.08, y + high - 0.11, name, TEXT, color=colour, weight="bold")
+        lines = FORMULAS[name]
         for n, line in enumerate(lines):
-            low = y + (0.32 if "\n" in said[kind] else 0.16)
+            low = y + (0.32 if "\n" in said[name] else 0.16)
             room = y + high - low - 0.2 * (len(lines) == 1)  # below its name
             level = low + room * (len(lines) - n - 0.5) / len(lines)
             _write(frame, x + wide / 2, level, line, FORMULA, ha="center", va="center", math_fontfamily="stix")
-        _write(frame, x + 0.08, y + 0.05, said[kind], va="bottom", linespacing=1.25)
+        _write(frame, x + 0.08, y + 0.05, said[name], va="bottom", linespacing=1.25)
     _write(frame, 0.38, 0.2, LETTERS)

@@ -10,16 +10,13 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.data_flow import AXES, CHAPTERS, Step, Table, n_layers, steps
 from tested_transformer.book.figures import picture as pic
-from tested_transformer.book.figures.flow import arrow, bent, blank, column, outline, tile
+from tested_transformer.book.figures.flow import arrow, bent, blank, column, kind, outline, part, tile
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import chart, named, write
 from tested_transformer.shares import as_share, written
 
 STEP, TILE = 1.05, (0.2, 0.16)
 """Inches from one stop to the next, and of one number."""
-
-KINDS = {"table": pic.EMBEDDING, "attention": pic.ATTENTION, "feed-forward": pic.FEED_FORWARD, "norms": pic.NORM}
-"""Colours of the kinds of boxes, as on the first page and in the strip of each chapter."""
 
 LAYERS = ("self-attention", "add & norm", "feed-forward", "add & norm")
 PARTS = {"encoder": LAYERS, "decoder": ("masked self-attention", "add & norm", "cross-attention", *LAYERS[1:])}
@@ -70,7 +67,7 @@ def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequenc
             write(frame, centre, 6.18 - 0.2 * n, line, weight="bold")
         arrow(frame, (centre, 5.86), (centre, 5.68))
     wide = LEFT[0] - 0.15, 5.32, sum(RIGHT) - LEFT[0] + 0.3, 0.35
-    tile(frame, wide, KINDS["table"], f"rows of the table E, {by['table']}", "white", edgecolor="white")
+    part(frame, wide, "table", f"rows of the table E, {by['table']}")
     ends = []
     for x, centre, name, side in zip((LEFT, RIGHT), middles, ("source", "target"), PARTS, strict=True):
         write(frame, centre, 5.17, "+ positions")
@@ -87,7 +84,7 @@ def machine(words: Sequence[Sequence[str]], run: pic.Arrays, vocabulary: Sequenc
     arrow(frame, (centre, out), (centre, out - 0.3))
     write(frame, centre + 0.08, out - 0.15, by["target"], ha="left")
     top = RIGHT[0] - 0.15, out - 0.65, RIGHT[1] + 0.3, 0.35
-    tile(frame, top, KINDS["table"], "compared with all of E", "white", edgecolor="white")
+    part(frame, top, "table", "compared with all of E")
     arrow(frame, (centre, out - 0.65), (centre, out - 0.95))
     write(frame, centre + 0.08, out - 0.8, f"{by['logits']} logits", ha="left")
     for n, i in enumerate(np.argsort(-logits[-1], kind="stable")[:3]):
@@ -101,22 +98,15 @@ def _layer(frame: Axes, x: pic.Pair, top: float, side: str, layers: int) -> pic.
     (left, width), cross = x, 0.0
     around = left - 0.17 if side == "encoder" else left + width + 0.17
 
-    def draw(place: pic.Place, part: str) -> None:
-        colour = colour_of(part)
-        ink = pic.INK if colour == "white" else "white"
-        tile(frame, place, colour, part, ink, edgecolor=ink)
+    def draw(place: pic.Place, name: str) -> None:
+        part(frame, place, name, name)
 
-    for part, low in column(frame, PARTS[side], x, (top, HIGH, 0.17), (around, 0.09), draw, 9, (1.4, 1.2)):
-        cross = low + HIGH / 2 if part.startswith("cross") else cross
+    for name, low in column(frame, PARTS[side], x, (top, HIGH, 0.17), (around, 0.09), draw, 9, (1.4, 1.2)):
+        cross = low + HIGH / 2 if name.startswith("cross") else cross
     arrow(frame, (left + width / 2, top + 0.17), (left + width / 2, top), size=9)
     outline(frame, (min(left, around) - 0.09, low - 0.3, width + 0.35, top - low + 0.47), pic.FAINT, 1)
     write(frame, left + width / 2, low - 0.16, f"{layers} such layers", style="italic")
     return cross, low - 0.3
-
-
-def colour_of(part: str) -> str:
-    """The colour of a box by its name; white if it is of no kind."""
-    return next((colour for kind, colour in KINDS.items() if kind in part), "white")
 
 
 @pic.styled
@@ -187,16 +177,15 @@ def areas(parts: Mapping[str, Mapping[str, int]]) -> pic.Picture:
     figure, axes = chart(4.2, 5.6)
     whole = sum(sum(boxes.values()) for boxes in parts.values())
     left = 0.0
-    for part, boxes in parts.items():
+    for side, boxes in parts.items():
         width, bottom = sum(boxes.values()) / whole, 0.0
         for box, number in boxes.items():
             height = number / whole / width
-            kind = next(kind for kind in KINDS if kind in box)
             # a thin one has no room for words
             words = f"{box}\n{number / 1e6:.1f} M" if height > 0.05 else ""
-            tile(axes, (left, bottom, width, height), KINDS[kind], words, "white", linewidth=2, edgecolor="white")
+            tile(axes, (left, bottom, width, height), kind(box), words, "white", linewidth=2, edgecolor="white")
             bottom += height
-        axes.text(left + width / 2, 1.015, part, ha="center", va="bottom")
+        axes.text(left + width / 2, 1.015, side, ha="center", va="bottom")
         left += width
     axes.set(xlim=(0, 1), ylim=(0, 1))
     axes.axis("off")
