@@ -178,7 +178,7 @@ def marked(seen, *parts):
         for group in ([p for p in parts if p not in sources], sources)
         if group
     ]
-    if seen is None or isinstance(seen, nodes.title) or is_badge(seen):
+    if seen is None or isinstance(seen, nodes.title | nodes.raw) or is_badge(seen):
         return [n for n in [seen] if n] + [
             nodes.container("", *folds, classes=["marks"])
         ]

@@ -189,6 +189,16 @@ def test_a_mark_follows_whatever_block_it_serves_but_no_title(pages):
     assert not pages["one"].select(".claimed > h1, .claimed > .badge-line")
 
 
+def test_a_mark_in_details_that_a_chapter_opens_itself_does_not_close_them(tmp_path):
+    page = built(
+        tmp_path, {"idea": ["# A page\n\n<details><summary>More</summary>", CLAIM, "Words.\n\n</details>", "End."]}
+    )
+    details = page["idea"].select_one("details")
+    assert marks(details) == ["✓ code"]
+    assert details.find(string="Words.")
+    assert not details.find(string="End.")
+
+
 def test_code_that_is_to_be_read_stays_open(pages):
     cell = pages["idea"].find(string=lambda text: "seen with its code" in text).find_parent(class_="cell")
     assert not cell.find_all("details")
