@@ -4,9 +4,8 @@ import pathlib
 import re
 from html import escape
 
+import themes
 from docutils import nodes
-
-from tested_transformer.book import colours
 
 DRAWING = re.compile(
     r'<svg xmlns="[^"]*" width="([\d.]+)" height="([\d.]+)".*?\n</svg>(?!\n)', re.DOTALL
@@ -21,9 +20,9 @@ def placed(svg, number, known, alt=None):
 
     def themed(found):
         what, colour = found.groups()
-        named = colours.named(colour)
+        named = themes.named(colour)
         if named is None and colour not in known:
-            new[colour] = colours.dark(colour)
+            new[colour] = themes.dark(colour)
         return f'{what}="var({named or f"--ink-{colour[1:]}"},{colour})"'
 
     width, height = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg).groups()

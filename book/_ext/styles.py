@@ -3,9 +3,8 @@
 import pathlib
 import re
 
+import themes
 import tinycss2
-
-from tested_transformer.book import colours
 
 NAME = re.compile(r"[.#]((?:[\w-]|\\.)+)")
 WORD = re.compile(r"[\w-]+")
@@ -86,4 +85,4 @@ def write_colours(app, error):
         return
     path = pathlib.Path(app.outdir, "_static", "book.css")
     style = path.read_text(encoding="utf-8")
-    path.write_text(colours.style() + style, encoding="utf-8")
+    path.write_text(themes.style() + style, encoding="utf-8")

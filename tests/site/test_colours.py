@@ -4,6 +4,7 @@ import itertools
 import re
 
 import pytest
+import themes
 from helpers import contrast
 
 from tested_transformer.book import colours
@@ -27,7 +28,21 @@ def test_no_two_things_have_one_colour(theme):
 
 
 def test_a_page_gets_both_themes():
-    light, dark = colours.style().split("html")
-    assert light.startswith(":root{--book-query:#0072b2;")
+    light, dark = themes.style().split("html")
+    assert light.startswith(":root{--faint:#98a2ad;--book-query:#0072b2;")
     assert re.findall(r"--([\w-]+):", light) == re.findall(r"--([\w-]+):", dark)
     assert "--gender-die:#ff9db8;" in dark
+
+
+@pytest.mark.parametrize(("light", "dark"), [("#ffffff", "#161616"), ("#000000", "#ebebeb"), ("#2f86bd", "#006a9f")])
+def test_in_the_dark_the_lightness_turns_round(light, dark):
+    assert themes.dark(light) == dark
+
+
+def test_a_colour_in_the_dark_keeps_its_hue_and_its_place_in_a_scale():
+    scale = ["#ffffff", "#b9d7ea", "#2f86bd", "#00456e"]
+    seen = [contrast(themes.dark(colour), "#12161b") for colour in scale]
+    assert seen == sorted(seen), "what stands out on white stands out on black"
+    for colour in scale[1:]:
+        red, green, blue = (int(themes.dark(colour)[i : i + 2], 16) for i in (1, 3, 5))
+        assert red < green < blue

@@ -1,0 +1,63 @@
+"""Pictures are put into the pages: named colours, colours of their own, names that are theirs alone, words for ears."""
+
+import re
+
+import drawings
+import pytest
+
+from tested_transformer.book import colours
+from tested_transformer.book.figures import picture as pic
+
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="490" height="300" viewBox="0 0 490 300" font-family="Face">
+<defs>
+<pattern id="hatch-1" width="9"><path d="M0 0" stroke="#98a2ad"/></pattern>
+</defs>
+<rect x="0" y="0" width="490" height="300" fill="#ffffff"/>
+<rect x="1" y="1" width="9" height="9" fill="#0072b2" stroke="#ffffff"/>
+<rect x="9" y="1" width="9" height="9" fill="#2f86bd"/>
+<rect x="9" y="9" width="9" height="9" fill="url(#hatch-1)"/>
+<text x="1" y="2" fill="#1d2530">it</text>
+</svg>"""
+
+
+def test_the_colours_of_the_dictionary_are_named_and_any_other_has_one_for_the_dark():
+    html = drawings.placed(SVG, 0, {}, "alt")
+    assert 'fill="var(--book-query,#0072b2)" stroke="var(--pst-color-background,#ffffff)"' in html
+    assert 'fill="var(--pst-color-text-base,#1d2530)"' in html
+    assert 'fill="var(--ink-2f86bd,#2f86bd)"' in html
+    assert html.startswith('<style>html[data-theme="dark"]{--ink-2f86bd:#006a9f;}</style>')
+    assert len(re.findall("<rect", html)) == 3, "the ground is that of the page"
+
+
+def test_a_colour_is_given_once_on_a_page():
+    known = {}
+    assert "<style>" in drawings.placed(SVG, 0, known)
+    assert "<style>" not in drawings.placed(SVG, 1, known)
+
+
+def test_two_drawings_of_a_page_share_no_name():
+    one, two = (drawings.placed(SVG, number, {}) for number in (0, 1))
+    for html, name in ((one, "d0-hatch-1"), (two, "d1-hatch-1")):
+        assert f'id="{name}"' in html
+        assert f'fill="url(#{name})"' in html
+
+
+def test_a_drawing_has_its_words_for_ears_and_keeps_its_room():
+    html = drawings.placed(SVG, 0, {}, 'Tiles & "words".')
+    assert '<svg role="img" aria-label="Tiles &amp; &quot;words&quot;." width="490"' in html
+    assert '<div class="drawn" style="width:490px;aspect-ratio:490/300">' in html
+    assert "font-family" not in html
+    assert "xmlns" not in html
+
+
+@pytest.mark.parametrize("name", ["INK", "FAINT", "QUERY", "ATTENTION", "GRADIENT", "OURS"])
+def test_what_pictures_are_drawn_in_follows_the_theme_by_its_name(name):
+    drawn = SVG.replace("#0072b2", getattr(pic, name))
+    assert f",{getattr(pic, name)})" in drawings.placed(drawn, 0, {})
+    assert f"--ink-{getattr(pic, name)[1:]}" not in drawings.placed(drawn, 0, {})
+
+
+def test_a_drawing_within_a_figure_to_change_is_found_in_its_html():
+    html = f"<p>before</p>{SVG}<table></table>{SVG}"
+    assert [found.group(2) for found in drawings.DRAWING.finditer(html)] == ["300", "300"]
+    assert colours.PAPER.light == "#ffffff"
