@@ -605,7 +605,7 @@ TOKENS = ("I", " need", " the", " chair", " because", " it")
 def test_what_two_heads_fetch_is_drawn_on_either_side_of_the_sentence():
     heads = {"head 1": [0, 0.1, 0, 0.75, 0.05, 0.1], "head 2": [0.99996, 0, 0, 0, 0.00004, 0]}
     (axes,) = figures.heads.fetched(TOKENS, 5, heads).axes
-    assert [text.get_text() for text in axes.texts if ":" in text.get_text()] == ["head 1: 0.750", "head 2: 0.999"]
+    assert [text.get_text() for text in axes.texts if ":" in text.get_text()] == ["head 1: 0.750", "head 2: 0.9999"]
     places = {text.get_text(): text.get_position() for text in axes.texts}
     assert [word for word in sorted(places, key=lambda word: places[word][0]) if ":" not in word] == [
         token.strip() for token in TOKENS
@@ -634,7 +634,7 @@ def test_a_row_has_a_line_in_each_head_of_each_layer_and_one_is_framed():
         for text, weight in zip(axes.texts, weights[layer].flat, strict=True):
             assert text.get_visible() == (weight > 0.05)
     assert tiles(figure.axes[1])[-1] == "1"
-    assert tiles(figures.heads.row_of(0.9999 * weights, TOKENS, marked=(1, 2)).axes[1])[-1] == "0.999"
+    assert tiles(figures.heads.row_of(0.9999 * weights, TOKENS, marked=(1, 2)).axes[1])[-1] == "0.9999"
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == list(TOKENS)
     assert not figure.axes[0].patches
     (frame,) = figure.axes[1].patches
