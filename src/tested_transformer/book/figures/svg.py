@@ -340,16 +340,20 @@ def _segments(path: Path, transform: Transform) -> Iterator[tuple[str, np.ndarra
 
 
 def _thinned(places: np.ndarray) -> np.ndarray:
-    """Of a curve of more points than pixels, the first and the last point in each pixel across.
+    """Of a curve of more points than pixels, the first in each pixel across, the lowest and highest, and the last.
 
-    Which they are depends on where the points are across, and not on what was measured there.
+    The two in the middle stand in the middle of the pixel, so where they were there decides nothing.
     """
     across = places[:, 0]
     if not (np.diff(across) >= 0).all():
         return places
     # a third of a pixel lies on no edge of a scale
-    new = np.diff(np.floor(across + 1 / 3)) != 0
-    return places[np.concatenate([[True], new]) | np.concatenate([new, [True]])]
+    pixel = np.floor(across + 1 / 3)
+    starts = np.flatnonzero(np.diff(pixel, prepend=-np.inf))
+    ends = np.append(starts[1:], len(places)) - 1
+    middle = pixel[starts] + 1 / 6
+    low, high = (np.stack([middle, f.reduceat(places[:, 1], starts)], axis=1) for f in (np.minimum, np.maximum))
+    return np.stack([places[starts], low, high, places[ends]], axis=1).reshape(-1, 2)
 
 
 def _is_rectangle(parts: list[tuple[str, np.ndarray]], low: np.ndarray, high: np.ndarray) -> bool:
