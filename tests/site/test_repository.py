@@ -105,12 +105,12 @@ def test_what_it_looked_at_stands_in_the_page_where_the_readme_says(tmp_path, mo
     run(sentence, command)
     page = (tmp_path / re.search(r"Open `(\S+)`", README)[1]).read_text(encoding="utf-8")
     kind, layer, query, head, percent, key = re.search(
-        r'unfold "(.+), layer (\d)", and read the row "(\w+)" of head (\d): (\d+) percent on "(\w+)"', README
+        r'unfold "(.+), layer (\d)", and read the row "(\w+)" of head (\d): ([\d.]+) percent on "(\w+)"', README
     ).groups()
     table = page.split(f"<summary>{kind}, layer {layer}</summary>")[1].split("<table>")[int(head)]
     keys = re.findall(r'<th scope="col">(.*?)</th>', table)
     row = re.search(rf'<th scope="row"> ?{query}</th>(.*?)</tr>', table)[1]
-    found = dict(zip(map(str.strip, keys), re.findall(r"<td[^>]*>(\d+)</td>", row), strict=True))
+    found = dict(zip(map(str.strip, keys), re.findall(r"<td[^>]*>([\d.]+)</td>", row), strict=True))
     assert found[key] == percent
 
 
