@@ -11,6 +11,8 @@ DRAWING = re.compile(
     r'<svg xmlns="[^"]*" width="([\d.]+)" height="([\d.]+)".*?\n</svg>(?!\n)', re.DOTALL
 )
 GROUND = re.compile(r'<rect x="0" y="0" [^>]*fill="#ffffff"/>\n')
+ON_TILE = {"#ffffff": "white", "#000000": "black"}
+WORDS = re.compile(r'(<text[^>]*?) fill="(#ffffff|#000000)"')
 COLOUR = re.compile(r'(fill|stroke)="(#[0-9a-f]{6})"')
 
 
@@ -25,8 +27,11 @@ def placed(svg, number, known, alt=None):
             new[colour] = themes.dark(colour)
         return f'{what}="var({named or f"--ink-{colour[1:]}"},{colour})"'
 
+    def on_tile(found):
+        return f'{found[1]} fill="var(--{ON_TILE[found[2]]}-on-tile,{found[2]})"'
+
     width, height = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg).groups()
-    svg = COLOUR.sub(themed, GROUND.sub("", svg, count=1))
+    svg = COLOUR.sub(themed, WORDS.sub(on_tile, GROUND.sub("", svg, count=1)))
     svg = re.sub(r'(id="|url\(#)(hatch)', rf"\1d{number}-\2", svg)
     svg = re.sub(r' xmlns="[^"]*"| font-family="[^"]*"', "", svg, count=2)
     if alt is not None:

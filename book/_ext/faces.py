@@ -134,7 +134,8 @@ def stand_in(name, face, font, letters):
 def style(fonts, letters):
     """The faces of the book and those that stand in for them, as a style that lies beside the folder of the fonts."""
     own = "".join(
-        f'@font-face{{font-family:"Text of the book";{KINDS[face]};font-display:swap;src:url(fonts/{face}.woff2)}}\n'
+        f'@font-face{{font-family:"Text of the book";{KINDS[face]};'
+        f"font-display:optional;src:url(fonts/{face}.woff2)}}\n"
         for face in fonts
     )
     return own + "".join(

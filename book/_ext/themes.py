@@ -15,6 +15,11 @@ _NAMES |= {
     colours.FAINT.light: "--faint",
 }
 
+ON_TILES = {
+    "light": "--white-on-tile:#fff;--black-on-tile:#000;",
+    "dark": "--white-on-tile:#000;--black-on-tile:#fff;",
+}
+
 
 def named(colour):
     """The custom property of a light colour of the dictionary; None for any other colour."""
@@ -29,7 +34,8 @@ def dark(colour):
     share = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
     lightness, *hue = _FROM_CONES @ np.cbrt(_TO_CONES @ linear)
-    turned = np.array([0.2 + 0.74 * (1 - lightness), *hue])
+    # so that black and white read equally well on the same tile as before
+    turned = np.array([0.2 + 0.74 * max(1 - lightness, 0) ** 0.85, *hue])
     linear = np.linalg.solve(_TO_CONES, np.linalg.solve(_FROM_CONES, turned) ** 3).clip(
         0, 1
     )
@@ -59,7 +65,7 @@ def style():
     """The dictionary as custom properties of a page."""
 
     def inside(theme):
-        return f"--faint:{getattr(colours.FAINT, theme)};" + "".join(
+        return f"--faint:{getattr(colours.FAINT, theme)};{ON_TILES[theme]}" + "".join(
             f"--{group}-{name}:{getattr(colour, theme)};"
             for group, own in colours.GROUPS.items()
             for name, colour in own.items()

@@ -50,6 +50,7 @@ TEXTS = """all => {
       (e.matches(FIELD) || e.matches(WHOLE) || [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()))
       && !e.closest('script') && !e.matches(':disabled')
       && e.checkVisibility({opacityProperty: true, visibilityProperty: true})
+      && !e.closest('.drawn')  // numbers stand on tiles: tests/site/test_drawings.py
       && (e.ownerSVGElement || e.getBoundingClientRect().width > 1)).map(e => {
     const style = getComputedStyle(e), behind = ground(e);
     const [...ink] = rgba(e.ownerSVGElement ? style.fill : style.color);

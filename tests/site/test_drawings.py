@@ -3,7 +3,11 @@
 import re
 
 import drawings
+import numpy as np
 import pytest
+import themes
+from helpers import contrast
+from matplotlib.colors import to_hex
 
 from tested_transformer.book import colours
 from tested_transformer.book.figures import picture as pic
@@ -25,7 +29,7 @@ def test_the_colours_of_the_dictionary_are_named_and_any_other_has_one_for_the_d
     assert 'fill="var(--book-query,#0072b2)" stroke="var(--pst-color-background,#ffffff)"' in html
     assert 'fill="var(--pst-color-text-base,#1d2530)"' in html
     assert 'fill="var(--ink-2f86bd,#2f86bd)"' in html
-    assert html.startswith('<style>html[data-theme="dark"]{--ink-2f86bd:#006a9f;}</style>')
+    assert html.startswith('<style>html[data-theme="dark"]{--ink-2f86bd:#1b77ad;}</style>')
     assert len(re.findall("<rect", html)) == 3, "the ground is that of the page"
 
 
@@ -61,3 +65,14 @@ def test_a_drawing_within_a_figure_to_change_is_found_in_its_html():
     html = f"<p>before</p>{SVG}<table></table>{SVG}"
     assert [found.group(2) for found in drawings.DRAWING.finditer(html)] == ["300", "300"]
     assert colours.PAPER.light == "#ffffff"
+
+
+@pytest.mark.parametrize("cmap", [pic.WEIGHTS, pic.SIGNED], ids=lambda cmap: cmap.name)
+def test_a_number_on_a_tile_can_be_read_in_the_dark(cmap):
+    for shade in np.linspace(0, 1, 101):
+        tile = cmap(shade)
+        ink = {"white": "#000000", "black": "#ffffff"}[pic.ink_on(tile)]
+        assert contrast(ink, themes.dark(to_hex(tile))) >= 4.2, shade
+        word = f'<text x="1" fill="{to_hex(pic.ink_on(tile))}">7</text>'
+        assert f"var(--{pic.ink_on(tile)}-on-tile," in drawings.placed(SVG.replace("</svg>", f"{word}\n</svg>"), 0, {})
+    assert "--white-on-tile:#000" in themes.style().partition("dark")[2]

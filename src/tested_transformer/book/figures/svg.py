@@ -35,7 +35,9 @@ MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 """What stands for a minus where a program has written a number."""
 
 MANY = 1000
-"""A curve of more points is thinned out."""
+"""A curve of more points is thinned out, and so many dots are one element for each look."""
+
+CIRCULAR = re.compile(r'<circle cx="(.*)" cy="(.*)" r="(.*)"')
 
 LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
 CIRCLE = Path.unit_circle()
@@ -82,7 +84,7 @@ class Drawing(RendererBase):
         self.elements: list[str] = []
         self.patterns: dict[str, str] = {}
         self._frame: tuple[float, ...] | None = None
-        self._first = sys.maxsize
+        self._first, self._crowded = sys.maxsize, False
         self._down = Affine2D().scale(1, -1).translate(0, self.height)
 
     def written(self) -> str:
@@ -124,6 +126,10 @@ class Drawing(RendererBase):
         if shape is None:
             return
         element, extents = shape
+        if self._crowded and (circle := CIRCULAR.fullmatch(element)):
+            x, y, r = map(float, circle.groups())
+            arc = f"a{short(r)} {short(r)} 0 0 0"
+            element = f'<path d="M{points([x - r, y])}{arc} {short(2 * r)} 0{arc} -{short(2 * r)} 0z"'
         stroke = self._stroke(gc)
         alpha = gc.get_alpha() if gc.get_forced_alpha() else None
         # a line of two points has no inside
@@ -136,9 +142,9 @@ class Drawing(RendererBase):
 
     def draw_path_collection(self, *args: Any, **kwargs: Any) -> None:
         """Many shapes."""
-        self._first = len(self.elements)
+        self._first, self._crowded = len(self.elements), len(args[4]) > MANY
         super().draw_path_collection(*args, **kwargs)
-        self._first = sys.maxsize
+        self._first, self._crowded = sys.maxsize, False
 
     def draw_image(
         self, gc: GraphicsContextBase, x: float, y: float, im: np.ndarray, transform: Transform | None = None
