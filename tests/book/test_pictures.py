@@ -64,6 +64,15 @@ def test_words_are_text_as_long_as_they_are_in_the_face_of_the_book():
     assert (words["font-size"], words["font-weight"], words["font-style"]) == ("16", "600", "italic")
 
 
+def test_more_than_a_thousand_dots_are_one_element():
+    few, many = (np.linspace(0.1, 0.9, n) for n in (900, 1100))
+    assert drawn(lambda axes: axes.scatter(few, few, s=9, color="#123456")).count("<circle") == 900
+    svg = drawn(lambda axes: axes.scatter(many, many, s=9, color="#123456"))
+    assert svg.count("<circle") == 0
+    assert svg.count('fill="#123456"') == 1
+    assert only(svg, "path")["d"].count("M") == 1100
+
+
 def test_a_number_has_a_true_minus_and_a_word_keeps_its_hyphen():
     svg = drawn(lambda axes: axes.text(0.5, 0.5, "norm-2 (-0.5, -3): a-b"))
     assert ">norm-2 (−0.5, −3): a-b</text>" in svg

@@ -32,7 +32,7 @@ class Figure(NamedTuple):
 
 FIGURES = {
     "attention": Figure("attention", "love", "love", (0, None, None)),
-    "beam": Figure("decode", "greedy", "liebe", (0, 0, 2 * LINE)),
+    "beam": Figure("decode", "greedy", "liebe", (LINE, 0, 2 * LINE)),
     "cost": Figure("scale", "kept by layers", '"base"', (0, 0, LINE)),
     "encoding": Figure("tokens", "Käsebrot"),
     "film": Figure("translation", "validation loss", "office", (0, 0, LINE)),
@@ -42,7 +42,7 @@ FIGURES = {
     "masks": Figure("masks", "love", "love"),
     "merges": Figure("tokens", "␣ + l", '"l"', (0, 0, LINE)),
     "parts": Figure("order", "3 chair", "chair"),
-    "positions": Figure("positions", "pair 0", jump=(0, 0, LINE)),
+    "positions": Figure("positions", "pair 0", jump=(0, LINE, LINE)),
     "sampler": Figure("gpt", "words to fill", "love", (0, 0, LINE), 620),
     "schedule": Figure("schedule", "our copiers", "our copiers"),
     "sentence": Figure("index", "English", "chair", (0, 0, None)),

@@ -3,6 +3,7 @@
 Matplotlib's own writer would set half of that in pixels or outlines, with names that differ from run to run.
 """
 
+import contextlib
 import functools
 import importlib.metadata
 import itertools
@@ -142,8 +143,20 @@ class Drawing(RendererBase):
 
     def draw_path_collection(self, *args: Any, **kwargs: Any) -> None:
         """Many shapes."""
-        self._first, self._crowded = len(self.elements), len(args[4]) > MANY
-        super().draw_path_collection(*args, **kwargs)
+        with self._many(len(args[4])):
+            super().draw_path_collection(*args, **kwargs)
+
+    def draw_markers(self, *args: Any, **kwargs: Any) -> None:
+        """The same mark in many places."""
+        number = len(args[3].vertices)
+        with self._many(number) if number > MANY else contextlib.nullcontext():
+            super().draw_markers(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _many(self, number: int) -> Iterator[None]:
+        """While so many shapes of a kind are drawn, those that look the same are joined."""
+        self._first, self._crowded = len(self.elements), number > MANY
+        yield
         self._first, self._crowded = sys.maxsize, False
 
     def draw_image(
