@@ -99,6 +99,9 @@ MEASURING = re.compile(
     r',"complete"===document\.readyState\?(\w+)\(\):window\.addEventListener\("load",\1\)'
 )
 
+# A space in code needs no element of its own: a page of much code has two thousand of them.
+SPACE = re.compile(r'<span class="w">(\s*)</span>')
+
 # Pictures load when they come near, and their places are kept free.
 PICTURE = re.compile(r'<img ([^>]*style="width: (\d+)px; height: (\d+)px;")')
 
@@ -146,6 +149,7 @@ def touch_up(app, error):
             html = INDEX.sub("", html)
         for pattern, better in (*EARLY, *NAMES):
             html = re.sub(pattern, better, html)
+        html = SPACE.sub(r"\1", html)
         html = PICTURE.sub(r'<img loading="lazy" width="\2" height="\3" \1', html)
         if html != before:
             page.write_text(html, encoding="utf-8")

@@ -91,8 +91,8 @@ const enlarge = (picture, opener) => {
   large.showModal();
 };
 const sizeOf = (picture) => Number(picture.getAttribute("width")) || picture.viewBox.baseVal.width * 1.1;
-// at seven tenths of its size a picture can still be read
-const isSmall = (picture) => picture.checkVisibility() && picture.getBoundingClientRect().width < (picture.closest(".drawn") ? 0.7 : 1) * sizeOf(picture) - 1;
+// at two thirds of its size a picture can still be read
+const isSmall = (picture) => picture.checkVisibility() && picture.getBoundingClientRect().width < (picture.closest(".drawn") ? 0.68 : 1) * sizeOf(picture) - 1;
 const openers = new Map();
 const offer = () => {
   const small = [...openers].map(([picture]) => isSmall(picture));
