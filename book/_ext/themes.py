@@ -31,11 +31,11 @@ def dark(colour):
 
     The lightness is that of Oklab (Ottosson 2020), in which equal steps look equal.
     """
-    share = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-    lightness, *hue = _FROM_CONES @ np.cbrt(_TO_CONES @ linear)
-    # so that black and white read equally well on the same tile as before
-    turned = np.array([0.2 + 0.74 * max(1 - lightness, 0) ** 0.85, *hue])
+    lightness, *hue = _oklab(colour)
+    ground, *shade = _oklab(colours.PAPER.dark)
+    # white becomes the ground of the page; black and white read equally well on the same tile as before
+    turned = ground + (0.94 - ground) * max(1 - lightness, 0) ** 0.85
+    turned = np.array([turned, *(np.array(hue) + lightness * np.array(shade))])
     linear = np.linalg.solve(_TO_CONES, np.linalg.solve(_FROM_CONES, turned) ** 3).clip(
         0, 1
     )
@@ -43,6 +43,12 @@ def dark(colour):
         linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055
     )
     return "#" + "".join(f"{round(255 * part):02x}" for part in share)
+
+
+def _oklab(colour):
+    share = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return _FROM_CONES @ np.cbrt(_TO_CONES @ linear)
 
 
 _TO_CONES = np.array(

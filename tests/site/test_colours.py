@@ -34,7 +34,7 @@ def test_a_page_gets_both_themes():
     assert "--gender-die:#ff9db8;" in dark
 
 
-@pytest.mark.parametrize(("light", "dark"), [("#ffffff", "#161616"), ("#000000", "#ebebeb"), ("#2f86bd", "#1b77ad")])
+@pytest.mark.parametrize(("light", "dark"), [("#ffffff", "#12161b"), ("#000000", "#ebebeb"), ("#2f86bd", "#0f76b0")])
 def test_in_the_dark_the_lightness_turns_round(light, dark):
     assert themes.dark(light) == dark
 

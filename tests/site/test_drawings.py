@@ -29,7 +29,7 @@ def test_the_colours_of_the_dictionary_are_named_and_any_other_has_one_for_the_d
     assert 'fill="var(--book-query,#0072b2)" stroke="var(--pst-color-background,#ffffff)"' in html
     assert 'fill="var(--pst-color-text-base,#1d2530)"' in html
     assert 'fill="var(--ink-2f86bd,#2f86bd)"' in html
-    assert html.startswith('<style>html[data-theme="dark"]{--ink-2f86bd:#1b77ad;}</style>')
+    assert html.startswith('<style>html[data-theme="dark"]{--ink-2f86bd:#0f76b0;}</style>')
     assert len(re.findall("<rect", html)) == 3, "the ground is that of the page"
 
 

@@ -33,7 +33,7 @@ def fetched(tokens: Sequence[str], row: int, heads: pic.Arrays) -> pic.Picture:
             arc(frame, x, places[row], side * 0.17, side * 0.45, **look)
         label = f"{name}: {as_share(weights[most], 3)}"
         write(frame, (places[row] + places[most]) / 2, side * 0.8, label, color=colour)
-        write(frame, places[most], 0, tokens[most].strip(), color=colour, weight="bold", size=12)
+        write(frame, places[most], 0, tokens[most].strip(), weight="bold", size=12)
     taken = {int(np.argmax(weights)) for weights in heads.values()}
     for place, (token, x) in enumerate(zip(tokens, places, strict=True)):
         if place not in taken:

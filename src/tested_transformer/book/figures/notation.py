@@ -162,7 +162,7 @@ def taken(tokens: Sequence[str], vectors: ArrayLike, weights: ArrayLike, giver: 
     for text, x in ((r"$X\,W$", (left + right) / 2), ("weight", right + 0.4)):
         frame.text(x, top + 0.17, text, **CENTRE)
     for place, (token, weight) in enumerate(zip(tokens, weights, strict=True)):
-        look, y = {"color": pic.KEY, "weight": "bold"} if place == giver else {}, top - line * (place + 0.5)
+        look, y = {"weight": "bold"} if place == giver else {}, top - line * (place + 0.5)
         for x, text in ((left - 0.08, token.strip()), (right + 0.72, pic.as_share(weight, 3))):
             frame.text(x, y, text, ha="right", va="center", **look)
     low = 0.2

@@ -39,11 +39,11 @@ def orders(read: Sequence[tuple[str, str]], without: str, marked: tuple[str, str
 
 
 def _sentence(frame: Axes, place: pic.Pair, text: str, marked: str) -> None:
-    """A sentence in one line; words that begin with the marked letters are bold, in a colour."""
+    """A sentence in one line; words that begin with the marked letters are bold."""
     x, y = place
     for word in text.split():
-        weight, colour = ("bold", MARK) if word.startswith(marked) else ("normal", pic.INK)
-        frame.text(x, y, word, weight=weight, color=colour, size=12)
+        weight = "bold" if word.startswith(marked) else "normal"
+        frame.text(x, y, word, weight=weight, size=12)
         x += width(word, 12, weight) + 0.07
 
 
