@@ -618,6 +618,8 @@ def test_what_two_heads_fetch_is_drawn_on_either_side_of_the_sentence():
         assert np.isclose(x[-1], places["it"][0])
         assert np.all(y > 0) if number < 5 else np.all(y < 0)
     assert {text.get_text() for text in axes.texts if text.get_weight() == "bold"} == {"chair", "I", "it"}
+    with pytest.raises(ValueError, match=r"heads \(one\) must be two"):
+        figures.heads.fetched(TOKENS, 5, {"one": np.ones(6)})
 
 
 def test_a_row_has_a_line_in_each_head_of_each_layer_and_one_is_framed():
