@@ -189,7 +189,7 @@
       this.steps.x_p = this.steps.x;
       const seen = { x_p: positions, scaled: scale, masked: mask };
       for (const [name, table] of Object.entries(this.tables)) {
-        table.parentElement.classList.toggle("gone", seen[name] === false);
+        table.parentElement.style.visibility = seen[name] === false ? "hidden" : ""; // its room stays
         const x = this.steps[name];
         for (const cell of table.querySelectorAll("td[data-i]")) {
           const value = x[cell.dataset.i][cell.dataset.c];
@@ -205,7 +205,7 @@
       for (const [name, letter] of [["q", "Q"], ["k", "K"], ["v", "V"]]) {
         this.tables[name].caption.replaceChildren(...formula(`${letter} = ${source} W^${letter}`));
       }
-      if (this.chosen) this.choose(this.tables[this.chosen.name].parentElement.classList.contains("gone") ? { ...this.chosen, name: "weights" } : this.chosen);
+      if (this.chosen) this.choose(this.tables[this.chosen.name].parentElement.style.visibility ? { ...this.chosen, name: "weights" } : this.chosen);
     }
 
     // Light up one result and what it is made of, and write it out.
