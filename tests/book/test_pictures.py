@@ -96,6 +96,8 @@ def test_tiles_of_one_colour_are_one_element_and_none_is_made_of_pixels():
     assert white == ("M0 0h96v96h-96zM96 96h96v96h-96z", "#ffffff")
     assert dark == ("M96 0h96v96h-96zM0 96h96v96h-96z", "#00456e")
     assert "<image" not in svg
+    tall = drawn(lambda axes: axes.imshow([[0, 1]], extent=(0, 1, 0, 1), aspect="auto", cmap=pic.WEIGHTS))
+    assert re.findall(r'd="(.*?)"', tall) == ["M0 0h96v192h-96z", "M96 0h96v192h-96z"]
     with pytest.raises(ValueError, match="tiles only"):
         drawn(lambda axes: axes.imshow([[0, 1]], interpolation="bilinear"))
 
@@ -141,6 +143,9 @@ def test_a_curve_of_more_points_than_pixels_keeps_four_in_each_pixel_and_every_p
     across, down = curve(y).T
     assert len(across) == pytest.approx(4 * 192, abs=8)
     assert down == pytest.approx(192 * (0.5 - 0.4 * np.sin(9 * across / 192)), abs=2)
+    assert curve(y)[-1] == pytest.approx([192, 192 * (1 - y[-1])], abs=0.01), "the last point of a curve is drawn"
+    late = np.where(np.arange(len(y)) == len(y) - 1, 0, y)
+    assert curve(late)[-1] == pytest.approx([192, 192]), "and no other in its place"
     with_peak = np.where(np.arange(len(y)) == 30_000, 0, y)
     assert curve(with_peak).shape == curve(y).shape
     assert curve(with_peak)[:, 1].max() == 192
