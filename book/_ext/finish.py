@@ -102,9 +102,6 @@ MEASURING = re.compile(
 # A space in code needs no element of its own: a page of much code has two thousand of them.
 SPACE = re.compile(r'<span class="w">(\s*)</span>')
 
-# Pictures load when they come near, and their places are kept free.
-PICTURE = re.compile(r'<img ([^>]*style="width: (\d+)px; height: (\d+)px;")')
-
 FIRST = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{title}</title>
@@ -150,7 +147,6 @@ def touch_up(app, error):
         for pattern, better in (*EARLY, *NAMES):
             html = re.sub(pattern, better, html)
         html = SPACE.sub(r"\1", html)
-        html = PICTURE.sub(r'<img loading="lazy" width="\2" height="\3" \1', html)
         if html != before:
             page.write_text(html, encoding="utf-8")
     script = pathlib.Path(app.outdir, "_static", "scripts", "pydata-sphinx-theme.js")
