@@ -27,8 +27,8 @@ BOXES = [
     ("Add & norm", RIGHT, 334 + LATER, 28, "norm", ("addnorm",)),
     ("Feed forward", RIGHT, 386 + LATER, 38, "feed-forward", ("feedforward",)),
     ("Add & norm", RIGHT, 432 + LATER, 28, "norm", ("addnorm",)),
-    ("Linear", RIGHT, 514 + LATER, 30, "last", ("transformer",)),
-    ("Softmax", RIGHT, 558 + LATER, 30, "last", ("attention",)),
+    ("Linear", RIGHT, 514 + LATER, 30, "embedding", ("transformer",)),
+    ("Softmax", RIGHT, 558 + LATER, 30, "embedding", ("attention",)),
 ]
 PLUS = 138  # where positions are added, in the left column
 ENCODER, DECODER = (

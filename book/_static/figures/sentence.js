@@ -114,7 +114,7 @@
         const from = boxes[it], to = boxes[n], [x, end] = [middle(from), middle(to)];
         const top = from.top - whole.top - 3;
         if (Math.abs(from.top - to.top) < 4) {
-          const high = top < 60; // over the first line there is room for the number, too
+          const high = Math.abs(from.top - boxes[0].top) < 4; // over the first line there is room for the number, too
           const rise = high ? Math.min(34, 16 + Math.abs(x - end) / 8) : 18;
           return { d: `M${x} ${top}C${x} ${top - 1.33 * rise} ${end} ${top - 1.33 * rise} ${end} ${top}`, at: [(x + end) / 2, top - rise + (high ? -8 : 5)] };
         }

@@ -335,7 +335,7 @@ def _add_norm(side: str, i: int, norm: int, length: str, about: str) -> Step:
 def _top() -> Iterator[Step]:
     def step(box: str, place: str, table: Table, says: str = "next") -> Step:
         about = ABOUT[box.lower()]
-        return Step("decoder", None, box, "", "feed", place, about, (table,), says)
+        return Step("decoder", None, box, "", "embed", place, about, (table,), says)
 
     axes, answers = ("T", "V"), ("probability", "loss")
     logits = Table("logits, on their side", "logits", axes, turned=True)
