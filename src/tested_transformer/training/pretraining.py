@@ -51,7 +51,7 @@ def prepare(
     next_sentence: bool = False,
 ) -> Prepared:
     """Frame texts, hide words; with next_sentence, first swap half of the seconds."""
-    _check(texts)
+    check_texts(texts)
     swapped = None
     if next_sentence:
         texts, labels = swap_seconds(texts, rng)
@@ -124,7 +124,8 @@ def pretrain(
     return losses
 
 
-def _check(texts: Sequence[Text]) -> None:
+def check_texts(texts: Sequence[Text]) -> None:
+    """Refuse what is no list of pairs of ids."""
     if not len(texts):
         raise ValueError("texts is empty; there must be at least one pair")
     for i, text in enumerate(texts):
