@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -34,7 +35,9 @@ class Objective(nn.Module, ABC):
     """The loss of a model on examples of its kind, summed over all that it is asked.
 
     A subclass says what an example is: how many make a batch, what a batch is as
-    tensors, and how many answers are asked for in it. `Trainer` does the rest.
+    tensors, and how many answers are asked for in it. Called with a batch, it returns
+    the summed loss, and how many answers the model would have got right. `Trainer` does
+    the rest.
     """
 
     model: Any
@@ -52,10 +55,6 @@ class Objective(nn.Module, ABC):
         """The sizes of the model."""
         config: Config = getattr(self.model, "bert", self.model).config
         return config
-
-    @abstractmethod
-    def forward(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
-        """The summed loss, and how many answers the model would have got right."""
 
     @abstractmethod
     def count(self, batch: Sequence[Tensor]) -> int:
@@ -125,9 +124,10 @@ class NextToken(Objective):
         super().__init__(model)
         self.smoothing = smoothing
 
-    def forward(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """The summed loss and the number of tokens that the model would have chosen."""
-        source, target = batch
         pad, wanted = self.config.pad_id, target[:, 1:]
         logits = self.model(source, target[:, :-1])
         smoothing = self.smoothing if self.training else 0.0
@@ -184,9 +184,10 @@ class LanguageModel(Objective):
         probability(smoothing=smoothing)
         self.smoothing = smoothing
 
-    def forward(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, ids: Int[Tensor, "B T"], wanted: Int[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """The summed loss and the number of tokens that the model would have chosen."""
-        ids, wanted = batch
         logits = self.model(ids)
         smoothing = self.smoothing if self.training else 0.0
         loss = smoothed_loss(logits, wanted, NOT_ASKED, smoothing, "sum")
@@ -233,9 +234,14 @@ class MaskedWords(Objective):
             raise ValueError(f"mask_id ({mask_id}) {rule}")
         self.mask_id = mask_id
 
-    def forward(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self,
+        ids: Int[Tensor, "B S"],
+        chosen: Bool[Tensor, "B S"],
+        wanted: Int[Tensor, "B S"],
+        segments: Int[Tensor, "B S"],
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """The summed loss of the hidden words, and how many were guessed."""
-        ids, chosen, wanted, segments = batch
         if isinstance(self.model, Pretraining):
             logits, _ = self.model(ids, chosen, segments)
         else:
@@ -285,9 +291,10 @@ class Labels(Objective):
 
     kinds = (Classifier, VisionTransformer)
 
-    def forward(self, *batch: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, given: Tensor, labels: Int[Tensor, "B"]
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """The summed loss, and how many got their label."""
-        given, labels = batch
         logits = self.model(given)
         loss = F.cross_entropy(logits, labels, reduction="sum")
         return loss, (logits.argmax(-1) == labels).sum()
