@@ -291,6 +291,9 @@ class Labels(Objective):
 
     kinds = (Classifier, VisionTransformer)
 
+    def __init__(self, model: Classifier | VisionTransformer) -> None:
+        super().__init__(model)
+
     def forward(
         self, given: Tensor, labels: Int[Tensor, "B"]
     ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:

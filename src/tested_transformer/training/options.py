@@ -46,15 +46,15 @@ class Options:
     warmup: int = 4000
     rate_scale: float = 1.0
     cooldown: int = 0
-    schedule: str = "paper"
-    weight_decay: float = 0.0
-    clip: float = 0.0
     smoothing: float = 0.1
     ema: float = 0.999
     keep: int = 0
     save_every: int = 500
     precision: str = "float32"
     seed: int = 0
+    schedule: str = "paper"
+    weight_decay: float = 0.0
+    clip: float = 0.0
 
     def __post_init__(self) -> None:
         make_plain(self)
