@@ -53,7 +53,7 @@ def test_gradients_travel_with_the_last_batch_of_a_step_and_count_for_each_token
     pairs = [([4, 5, 2], [1, 6, 7, 2]), ([4, 2], [1, 6, 2]), ([8, 2], [1, 9, 2]), ([5, 2], [1, 9, 8, 2])]
     model, options = Transformer(TINY).double(), Options(steps=1, accumulate=2, smoothing=0.0)
     t, travels = Trainer(model, options, pairs, pairs, tmp_path, world=two), []
-    t.objective.register_forward_pre_hook(lambda module, given: travels.append(module.require_backward_grad_sync))
+    t.wrapped.register_forward_pre_hook(lambda module, given: travels.append(module.require_backward_grad_sync))
     group = [tensors(pairs[:2]), tensors(pairs[2:])]
     loss, _, n_tokens = t.gradients(group)
     assert travels == [False, True]

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from tested_transformer.config import Config
 from tested_transformer.model.bert import BERT_BASE, ROBERTA_BASE, Bert, Classifier, Pretraining
-from tested_transformer.training import finetuning, pretraining
+from tested_transformer.training import loop, pretraining
 from tested_transformer.training.finetuning import fine_tune
 from tested_transformer.training.pretraining import objective, prepare, pretrain, shuffled
 
@@ -203,7 +203,7 @@ def test_the_order_of_batches_changes_with_the_seed_and_with_each_reading(monkey
 
 def test_the_rate_rises_stays_and_falls(monkeypatch):
     rates = Spy.rates = []
-    monkeypatch.setattr(pretraining, "create_adam", lambda parameters: Spy(parameters, lr=1.0))
+    monkeypatch.setattr(loop, "create_adam", lambda parameters: Spy(parameters, lr=1.0))
     pretrain(model(), PAIRS, MASK, 20, 0.5, size=4)
     expected = [0.25, 0.5, *[0.5] * 10, *(0.5 * left / 8 for left in range(8, 0, -1))]
     assert rates == pytest.approx(expected)
@@ -274,7 +274,7 @@ def test_no_text_is_twice_in_a_batch_of_fine_tuning():
 
 def test_the_rate_of_fine_tuning_rises_and_falls(monkeypatch):
     rates = Spy.rates = []
-    monkeypatch.setattr(finetuning, "create_adam", lambda parameters: Spy(parameters, lr=1.0))
+    monkeypatch.setattr(loop, "create_adam", lambda parameters: Spy(parameters, lr=1.0))
     fine_tune(classifier(), IDS, LABELS, 20, 0.5, size=4)
     assert rates == pytest.approx([0.25, 0.5, *(0.5 * left / 18 for left in range(18, 0, -1))])
 

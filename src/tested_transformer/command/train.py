@@ -58,6 +58,9 @@ HELP = {
     "warmup": "steps over which the learning rate rises",
     "rate_scale": "learning rate, as a multiple of the paper's",
     "cooldown": "last steps, over which the rate falls to zero; needs --steps",
+    "schedule": "how the rate falls: paper (with 1/√step) or cosine; that needs --steps",
+    "weight_decay": "how much matrices lose at each step, as a part of the rate",
+    "clip": "largest length of a gradient; 0 lets it be",
     "smoothing": "label smoothing",
     "ema": "decay of the moving average of the weights; 0 turns it off",
     "keep": "how many epochs' weights to average and try at the end",
@@ -114,7 +117,7 @@ def arguments(add: argparse.ArgumentParser) -> None:
     limits = "All limits count from the start of the run, before --resume as well."
     how = add.add_argument_group("training", limits)
     for field in fields(Options):
-        kind = {"precision": str, "seed": int}.get(field.name) or (
+        kind = {"precision": str, "schedule": str, "seed": int}.get(field.name) or (
             float if "float" in str(field.type) else int
         )
         told = HELP[field.name]

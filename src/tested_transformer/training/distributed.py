@@ -29,8 +29,14 @@ class World:
         return total.tolist()
 
     def wrap(self, module: nn.Module) -> nn.Module:
-        """The module, its gradients averaged over all processes."""
-        return DistributedDataParallel(module) if self.world_size > 1 else module
+        """The module, its gradients averaged over all processes.
+
+        One whose `unused` is True has weights that may have no part in its loss.
+        """
+        if self.world_size == 1:
+            return module
+        unused = bool(getattr(module, "unused", False))
+        return DistributedDataParallel(module, find_unused_parameters=unused)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tested_transformer.model.bert import Classifier
-from tested_transformer.training.adam import create_adam
+from tested_transformer.training.loop import train
 from tested_transformer.training.schedule import ramp
 
 
@@ -35,15 +35,13 @@ def fine_tune(
         raise TypeError(f"labels must be the numbers of classes, not {labels.dtype}")
     labels = labels.to(torch.int64)
     model.train()
-    adam, losses = create_adam(model.parameters()), []
     rng = np.random.default_rng(seed)
-    for step in range(1, steps + 1):
-        share = ramp(step, steps, 0.1 * steps, 0.9 * steps)
-        adam.param_groups[0]["lr"] = lr * share
+
+    def loss_at(step: int) -> Tensor:
         batch = rng.choice(len(texts), size, replace=False)
-        loss = F.cross_entropy(model(texts[batch]), labels[batch])
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        losses.append(loss.item())
-    return losses
+        return F.cross_entropy(model(texts[batch]), labels[batch])
+
+    def rate_at(step: int) -> float:
+        return lr * ramp(step, steps, 0.1 * steps, 0.9 * steps)
+
+    return train(model, loss_at, rate_at, steps)

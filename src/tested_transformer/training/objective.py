@@ -1,31 +1,397 @@
-"""What training makes small."""
+"""What training makes small: the loss of a model on examples of its kind."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
+from tested_transformer.checks import instance, integer, probability
+from tested_transformer.config import Config
+from tested_transformer.data.batches import Pair, batches, check_pairs, plan, tensors
+from tested_transformer.data.masking import frame
+from tested_transformer.model.bert import Classifier, MaskedLM, Pretraining
+from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.text.tokens import pad
 from tested_transformer.training.loss import smoothed_loss
+from tested_transformer.training.pretraining import Text, check_texts, prepare
+
+NOT_ASKED = -100
+"""What stands where a target is padding, as in PyTorch's cross-entropy."""
 
 
-class NextToken(nn.Module):
-    """The loss of every next token, summed.
+Batch = tuple[Tensor, ...]
+"""What an objective reads, and what it asks for: a row for each example."""
+
+
+class Objective(nn.Module, ABC):
+    """The loss of a model on examples of its kind, summed over all that it is asked.
+
+    A subclass says what an example is: how many make a batch, what a batch is as
+    tensors, and how many answers are asked for in it. Called with a batch, it returns
+    the summed loss, and how many answers the model would have got right. `Trainer` does
+    the rest.
+    """
+
+    model: Any
+    kinds: tuple[type[nn.Module], ...]
+    unused = False  # may weights of the model have no part in the loss?
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        if not isinstance(model, self.kinds):
+            instance(self.kinds[0], model=model)
+        self.model = model
+
+    @property
+    def config(self) -> Config:
+        """The sizes of the model."""
+        config: Config = getattr(self.model, "bert", self.model).config
+        return config
+
+    @abstractmethod
+    def count(self, batch: Sequence[Tensor]) -> int:
+        """How many answers a batch asks for."""
+
+    @abstractmethod
+    def sides(self, example: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+        """What a batch is filled by: an example takes as many tokens as the longer."""
+
+    @abstractmethod
+    def tensors(self, examples: Sequence[Any], seed: Sequence[int]) -> Batch:
+        """Examples as one batch, a row each. What is drawn by lot has this seed."""
+
+    @abstractmethod
+    def check(
+        self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
+    ) -> None:
+        """Refuse examples that the model cannot learn from; name is theirs.
+
+        With ends, a tokeniser has made them, which ends what a `Translator` reads.
+        """
+
+    def described(self) -> dict[str, Any]:
+        """What a run that goes on must have as it was, besides sizes and options."""
+        return {"objective": type(self).__name__}
+
+    def line(self, example: Any) -> bytes:
+        """An example as bytes: two are equal where the examples are."""
+        return f"{[*map(int, example)]}\n".encode()
+
+    def batches(
+        self,
+        examples: Sequence[Any],
+        max_tokens: int,
+        seed: int,
+        epoch: int,
+        start: int,
+        rank: int,
+        world_size: int,
+    ) -> Iterator[Batch]:
+        """The batches of an epoch as in `data.batches`, from number start on.
+
+        Each is made whole, then every process takes its rows: what is drawn by lot does
+        not depend on how many they are.
+        """
+        sides = [self.sides(example) for example in examples]
+        planned = plan(sides, max_tokens, seed, epoch)
+        smallest = min(map(len, planned), default=world_size)
+        if smallest < world_size:
+            rule = f"must have an example for each of {world_size} processes"
+            raise ValueError(f"a batch of {smallest} {rule}")
+        for n, places in enumerate(planned[start:], start):
+            made = self.tensors([examples[i] for i in places], (seed, epoch, n))
+            yield tuple(rows[rank::world_size] for rows in made)
+
+
+class NextToken(Objective):
+    """The loss of every next token of a translation; an example is a pair of ids.
 
     Target sentences run from bos_id to eos_id. The model reads all but the last token
     and is asked for all but the first, but not for padding.
     """
 
-    def __init__(self, model: Transformer, smoothing: float) -> None:
-        super().__init__()
-        self.model, self.smoothing = model, smoothing
+    kinds = (Transformer,)
 
-    def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    def __init__(self, model: Transformer, smoothing: float) -> None:
+        super().__init__(model)
+        self.smoothing = smoothing
+
+    def forward(
+        self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
         """The summed loss and the number of tokens that the model would have chosen."""
-        pad, wanted = self.model.config.pad_id, target[:, 1:]
+        pad, wanted = self.config.pad_id, target[:, 1:]
         logits = self.model(source, target[:, :-1])
         smoothing = self.smoothing if self.training else 0.0
         loss = smoothed_loss(logits, wanted, pad, smoothing, "sum")
         return loss, ((logits.argmax(-1) == wanted) & (wanted != pad)).sum()
 
+    def count(self, batch: Sequence[Tensor]) -> int:
+        """All tokens of the targets but the first, and no padding."""
+        return int((batch[1][:, 1:] != self.config.pad_id).sum())
 
-def n_tokens(target: Tensor, pad_id: int) -> int:
-    """How many tokens the model is asked for: all but the first, and no padding."""
-    return int((target[:, 1:] != pad_id).sum())
+    def sides(self, example: Pair) -> Pair:
+        """Source and target."""
+        return example
+
+    def line(self, example: Pair) -> bytes:
+        """As older versions had it."""
+        return pair_line(example)
+
+    def tensors(self, examples: Sequence[Pair], seed: Sequence[int]) -> Batch:
+        """Source and target ids, filled up with padding."""
+        return tensors(examples, self.config.pad_id)
+
+    def batches(
+        self,
+        examples: Sequence[Pair],
+        max_tokens: int,
+        seed: int,
+        epoch: int,
+        start: int,
+        rank: int,
+        world_size: int,
+    ) -> Iterator[Batch]:
+        """Those of `data.batches`."""
+        cut = max_tokens, seed, epoch, start, rank, world_size
+        return batches(examples, *cut, pad_id=self.config.pad_id)
+
+    def check(
+        self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
+    ) -> None:
+        """As `check_pairs`."""
+        check_pairs(examples, name, self.config, batch_tokens, ends)
+
+
+class LanguageModel(Objective):
+    """The loss of every next token of a text; an example is a text of two ids or more.
+
+    The model, a `Gpt`, reads all but the last id and is asked for all but the first.
+    """
+
+    kinds = (Gpt,)
+
+    def __init__(self, model: Gpt, smoothing: float = 0.0) -> None:
+        super().__init__(model)
+        probability(smoothing=smoothing)
+        self.smoothing = smoothing
+
+    def forward(
+        self, ids: Int[Tensor, "B T"], wanted: Int[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
+        """The summed loss and the number of tokens that the model would have chosen."""
+        logits = self.model(ids)
+        smoothing = self.smoothing if self.training else 0.0
+        loss = smoothed_loss(logits, wanted, NOT_ASKED, smoothing, "sum")
+        return loss, (logits.argmax(-1) == wanted).sum()
+
+    def count(self, batch: Sequence[Tensor]) -> int:
+        """All tokens but the first of each text."""
+        return int((batch[1] != NOT_ASKED).sum())
+
+    def sides(self, example: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """What is read; there is no second side."""
+        return example, example
+
+    def tensors(self, examples: Sequence[Sequence[int]], seed: Sequence[int]) -> Batch:
+        """What is read, filled up on the right, and what is asked."""
+        read = pad([ids[:-1] for ids in examples], self.config.pad_id)
+        wanted = pad([ids[1:] for ids in examples], NOT_ASKED)
+        return torch.from_numpy(read), torch.from_numpy(wanted)
+
+    def check(
+        self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
+    ) -> None:
+        """Refuse texts that are too short or too long, and ids that the model lacks."""
+        most = min(batch_tokens, self.config.max_len + 1)
+        for i, ids in counted(examples, name):
+            check_ids(ids, f"{name}: text {i}", self.config, 2, most)
+
+
+class MaskedWords(Objective):
+    """The loss of words that are hidden, other ones each time a text is read.
+
+    An example is a pair of ids, of a first text and of a second, which may be empty; as
+    RoBERTa does it, nobody asks whether the second follows.
+    """
+
+    kinds = (MaskedLM, Pretraining)
+    unused = True  # those of [CLS], which nobody asks
+
+    def __init__(self, model: MaskedLM | Pretraining, mask_id: int) -> None:
+        super().__init__(model)
+        integer(mask_id=mask_id)
+        if not 0 <= mask_id < self.config.vocab_size:
+            rule = f"must be at least 0 and below {self.config.vocab_size}"
+            raise ValueError(f"mask_id ({mask_id}) {rule}")
+        self.mask_id = mask_id
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B S"],
+        chosen: Bool[Tensor, "B S"],
+        wanted: Int[Tensor, "B S"],
+        segments: Int[Tensor, "B S"],
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
+        """The summed loss of the hidden words, and how many were guessed."""
+        if isinstance(self.model, Pretraining):
+            logits, _ = self.model(ids, chosen, segments)
+        else:
+            logits = self.model(ids, segments)[chosen]
+        loss = F.cross_entropy(logits, wanted[chosen], reduction="sum")
+        return loss, (logits.argmax(-1) == wanted[chosen]).sum()
+
+    def count(self, batch: Sequence[Tensor]) -> int:
+        """The hidden words."""
+        return int(batch[1].sum())
+
+    def sides(self, example: Text) -> tuple[Sequence[int], Sequence[int]]:
+        """Both texts with their marks, as they are read."""
+        ids, _ = frame(*example, self.config.special_ids)
+        return ids, ids
+
+    def line(self, example: Text) -> bytes:
+        """Both texts."""
+        return pair_line(example)
+
+    def tensors(self, examples: Sequence[Text], seed: Sequence[int]) -> Batch:
+        """What is read, which places are asked, what was there, and the segments."""
+        rng = np.random.default_rng(seed)
+        return prepare(examples, self.config, self.mask_id, rng)[:4]
+
+    def check(
+        self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
+    ) -> None:
+        """Refuse texts that are too long with their marks, and ids that the model lacks."""
+        bert = self.model.bert
+        most = min(batch_tokens, self.config.max_len - bert.first_position)
+        check_texts(examples)
+        for i, example in counted(examples, name):
+            check_ids(self.sides(example)[0], f"{name}: text {i}", self.config, 3, most)
+
+    def described(self) -> dict[str, Any]:
+        """The mark of a hidden word, too."""
+        return super().described() | {"mask_id": self.mask_id}
+
+
+class Labels(Objective):
+    """The loss of the right class; an example is a text or a picture with its label.
+
+    For a `Classifier` it is (framed ids, label), for a `VisionTransformer` (channels ×
+    height × width, label).
+    """
+
+    kinds = (Classifier, VisionTransformer)
+
+    def __init__(self, model: Classifier | VisionTransformer) -> None:
+        super().__init__(model)
+
+    def forward(
+        self, given: Tensor, labels: Int[Tensor, "B"]
+    ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
+        """The summed loss, and how many got their label."""
+        logits = self.model(given)
+        loss = F.cross_entropy(logits, labels, reduction="sum")
+        return loss, (logits.argmax(-1) == labels).sum()
+
+    def count(self, batch: Sequence[Tensor]) -> int:
+        """One for each example."""
+        return len(batch[1])
+
+    def sides(self, example: tuple[Any, int]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The ids, or as many places as the encoder reads of a picture."""
+        read = example[0]
+        if isinstance(self.model, VisionTransformer):
+            read = range(np.prod(np.shape(read)[1:]) // self.model.size**2 + 1)
+        return read, read
+
+    def tensors(
+        self, examples: Sequence[tuple[Any, int]], seed: Sequence[int]
+    ) -> Batch:
+        """Ids or pictures, and labels."""
+        given, labels = zip(*examples, strict=True)
+        if isinstance(self.model, VisionTransformer):
+            like = self.model.class_token.dtype
+            read = torch.stack([torch.as_tensor(x, dtype=like) for x in given])
+        else:
+            read = torch.from_numpy(pad(given, self.config.pad_id))
+        return read, torch.tensor(labels)
+
+    def check(
+        self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
+    ) -> None:
+        """Refuse classes that the model lacks, and what it cannot read."""
+        most = min(batch_tokens, self.config.max_len)
+        for i, example in counted(examples, name):
+            if not isinstance(example, (tuple, list)) or len(example) != 2:
+                rule = "must be (what is read, its label)"
+                raise TypeError(f"{name}: example {i} {rule}, not {example!r:.40}")
+            integer(**{f"{name}: the label of example {i}": example[1]})
+            if not 0 <= example[1] < (n := self.n_classes):
+                rule = f"must be at least 0 and below {n}"
+                raise ValueError(
+                    f"{name}: the label {example[1]} of example {i} {rule}"
+                )
+            if isinstance(self.model, Classifier):
+                check_ids(example[0], f"{name}: text {i}", self.config, 1, most)
+            else:
+                self.check_picture(example[0], f"{name}: picture {i}", most)
+
+    def check_picture(self, picture: Any, what: str, most: int) -> None:
+        """Refuse a picture that the model could not cut into its patches."""
+        model, shape = self.model, tuple(np.shape(picture))
+        if len(shape) != 3 or shape[0] != model.channels:
+            rule = f"must be channels × height × width with {model.channels} channels"
+            raise ValueError(f"{what} has the shape {shape}; it {rule}")
+        n = len(self.sides((picture, 0))[0])
+        if any(side % model.size for side in shape[1:]) or n > most:
+            rule = (
+                f"{model.size} must divide both sides, and {most - 1} patches are most"
+            )
+            raise ValueError(f"{what} has the shape {shape}; {rule}")
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes the model knows."""
+        head: nn.Linear = self.model.head
+        return head.out_features
+
+    def line(self, example: tuple[Any, int]) -> bytes:
+        """What is read, and its label."""
+        read, label = example
+        return np.asarray(read).tobytes() + f" {int(label)}\n".encode()
+
+
+def pair_line(pair: Pair) -> bytes:
+    """A pair of ids as bytes."""
+    one, other = pair
+    return f"{[*map(int, one)]} {[*map(int, other)]}\n".encode()
+
+
+def counted(examples: Sequence[Any], name: str) -> Iterator[tuple[int, Any]]:
+    """Each example with its number; that there is none is an error."""
+    if not len(examples):
+        raise ValueError(f"{name} has no examples; there must be at least one")
+    return enumerate(examples)
+
+
+def check_ids(
+    ids: Sequence[int], what: str, config: Config, least: int, most: int
+) -> None:
+    """Refuse a text with too few or too many ids, or with one that the model lacks."""
+    if not least <= len(ids) <= most:
+        rule = f"there must be at least {least} and at most {most}"
+        raise ValueError(f"{what} has {len(ids)} ids; {rule}")
+    if not all(isinstance(i, Integral) for i in ids):
+        raise TypeError(f"{what} has ids that are no whole numbers: {list(ids)!r:.40}")
+    if not 0 <= min(ids) <= max(ids) < config.vocab_size:
+        rule = f"all must be at least 0 and below {config.vocab_size}"
+        raise ValueError(f"{what} has ids from {min(ids)} to {max(ids)}; {rule}")

@@ -14,7 +14,7 @@ from tested_transformer.checks import (
     positive,
     probability,
 )
-from tested_transformer.training.schedule import ramp, rate
+from tested_transformer.training.schedule import cosine, ramp, rate
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,12 @@ class Options:
     make one step. The learning rate is rate_scale times the paper's (Section 5.3); in
     the last cooldown of `steps` it is taken to zero in a line, for which the paper has
     no counterpart.
+
+    After the warm-up the paper's rate falls with 1/√step; with the schedule "cosine" it
+    goes down from the same height to zero at the last of `steps`, along half a cosine.
+    weight_decay draws all matrices towards zero, apart from what their gradients do
+    (AdamW, Loshchilov & Hutter, 2019). clip is the largest length of a step's gradient:
+    a longer one is made as short; 0 lets it be.
 
     ema is the decay of the exponential moving average of the weights, 0 for none; keep
     the number of epoch ends whose plain mean is tried at the end. Training stops after
@@ -46,6 +52,9 @@ class Options:
     save_every: int = 500
     precision: str = "float32"
     seed: int = 0
+    schedule: str = "paper"
+    weight_decay: float = 0.0
+    clip: float = 0.0
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -63,9 +72,17 @@ class Options:
             raise ValueError(f"cooldown ({self.cooldown}) {rule}")
         minutes = {} if self.minutes is None else {"minutes": self.minutes}
         number(smoothing=self.smoothing, ema=self.ema)
+        number(weight_decay=self.weight_decay, clip=self.clip)
+        at_least(0, weight_decay=self.weight_decay, clip=self.clip)
         number(rate_scale=self.rate_scale, **minutes)
         positive(rate_scale=self.rate_scale, **minutes)
         probability(smoothing=self.smoothing, ema=self.ema)
+        if self.schedule not in ("paper", "cosine"):
+            rule = "must be 'paper' or 'cosine'"
+            raise ValueError(f"schedule ({self.schedule!r}) {rule}")
+        if self.schedule == "cosine" and (self.cooldown or self.steps is None):
+            rule = "needs steps, at whose end it is zero, and no cooldown"
+            raise ValueError(f"schedule ('cosine') {rule}")
         if self.precision not in ("float32", "bfloat16"):
             rule = "must be 'float32' or 'bfloat16'"
             raise ValueError(f"precision ({self.precision!r}) {rule}")
@@ -73,11 +90,15 @@ class Options:
     def changeable(self) -> set[str]:
         """The fields that may change when a run goes on: they change no step."""
         free = {"steps", "epochs", "minutes", "patience", "save_every"}
-        return free - {"steps"} if self.cooldown else free
+        planned = self.cooldown or self.schedule == "cosine"
+        return free - {"steps"} if planned else free
 
     def rate(self, step: int, d_model: int) -> float:
         """The learning rate of a step, which counts from 1 to steps."""
         scale = self.rate_scale
+        if self.schedule == "cosine" and self.steps:
+            highest = rate(self.warmup, d_model, self.warmup)
+            return scale * highest * cosine(step, self.steps, self.warmup)
         if self.cooldown and self.steps:
             scale *= ramp(step, self.steps, rise=0, fall=self.cooldown + 1)
         return scale * rate(step, d_model, self.warmup)

@@ -1,6 +1,7 @@
 """Pre-training on text that nobody has labelled, with the switches that RoBERTa turned."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from tested_transformer.config import Config
 from tested_transformer.data.masking import frame, mask_tokens, swap_seconds
 from tested_transformer.model.bert import Pretraining
 from tested_transformer.text.tokens import pad
-from tested_transformer.training.adam import create_adam
+from tested_transformer.training.loop import train
 from tested_transformer.training.schedule import ramp
 
 Text = tuple[Sequence[int], Sequence[int]]
@@ -51,7 +52,7 @@ def prepare(
     next_sentence: bool = False,
 ) -> Prepared:
     """Frame texts, hide words; with next_sentence, first swap half of the seconds."""
-    _check(texts)
+    check_texts(texts)
     swapped = None
     if next_sentence:
         texts, labels = swap_seconds(texts, rng)
@@ -105,26 +106,35 @@ def pretrain(
     rate rises to lr in the first tenth of the steps and falls in the last four tenths.
     """
     model.train()
-    adam, losses = create_adam(model.parameters()), list[float]()
-    for reading in range(steps):  # or fewer: each has one step or more
+    device = model.next_head.weight.device
+    given = texts, model.bert.config, mask_id, size, dynamic, next_sentence, seed
+    coming = readings(*given)
+    return train(
+        model,
+        lambda step: objective(model, next(coming).to(device)),
+        lambda step: lr * ramp(step, steps, 0.1 * steps, 0.4 * steps),
+        steps,
+    )
+
+
+def readings(
+    texts: Sequence[Text],
+    config: Config,
+    mask_id: int,
+    size: int,
+    dynamic: bool,
+    next_sentence: bool,
+    seed: int,
+) -> Iterator[Prepared]:
+    """Batches without end: the texts once in each reading, in another order."""
+    for reading in count():
         lots = np.random.default_rng([seed, reading if dynamic else 0])
-        prepared = prepare(texts, model.bert.config, mask_id, lots, next_sentence)
-        order = np.random.default_rng([seed, reading, 1])
-        for batch in shuffled(prepared, size, order):
-            step = len(losses) + 1
-            share = ramp(step, steps, 0.1 * steps, 0.4 * steps)
-            adam.param_groups[0]["lr"] = lr * share
-            loss = objective(model, batch.to(model.next_head.weight.device))
-            adam.zero_grad()
-            loss.backward()
-            adam.step()
-            losses.append(loss.item())
-            if step == steps:
-                return losses
-    return losses
+        prepared = prepare(texts, config, mask_id, lots, next_sentence)
+        yield from shuffled(prepared, size, np.random.default_rng([seed, reading, 1]))
 
 
-def _check(texts: Sequence[Text]) -> None:
+def check_texts(texts: Sequence[Text]) -> None:
+    """Refuse what is no list of pairs of ids."""
     if not len(texts):
         raise ValueError("texts is empty; there must be at least one pair")
     for i, text in enumerate(texts):

@@ -1,22 +1,20 @@
 """Everything that a run changes, so a resumed run continues bit for bit."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, optim
+from torch import Tensor, nn, optim
 
 from tested_transformer.checks import at_least, integer, number
-from tested_transformer.config import Config
-from tested_transformer.data.batches import Pair
-from tested_transformer.model.transformer import Transformer
 from tested_transformer.params import part
 from tested_transformer.training import checkpoint
 from tested_transformer.training.average import ExponentialMovingAverage
+from tested_transformer.training.objective import Objective, pair_line
 from tested_transformer.training.options import Options
 
 ADAM = ("step", "exp_avg", "exp_avg_sq")
@@ -61,12 +59,17 @@ class State:
     Saved with them, to be compared: options, sizes, and a fingerprint of the pairs.
     """
 
-    model: Transformer
+    objective: Objective
     adam: optim.Adam
     ema: ExponentialMovingAverage | None
     progress: Progress
     options: Options
     pairs: str
+
+    @property
+    def model(self) -> nn.Module:
+        """What learns."""
+        return self.objective.model
 
     def save(self, path: Path) -> None:
         """Write all of it as one safetensors file."""
@@ -79,7 +82,8 @@ class State:
         told = {
             "progress": asdict(self.progress),
             "options": asdict(self.options),
-            "config": asdict(self.model.config),
+            "config": asdict(self.objective.config),
+            "learns": self.objective.described(),
             "pairs": self.pairs,
         }
         checkpoint.write_tensors(path, tensors, told)
@@ -112,13 +116,17 @@ class State:
         try:
             began = asdict(Options.from_dict(told["options"]))
             progress = Progress.from_dict(told["progress"])
-            began |= asdict(Config(**told["config"]))
+            began |= asdict(type(self.objective.config)(**told["config"]))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path} holds no state of a run: {error}") from None
-        ours = asdict(self.options) | asdict(self.model.config)
+        began |= told.get(
+            "learns", {"objective": "NextToken"}
+        )  # as older files have it
+        ours = asdict(self.options) | asdict(self.objective.config)
+        ours |= self.objective.described()
         for name in sorted(ours.keys() - self.options.changeable() - {"fused"}):
-            if began[name] != ours[name]:
-                found = f"{began[name]!r}, now {ours[name]!r}"
+            if began.get(name) != ours[name]:
+                found = f"{began.get(name)!r}, now {ours[name]!r}"
                 raise ValueError(f"{path} was trained with another {name}: {found}")
         self.check_tensors(path, tensors)
         if progress.step and not any(name.startswith("adam.") for name in tensors):
@@ -146,11 +154,15 @@ class State:
                     raise ValueError(f"{path}: {name} {rule}")
 
 
-def fingerprint(train: Sequence[Pair], valid: Sequence[Pair]) -> str:
-    """A short name for these pairs in this order."""
+def fingerprint(
+    train: Sequence[Any],
+    valid: Sequence[Any],
+    line: Callable[[Any], bytes] = pair_line,
+) -> str:
+    """A short name for these pairs, or other examples, in this order."""
     digest = hashlib.sha256()
     for pairs in (train, valid):
         digest.update(f"{len(pairs)} pairs\n".encode())
-        for source, target in pairs:
-            digest.update(f"{[*map(int, source)]} {[*map(int, target)]}\n".encode())
+        for pair in pairs:
+            digest.update(line(pair))
     return f"{len(train)} and {len(valid)} pairs, {digest.hexdigest()[:16]}"

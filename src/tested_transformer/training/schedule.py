@@ -1,5 +1,7 @@
 """Learning rates: the paper's, and ramps for runs whose end is known."""
 
+from math import cos, pi
+
 from torch import optim
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -22,6 +24,17 @@ def ramp(step: int, steps: int, rise: float, fall: float) -> float:
     In between it is 1. step counts from 1 to steps.
     """
     return min(step / rise if rise else 1.0, (steps - step + 1) / fall, 1.0)
+
+
+def cosine(step: int, steps: int, warmup: int) -> float:
+    """A share of the rate: up in a line for warmup steps, then down half a cosine.
+
+    It reaches 1 at the step warmup and 0 after the last of steps (Loshchilov & Hutter,
+    2017). step counts from 1.
+    """
+    if step <= warmup:
+        return step / warmup
+    return (1 + cos(pi * (step - warmup) / (steps + 1 - warmup))) / 2
 
 
 def create_schedule(

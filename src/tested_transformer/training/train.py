@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from math import inf
+from typing import Any
 
 import torch
 from filelock import FileLock
 from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 
 from tested_transformer.checks import instance
-from tested_transformer.data.batches import Pair, batches, check_pairs
 from tested_transformer.files import locked, make_folder, write
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text.tokenizer import Tokenizer
 from tested_transformer.training import checkpoint
-from tested_transformer.training.adam import create_adam
+from tested_transformer.training.adam import create_adam, create_adamw
 from tested_transformer.training.average import ExponentialMovingAverage, mean
 from tested_transformer.training.distributed import World, no_sync
 from tested_transformer.training.events import EpochMean, Event, Step, Validation
@@ -30,17 +31,18 @@ from tested_transformer.training.filenames import (
     check_free,
     epoch_end,
 )
-from tested_transformer.training.objective import NextToken, n_tokens
+from tested_transformer.training.objective import Batch, NextToken, Objective
 from tested_transformer.training.options import Options
 from tested_transformer.training.resume import Progress, State, fingerprint
 from tested_transformer.training.signals import on_interrupt
 
-Batch = tuple[Tensor, Tensor]
-"""Source and target ids, padded."""
-
 
 class Trainer:
-    """Trains a model on pairs of ids, validates after every epoch, and can go on.
+    """Trains a model on examples, validates after every epoch, and can go on.
+
+    objective says what an example is, and its loss: `NextToken` of pairs of ids for a
+    Transformer, which may be given itself; `LanguageModel`, `MaskedWords` or `Labels`
+    for others.
 
     In folder it keeps the best model, with tokens if they are given, and all that it
     needs to go on, bit for bit (last.safetensors). report gets a `Step`, a `Validation`
@@ -49,39 +51,46 @@ class Trainer:
 
     def __init__(
         self,
-        model: Transformer,
+        objective: Objective | Transformer,
         options: Options,
-        train: Sequence[Pair],
-        valid: Sequence[Pair],
+        train: Sequence[Any],
+        valid: Sequence[Any],
         folder: str | os.PathLike[str],
         world: World = World(),  # noqa: B008
         report: Callable[[Event], None] = lambda event: None,
         tokens: Tokenizer | None = None,
     ) -> None:
         options.check_limits()
-        instance(Transformer, model=model)
-        for name, pairs in (("train", train), ("valid", valid)):
-            sizes = model.config, options.batch_tokens
-            check_pairs(pairs, name, *sizes, source_ends=tokens is not None)
+        if not isinstance(objective, Objective):
+            instance(Transformer, model=objective)
+            objective = NextToken(objective, options.smoothing)
+        for name, examples in (("train", train), ("valid", valid)):
+            objective.check(examples, name, options.batch_tokens, tokens is not None)
         if options.precision != "float32" and world.device.type != "cuda":
             rule = f"precision ({options.precision}) other than float32 needs a GPU"
             raise ValueError(f"{rule}, not {world.device.type}")
         if tokens is not None:
-            checkpoint.check_tokens(tokens, model.config, "the tokeniser")
+            checkpoint.check_tokens(tokens, objective.config, "the tokeniser")
         self.token_file = None if tokens is None else checkpoint.token_file(tokens)
-        self.model, self.options, self.tokens = model.to(world.device), options, tokens
+        self.objective, self.options, self.tokens = objective, options, tokens
+        self.model = objective.model.to(world.device)
         self.train, self.valid, self.world, self.report = train, valid, world, report
-        for pairs in (train, valid):
-            next(self.batches(pairs))  # too few pairs for the processes are refused
+        for examples in (train, valid):
+            next(self.batches(examples))  # too few for the processes are refused
         self.folder = make_folder(folder)
         self.lock = FileLock(self.folder / LOCK)
-        self.adam = create_adam(self.model.parameters())
+        self.adam = (
+            create_adamw(self.model, options.weight_decay)
+            if options.weight_decay
+            else create_adam(self.model.parameters())
+        )
         self.ema: ExponentialMovingAverage | None = None
         if options.ema:
             self.ema = ExponentialMovingAverage(self.model, options.ema)
-        self.objective = world.wrap(NextToken(self.model, options.smoothing))
+        self.wrapped = world.wrap(objective)
         self.progress, self.started = Progress(), time.monotonic()
-        self.asked_to_stop, self.fingerprint = False, fingerprint(train, valid)
+        self.asked_to_stop = False
+        self.fingerprint = fingerprint(train, valid, objective.line)
         self.began = self.running = False
 
     def run(self) -> Progress:
@@ -95,10 +104,12 @@ class Trainer:
             while not self.finished():
                 for group in self.groups():  # the batches of one step
                     p.step += 1
-                    rate = o.rate(p.step, self.model.config.d_model)
+                    rate = o.rate(p.step, self.objective.config.d_model)
                     for settings in self.adam.param_groups:
                         settings["lr"] = rate
                     loss, accuracy, tokens = self.gradients(group)
+                    if o.clip:
+                        clip_grad_norm_(self.model.parameters(), o.clip)
                     self.adam.step()
                     self.adam.zero_grad()
                     if self.ema:
@@ -164,16 +175,16 @@ class Trainer:
         Each token of the whole group counts the same, whichever process computes it. Returns
         loss and accuracy for each token, and the number of tokens.
         """
-        step, world, pad_id = self.progress.step, self.world, self.model.config.pad_id
+        step, world = self.progress.step, self.world
         loss = right = 0.0
-        (tokens,) = world.sum(sum(n_tokens(target, pad_id) for _, target in group))
-        self.objective.train()
+        (tokens,) = world.sum(sum(map(self.objective.count, group)))
+        self.wrapped.train()
         for n, batch in enumerate(group):
             # Seeded anew, so dropout needs nothing of the past
             torch.manual_seed(seed_of(self.options.seed, step, n, world.rank))
             last = n == len(group) - 1
-            with no_sync(self.objective, not last), self.options.autocast():
-                summed, hits = self.objective(*batch)
+            with no_sync(self.wrapped, not last), self.options.autocast():
+                summed, hits = self.wrapped(*batch)
                 # Processes take the mean of their gradients; we want the sum
                 (summed * (world.world_size / tokens)).backward()
             loss, right = loss + summed.item(), right + hits.item()
@@ -207,15 +218,14 @@ class Trainer:
     @torch.no_grad()
     def validate(self, weights: Mapping[str, Tensor]) -> tuple[float, float]:
         """Loss and accuracy per token, without smoothing, with the weights given."""
-        module = NextToken(self.model, 0.0)
         named = {f"model.{name}": tensor for name, tensor in weights.items()}
-        self.model.eval()
+        self.objective.eval()
         loss = right = tokens = 0.0
         for batch in self.batches(self.valid):
             with self.options.autocast():
-                summed, hits = torch.func.functional_call(module, named, batch)
+                summed, hits = torch.func.functional_call(self.objective, named, batch)
             loss, right = loss + summed.item(), right + hits.item()
-            tokens += n_tokens(batch[1], self.model.config.pad_id)
+            tokens += self.objective.count(batch)
         loss, right, tokens = self.world.sum(loss, right, tokens)
         return loss / tokens, right / tokens
 
@@ -249,7 +259,7 @@ class Trainer:
 
     def state(self) -> State:
         """All that goes into last.safetensors."""
-        memory = self.model, self.adam, self.ema, self.progress
+        memory = self.objective, self.adam, self.ema, self.progress
         return State(*memory, self.options, self.fingerprint)
 
     def save(self) -> None:
@@ -287,13 +297,12 @@ class Trainer:
             yield group
 
     def batches(
-        self, pairs: Sequence[Pair], seed: int = 0, epoch: int = 0, start: int = 0
+        self, examples: Sequence[Any], seed: int = 0, epoch: int = 0, start: int = 0
     ) -> Iterator[Batch]:
         """The share of this process in the batches of an epoch, from start on."""
-        o, w, pad_id = self.options, self.world, self.model.config.pad_id
-        cut = (o.batch_tokens, seed, epoch, start, w.rank, w.world_size, pad_id)
-        for source, target in batches(pairs, *cut):
-            yield source.to(w.device), target.to(w.device)
+        w, cut = self.world, (self.options.batch_tokens, seed, epoch, start)
+        for batch in self.objective.batches(examples, *cut, w.rank, w.world_size):
+            yield tuple(x.to(w.device) for x in batch)
 
 
 def seed_of(*numbers: int) -> int:

@@ -4,13 +4,15 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from tested_transformer.byhand.transformer import create_params
 from tested_transformer.config import Config
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.training.adam import create_adam
+from tested_transformer.training.loop import train
 from tested_transformer.training.loss import smoothed_loss
+
+__all__ = ["Batch", "ask", "create", "forced", "train", "triangle"]
 
 Batch = tuple[Tensor, Tensor]
 """Source and target ids; the target has its `bos_id`, and whatever ends it."""
@@ -56,27 +58,3 @@ def triangle(
         return peak * min(step / warmup, (n_steps + 1 - step) / (n_steps - warmup))
 
     return rate_at
-
-
-def train(
-    model: nn.Module,
-    loss_at: Callable[[int], Tensor],
-    rate_at: Callable[[int], float],
-    n_steps: int,
-    after: Callable[[int], object] | None = None,
-) -> list[float]:
-    """Adam for so many steps, counted from 1.
-
-    Returns the loss of each, as it was before the step.
-    """
-    adam, losses = create_adam(model.parameters()), []
-    for step in range(1, n_steps + 1):
-        adam.param_groups[0]["lr"] = rate_at(step)
-        loss = loss_at(step)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        losses.append(loss.item())
-        if after:
-            after(step)
-    return losses
