@@ -5,10 +5,13 @@ table is doubled, all have equally many parameters: the width of the feed-forwar
 more or less.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain, count, islice
+from time import perf_counter
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -33,6 +36,7 @@ from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
 from tested_transformer.phrasebook.corpus import Sentence
 from tested_transformer.text.tokenizer import Tokenizer
+from tested_transformer.training.adam import create_adam
 from tested_transformer.training.objective import NextToken, n_tokens
 
 N_SENTENCES, BATCH_TOKENS, WARMUP, LONGEST = 150_000, 800, 200, 90
@@ -228,3 +232,41 @@ def run(
     losses = learn(model, given, size, seed)
     last = losses[-100:]
     return model, {"training": sum(last) / len(last)} | measure(model, given)
+
+
+def step_times(
+    names: Sequence[str], size: Size, given: Sentences, rounds: int
+) -> dict[str, float]:
+    """How many milliseconds a step of training takes, the median of so many rounds.
+
+    In each round every model takes one step with the same batch, one model after the other, so whatever
+    else the machine does slows all of them alike.
+    """
+    models = [create(name, size, given.tokens.vocab_size).train() for name in names]
+    adams = [create_adam(model.parameters()) for model in models]
+    coming = batches(given.learned, BATCH_TOKENS, 0, 0)
+    times = []
+    for batch in islice(coming, rounds):
+        row = []
+        for model, adam in zip(models, adams, strict=True):
+            begun = perf_counter()
+            loss = training.forced(model, lambda step: batch)(1)  # noqa: B023
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            row.append(1000 * (perf_counter() - begun))
+        times.append(row)
+    return {n: float(t) for n, t in zip(names, np.median(times, axis=0), strict=True)}
+
+
+def measured(
+    runs: Sequence[Mapping[str, Any]], size: str, what: str
+) -> dict[str, np.ndarray]:
+    """What was measured of each model of a size, an array with a number for each seed, by the model's name.
+
+    Seeds that not all models have had yet are left out.
+    """
+    found = {(r["name"], r["seed"]): r[what] for r in runs if r["size"] == size}
+    seeds = sorted({seed for _, seed in found})
+    whole = [s for s in seeds if all((name, s) in found for name in SWAPS)]
+    return {name: np.array([found[name, s] for s in whole]) for name in SWAPS}

@@ -1,0 +1,42 @@
+"""What the chapter on today's layer tries: norms that take no mean off, and the score of two words that move on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+from torch import Tensor
+
+from tested_transformer.book.interventions import edited
+from tested_transformer.byhand.llama import rotate
+from tested_transformer.byhand.positions import sinusoids
+from tested_transformer.decoding.translator import Translator
+from tested_transformer.model.addnorm import LayerNorm
+
+
+@contextmanager
+def without_means(translator: Translator) -> Iterator[None]:
+    """As long as this lasts, no norm of the translator takes a mean off; all it has learned stays."""
+
+    def scaled(norm: LayerNorm, forward: object, x: Tensor) -> Tensor:
+        size = (x.square().mean(-1, keepdim=True) + norm.eps).sqrt()
+        return x / size * norm.weight + norm.bias
+
+    norms = {n: m for n, m in translator.model.named_modules() if type(m) is LayerNorm}
+    with edited(translator.model, {n: partial(scaled, m) for n, m in norms.items()}):
+        yield
+
+
+def moved_on(
+    query: np.ndarray, key: np.ndarray, w_q: np.ndarray, w_k: np.ndarray, n: int
+) -> dict[str, np.ndarray]:
+    """The score of two words at the same distance, at n places: query word at t + 2, key word at t.
+
+    query and key are rows of width D, w_q and w_k one head's matrices (Dk, D). "added" has the positions
+    added to the rows, "turned" has query and key turned.
+    """
+    table, root = sinusoids(n + 2, len(query)), np.sqrt(len(w_q))
+    added = [(query + table[t + 2]) @ w_q.T @ w_k @ (key + table[t]) for t in range(n)]
+    q, k = (query @ w_q.T)[None], (key @ w_k.T)[None]
+    turned = [(rotate(q, t + 2) @ rotate(k, t).T).item() for t in range(n)]
+    return {"added": np.array(added) / root, "turned": np.array(turned) / root}
