@@ -4,6 +4,7 @@ A difference is a model's loss minus that of the model it is compared with, from
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,9 @@ from numpy.typing import ArrayLike
 
 ERROR = 0.05
 """How often, at most, one comparison or more of a whole list may go wrong by chance."""
+
+GAUSS = np.polynomial.legendre.leggauss(50)
+"""Where Gauss's rule looks at a function between -1 and 1, and with which weights."""
 
 
 class Comparison(NamedTuple):
@@ -84,6 +88,7 @@ def inside(t: float, degrees: int) -> float:
     return _area(np.arctan(t / np.sqrt(degrees)), degrees) / _area(np.pi / 2, degrees)
 
 
+@lru_cache
 def quantile(level: float, degrees: int) -> float:
     """How far to go from zero, on both sides, so that a t variable is within with probability `level`."""
     if not 0 < level < 1:
@@ -98,5 +103,5 @@ def quantile(level: float, degrees: int) -> float:
 
 def _area(end: float, degrees: int) -> float:
     """The sum of cos^(degrees - 1) from 0 to an angle, by Gauss's rule."""
-    x, weights = np.polynomial.legendre.leggauss(50)
+    x, weights = GAUSS
     return float(end / 2 * (weights * np.cos(end * (x + 1) / 2) ** (degrees - 1)).sum())

@@ -127,7 +127,7 @@ def along(lines: pic.Arrays) -> pic.Picture:
 
 @pic.styled
 def groups(panels: Mapping[str, int], heads: int) -> pic.Picture:
-    """Heads of queries above, those of keys and values below, and which use which, for several numbers of the latter."""
+    """Heads of queries above, those of keys and values below, and which uses which, for some numbers of the latter."""
     wide, gap = 0.5, 0.14
     figure, frame = blank(pic.WIDE, 2.25)
     for n, (title, kept) in enumerate(panels.items()):
