@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
+from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, bent, blank, joint, part, tile
@@ -93,21 +94,20 @@ def _today(frame: Axes, left: float, number: Mapping[str, int]) -> None:
 
 
 @pic.styled
-def gate(rows: pic.Arrays) -> pic.Picture:
-    """Rows of numbers below each other, by their names: the last is the product of those above it, column by column."""
-    names, wide, high = list(rows), 0.72, 0.36
+def gate(rows: pic.Arrays, signs: Sequence[str]) -> pic.Picture:
+    """Rows of numbers below each other, by their names, and between two rows a sign: what is done with each column."""
+    names, wide, high = list(rows), 0.72, 0.34
     columns = len(np.asarray(rows[names[0]]))
-    left = 1.75
-    figure, frame = blank(left + wide * columns + 0.15, 0.72 * len(rows) + 0.1)
+    left, step = 1.05, 0.68
+    figure, frame = blank(left + wide * columns + 0.15, step * len(rows) - 0.3)
     for n, (name, numbers) in enumerate(rows.items()):
-        y = 0.72 * (len(rows) - n) - high - 0.02
-        write(frame, left - 0.15, y + high / 2, name, ha="right", weight="bold" if n == len(rows) - 1 else "normal")
+        y = step * (len(rows) - n) - 0.3 - high - 0.02
+        write(frame, left - 0.12, y + high / 2, name, ha="right", weight="bold" if n == len(rows) - 1 else "normal")
         for i, number in enumerate(np.asarray(numbers)):
-            face = pic.SIGNED(0.5 + number / 8)
-            tile(frame, (left + wide * i, y, wide, high), face, f"{number:.2f}".replace("-", "−"))
+            place = left + wide * i, y, wide, high
+            tile(frame, place, pic.SIGNED(0.5 + number / 20), f"{number:.2f}".replace("-", "−"))
             if n:
-                sign = "×" if n < len(rows) - 1 else "="
-                write(frame, left + wide * (i + 0.5), y + high + 0.18, sign)
+                write(frame, left + wide * (i + 0.5), y + high + 0.17, signs[n - 1])
     return figure
 
 
@@ -145,20 +145,25 @@ def groups(panels: Mapping[str, int], heads: int) -> pic.Picture:
 
 
 @pic.styled
-def forest(panels: Mapping[str, Mapping[str, tuple[float, float, float, bool]]], xlabel: str) -> pic.Picture:
-    """For each size a panel, for each comparison a dot with its interval; full where it differs from none.
+def forest(panels: Mapping[str, Mapping[str, tuple[float, float, float, bool, ArrayLike]]], xlabel: str) -> pic.Picture:
+    """For each size a panel, for each comparison its runs as small dots, and a large one with an interval.
 
-    A comparison has (mean, low, high, full).
+    A comparison has (mean, low, high, full, runs): the large dot is full or hollow. A panel reaches a little
+    farther than its runs.
     """
     rows = list(next(iter(panels.values())))
-    figure, (row,) = pic.picture(pic.WIDE, 0.34 * len(rows) + 1.15, columns=len(panels), sharey=True)
+    figure, (row,) = pic.picture(pic.WIDE, 0.4 * len(rows) + 1.15, columns=len(panels), sharey=True)
     for axes, (title, found) in zip(row, panels.items(), strict=True):
         axes.axvline(0, color=pic.INK, linewidth=1)
+        reach = 1.35 * max(np.abs(runs).max() for *_, runs in found.values())
         for y, name in enumerate(rows):
-            mean, low, high, full = found[name]
+            mean, low, high, full, runs = found[name]
             axes.plot([low, high], [y, y], color=COLOUR, linewidth=2)
-            axes.plot(mean, y, "o", color=COLOUR, markerfacecolor=COLOUR if full else "white", markersize=8)
-        axes.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.5, -0.5), title=title)
+            face = COLOUR if full else "white"
+            axes.plot(mean, y, "o", color=COLOUR, markerfacecolor=face, markersize=9, markeredgewidth=1.6)
+            axes.plot(runs, [y + 0.3] * len(np.ravel(runs)), ".", color=pic.INK, markersize=5)
+        axes.set(yticks=range(len(rows)), yticklabels=rows, ylim=(len(rows) - 0.4, -0.6), title=title)
+        axes.set_xlim(-reach, reach)
         listed(axes)
         axes.locator_params(axis="x", nbins=4)
     figure.supxlabel(xlabel, size=12)
