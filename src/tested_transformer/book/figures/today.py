@@ -18,7 +18,7 @@ BOX, ROAD, HALF = 1.62, 2.12, 2.95
 def _mark(frame: Axes, place: pic.Pair, number: int) -> None:
     """A number in a full circle: what has changed here."""
     frame.add_patch(Circle(place, 0.115, facecolor=pic.INK, edgecolor="none", zorder=8))
-    write(frame, *place, str(number), color="white", weight="bold", size=11, zorder=9)
+    write(frame, *place, str(number), color="white", weight="bold", size=12, zorder=9)
 
 
 def _line(frame: Axes, x: float, top: float, bottom: float) -> None:
