@@ -1000,7 +1000,8 @@ def test_each_head_of_queries_is_joined_to_the_keys_of_its_group():
 
 
 def test_a_comparison_has_its_mean_its_interval_and_its_runs_and_is_full_for_a_verdict():
-    for axes in FIGURES["forest"]().axes:
+    first, *others = FIGURES["forest"]().axes
+    for axes in (first, *others):
         _, *lines = axes.get_lines()
         for n, (name, (mean, low, high, full, runs)) in enumerate(FOUND.items()):
             interval, dot, small = lines[3 * n : 3 * n + 3]
@@ -1008,7 +1009,7 @@ def test_a_comparison_has_its_mean_its_interval_and_its_runs_and_is_full_for_a_v
             assert list(dot.get_xdata()) == [mean]
             assert list(small.get_xdata()) == runs
             assert (dot.get_markerfacecolor() != "white") == full
-            assert labels(axes.get_yticklabels())[n] == name
+            assert axes is not first or labels(axes.get_yticklabels())[n] == name
         assert axes.get_xlim()[1] == pytest.approx(1.35 * 0.25)
 
 
