@@ -132,9 +132,10 @@ SIZES = {
 
 
 def create(name: str, size: Size, vocab_size: int) -> Transformer:
-    """An untrained model of SWAPS, as large as the paper's of this size, within a hundredth.
+    """An untrained model of SWAPS, as large as the paper's of this size within 1 %.
 
-    Where a second table leaves less for a network than the width of a row, the rows are made shorter.
+    Where a second table leaves less for a network than the width of a row, the rows are
+    made shorter.
     """
     if not SWAPS[name].equal:
         return _create(name, size, vocab_size)
@@ -239,8 +240,8 @@ def step_times(
 ) -> dict[str, float]:
     """How many milliseconds a step of training takes, the median of so many rounds.
 
-    In each round every model takes one step with the same batch, one model after the other, so whatever
-    else the machine does slows all of them alike.
+    In each round every model takes one step with the same batch, one model after the
+    other, so whatever else the machine does slows all of them alike.
     """
     models = [create(name, size, given.tokens.vocab_size).train() for name in names]
     adams = [create_adam(model.parameters()) for model in models]

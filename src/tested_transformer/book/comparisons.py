@@ -68,9 +68,10 @@ def compare(
 
 
 def holm(p: Mapping[str, float], error: float = ERROR) -> set[str]:
-    """The names whose probabilities are so small that chance is ruled out, for all of them together (Holm, 1979).
+    """The names whose probabilities are too small for chance (Holm, 1979).
 
-    The smallest has to be below error / n, the next below error / (n - 1), and so on until one is not.
+    All together are wrong with probability `error` at most. The smallest has to be below
+    error / n, the next below error / (n - 1), and so on until one is not.
     """
     found: set[str] = set()
     for name in sorted(p, key=lambda name: p[name]):

@@ -13,8 +13,9 @@ def mixture(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each row goes through the k networks for which the router has the highest scores.
 
-    x is (N, D), the router (E, D), a row for each network; the networks are params of `swiglu`. A softmax
-    over its k scores says how a row weights its networks. Returns the output (N, D) and the weights (N, E).
+    x is (N, D), the router (E, D), a row for each network; the networks are params of
+    `swiglu`. A softmax over its k scores says how a row weights its networks. Returns
+    the output (N, D) and the weights (N, E).
     """
     scores = x @ router.T  # (N, D) @ (D, E) -> (N, E)
     chosen = np.argsort(-scores, axis=1, kind="stable")[:, :k]
