@@ -35,6 +35,11 @@ def test_a_turned_pair_scores_the_same_everywhere_and_as_the_formula_says():
     assert found["turned"][0] == pytest.approx(wanted / 2)
 
 
+@pytest.mark.parametrize("heads", [4, 2, 1])
+def test_a_cache_keeps_a_key_and_a_value_of_each_token_for_each_head_of_keys(heads):
+    assert todays_layer.cache_bytes(heads, 7) == 4 * 2 * 2 * heads * 32 * 7  # bytes, both, layers, width of a head
+
+
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_a_row_goes_through_its_best_networks_only(k):
     router, networks = experts.create(4, 3, 5, np.random.default_rng(0))

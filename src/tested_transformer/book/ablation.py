@@ -186,7 +186,8 @@ class Sentences(NamedTuple):
 def sentences(n: int = N_SENTENCES) -> Sentences:
     """Those of the phrasebook, as the tokeniser of the packaged translator reads them.
 
-    Each of the 1000 test sentences has a pair of words that training has kept from the models.
+    Each of the 1000 test sentences has a pair of words that training has kept from the
+    models.
     """
     tokens = Translator.load().tokens
     learned, _, test = corpus.split(n)

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from tested_transformer.byhand.llama import rotate
 from tested_transformer.byhand.positions import sinusoids
+from tested_transformer.decoding.cache import GptCache
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.addnorm import LayerNorm
+from tested_transformer.model.llama import Llama, LlamaConfig
 
 
 class Scaled(LayerNorm):
@@ -34,6 +37,20 @@ def without_means(translator: Translator) -> Iterator[None]:
     finally:
         for norm in norms:
             norm.__class__ = LayerNorm
+
+
+def cache_bytes(n_kv_heads: int, n_tokens: int) -> int:
+    """So many bytes a cache keeps of a text: in a Llama with four heads of queries, two layers, width 128.
+
+    A number has four bytes.
+    """
+    sizes = {"d_model": 128, "d_ff": 256, "n_heads": 4, "n_layers": 2}
+    config = LlamaConfig(60, **sizes, n_kv_heads=n_kv_heads, max_len=n_tokens)
+    cache = GptCache(Llama(config).eval())
+    with torch.no_grad():
+        cache.read(torch.full((1, n_tokens), 5))
+    tensors = [t for layer in cache.layers for t in (layer.keys, layer.values)]
+    return 4 * sum(t[:, :, :n_tokens].numel() for t in tensors)
 
 
 def moved_on(
