@@ -176,6 +176,14 @@ def test_the_record_is_whole_and_each_run_is_there_once_with_its_command():
         assert 0 <= r["exact"] <= 1000
 
 
+def test_the_times_are_of_all_models_at_the_sizes_of_their_command():
+    record = read_json(step_times.RESULTS, "record of times")
+    words = record["command"].split()
+    assert words[0] == "tools/step_times.py"
+    assert list(record["milliseconds"]) == words[1 : words.index("--rounds")]
+    assert all([*times] == [*SWAPS] for times in record["milliseconds"].values())
+
+
 def test_a_run_that_is_there_is_not_repeated(tmp_path, monkeypatch, capsys):
     asked = []
 
