@@ -146,10 +146,7 @@ def test_steps_are_timed_for_each_model(few):
 
 def test_what_was_measured_is_listed_for_the_seeds_that_all_models_have():
     runs = [{"size": "small", "name": name, "seed": seed, "loss": seed + 0.5} for name in SWAPS for seed in (0, 2)]
-    more = [
-        {"size": "small", "name": "paper", "seed": 1, "loss": 9.0},
-        {"size": "packaged", "name": "paper", "seed": 2},
-    ]
+    more = [{"size": size, "name": "paper", "seed": 1, "loss": 9.0} for size in SIZES]
     found = ablation.measured([*runs, *more], "small", "loss")
     assert list(found) == list(SWAPS)
     assert all(x.tolist() == [0.5, 2.5] for x in found.values())

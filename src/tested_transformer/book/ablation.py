@@ -126,7 +126,7 @@ class Size(NamedTuple):
 
 SIZES = {
     "small": Size(d_model=64, d_ff=128, steps=2000, peak=0.005),
-    "packaged": Size(d_model=128, d_ff=256, steps=1500, peak=0.003),
+    "packaged": Size(d_model=128, d_ff=256, steps=1000, peak=0.003),
 }
 """Half as wide as the packaged translator, and as wide, though it learns for fewer steps than that one did."""
 
