@@ -57,6 +57,7 @@ ELSEWHERE = {
     "patches": ("pictures for words", {"tokens", "embedding"}),
     "scale": ("what it costs", WHOLE),
     "machines": ("on many machines", WHOLE | {"train"}),
+    "today": ("the layer, nine years later", ENCODER | {"embedding", "positions"}),
     "derivatives": ("before it learns", set()),
     "backward": (
         "backwards: loss and attention",

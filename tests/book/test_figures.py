@@ -118,6 +118,16 @@ FIGURES |= {
     "doubts": lambda: figures.gpt.doubts([0.5, 30, 80], [0.1, 33, 80], [1000, 100, 100], low=0.001),
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
+CHANGES = ("norm first", "RMSNorm", "SwiGLU", "rotary positions", "grouped queries", "no biases", "untied output")
+FOUND = {"one": (-0.2, -0.3, -0.1, True, [-0.25, -0.15]), "two": (0.1, -0.5, 0.7, False, [0.0, 0.2])}
+FIGURES |= {
+    "two layers": lambda: figures.today.layers(CHANGES),
+    "gate": lambda: figures.today.gate({"a": [1.5, -2.0], "b": [2.0, 3.0], "a times b": [3.0, -6.0]}, ("×", "=")),
+    "along": lambda: figures.today.along({"added": CURVE**2, "turned": np.full(20, 0.5)}),
+    "groups": lambda: figures.today.groups({"four": 4, "two": 2}, heads=4),
+    "forest": lambda: figures.today.forest({"small": FOUND, "large": FOUND}, "difference"),
+}
+
 FIGURES |= {
     "learning": lambda: figures.translation.learning([5, 4, 3, 2], {0: 5.5, 4: 2.5}, {0: 5.6, 4: 6.5}, {0: 0, 4: 30}),
     "cut links": lambda: figures.translation.cut({"seed 0": {"as it is": 9, "cut": 3}, "seed 2": {"none": 8}}, 9),
@@ -506,6 +516,7 @@ LINES = {
     "noise": [([1, 2, 3], [1.0, 0.7, 0.5]), ([1, 2, 3], [1.0, 0.7, 0.6])],
     "rates": [([1, 600, 9000], [0, 1, 0]), ([1, 600, 9000], [0, 1, 0.5]), ([600, 600], [0, 1])],
     "with and without": [(range(1, 21), CURVE), (range(1, 21), -CURVE), (range(1, 21), CURVE**2)],
+    "along": [(range(20), CURVE**2), (range(20), [0.5] * 20)],
     "turned": [(CURVE, CURVE**2), ([0], [0]), ([0.5], [0.25])],
     "nudged": [(CURVE, CURVE**2), ([0, 0.8], [0, 0.64]), ([0.4, 0.8], [0.16, 0.64])],
     "errors": [([1e-4, 1e-2, 1], [0.1, 0.01, 1]), ([1e-2], [0.01]), ([1e-4, 1e-2, 1], [1, 0.3, 1]), ([1e-2], [0.3])],
@@ -954,6 +965,52 @@ def test_masks_of_the_three_models_have_a_square_for_each_pair_of_words():
     squares = [p for p in axes.patches if isinstance(p, Rectangle) and p.get_width() == p.get_height()]
     assert len(squares) == 16 + 16 + 16 + 9 + 12
     assert sum(p.get_hatch() is not None for p in squares) == 6 + 3
+
+
+def test_what_has_changed_in_a_layer_has_a_number_where_it_is_and_beside_its_name():
+    (frame,) = FIGURES["two layers"]().axes
+    numbers = [text for text in frame.texts if text.get_text().isdigit() and len(text.get_text()) == 1]
+    legend = {t.get_text(): t.get_position() for t in numbers if t.get_position()[1] < 0.6}
+    for n, name in enumerate(CHANGES, start=1):
+        (word,) = (t for t in frame.texts if t.get_text() == name and t.get_position()[1] < 0.6)
+        across, up = legend[str(n)]
+        assert word.get_position()[1] == up
+        assert 0 < word.get_position()[0] - across < 0.2
+        assert sum(t.get_text() == str(n) for t in numbers) == (3 if n < 3 else 2)  # norms are there twice
+    assert all(t.get_position()[0] > 2.8 for t in numbers if t.get_position()[1] > 0.6)  # in the layer of today
+
+
+def test_units_of_a_gate_have_their_numbers_below_each_other_with_the_signs_between():
+    (frame,) = FIGURES["gate"]().axes
+    columns = {}
+    for text in frame.texts[:]:
+        columns.setdefault(round(text.get_position()[0], 2), []).append((-text.get_position()[1], text.get_text()))
+    found = [[word for _, word in sorted(each)] for _, each in sorted(columns.items())]
+    assert found == [["a", "b", "a times b"], ["1.50", "×", "2.00", "=", "3.00"], ["−2.00", "×", "3.00", "=", "−6.00"]]
+
+
+def test_each_head_of_queries_is_joined_to_the_keys_of_its_group():
+    (frame,) = FIGURES["groups"]().axes
+    middle = {t.get_text(): t.get_position()[0] for t in frame.texts if t.get_position()[0] > WIDE / 2}
+    ends = {tuple(np.round(line.get_xdata(), 6)) for line in frame.get_lines() if line.get_xdata()[0] > WIDE / 2}
+    pairs = {"q1": "k1", "q2": "k1", "q3": "k2", "q4": "k2"}
+    assert ends == {tuple(np.round([middle[q], middle[k]], 6)) for q, k in pairs.items()}
+    assert middle["k1"] == middle["v1"]
+    assert len([t for t in frame.texts if t.get_text() == "k4"]) == 1  # on the left, four
+
+
+def test_a_comparison_has_its_mean_its_interval_and_its_runs_and_is_full_for_a_verdict():
+    first, *others = FIGURES["forest"]().axes
+    for axes in (first, *others):
+        _, *lines = axes.get_lines()
+        for n, (name, (mean, low, high, full, runs)) in enumerate(FOUND.items()):
+            interval, dot, small = lines[3 * n : 3 * n + 3]
+            assert list(interval.get_xdata()) == [low, high]
+            assert list(dot.get_xdata()) == [mean]
+            assert list(small.get_xdata()) == runs
+            assert (dot.get_markerfacecolor() != "white") == full
+            assert axes is not first or labels(axes.get_yticklabels())[n] == name
+        assert axes.get_xlim()[1] == pytest.approx(1.35 * 0.25)
 
 
 def test_no_window_and_no_global_state_is_left_behind():

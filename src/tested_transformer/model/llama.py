@@ -152,16 +152,14 @@ _kept_turns = lru_cache(maxsize=2)(_turns)
 """All layers turn by the same angles. Only for inference: no gradient, no tracing."""
 
 
-class RotaryAttention(MultiHeadAttention):
-    """Self-attention whose queries and keys are turned by their positions.
+class GroupedAttention(MultiHeadAttention):
+    """Grouped queries: each head of keys and values serves a group of heads of queries.
 
-    A product of both then depends on how far apart they are, and not on where they
-    are. n_kv_heads heads of keys and values serve groups of heads of queries (Ainslie
-    et al., 2023).
+    There are n_kv_heads of the former (Ainslie et al., 2023), and what a cache keeps of
+    a token shrinks with them.
     """
 
     cacheable = True
-    settings: tuple[str, ...] = ("base", "factors")  # its weights do not tell these
 
     def __init__(
         self,
@@ -169,38 +167,24 @@ class RotaryAttention(MultiHeadAttention):
         n_heads: int,
         n_kv_heads: int | None = None,
         d_k: int | None = None,
-        base: float = 10_000.0,
         bias: bool = False,
         fused: bool = True,
-        factors: Sequence[float] | None = None,
     ) -> None:
         super().__init__(d_model, n_heads, d_k, d_k, bias, fused=fused)
         d_k = self.w_q.out_features // n_heads
-        self.n_kv_heads, self.base = n_kv_heads or n_heads, base
+        self.n_kv_heads = n_kv_heads or n_heads
         _check_groups(n_heads, self.n_kv_heads)
-        if d_k % 2:
-            raise ValueError(f"d_k ({d_k}) must be even: columns are turned in pairs")
-        self.factors = None if factors is None else (*factors,)
-        if factors is not None:
-            _check_factors(factors, d_k)
         self.w_k = create_linear_layer(d_model, self.n_kv_heads * d_k, bias)
         self.w_v = create_linear_layer(d_model, self.n_kv_heads * d_k, bias)
-
-    def queries(
-        self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, "B #T"] = 0
-    ) -> Float[Tensor, "B H T Dk"]:
-        """What each row asks for, turned by its position."""
-        return rotate(super().queries(x), offset, self.base, self.factors)
 
     def keys(
         self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, "B #T"] = 0
     ) -> Float[Tensor, "B G T Dk"]:
-        """What each row is found by, turned by its position."""
-        k = split_heads(self.w_k(x), self.n_kv_heads)
-        return rotate(k, offset, self.base, self.factors)
+        """What each row is found by, once for each group."""
+        return split_heads(self.w_k(x), self.n_kv_heads)
 
     def values(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B G T Dv"]:
-        """What each row hands over, not turned."""
+        """What each row hands over, once for each group."""
         return split_heads(self.w_v(x), self.n_kv_heads)
 
     def attend(
@@ -218,6 +202,49 @@ class RotaryAttention(MultiHeadAttention):
         group = self.n_heads // self.n_kv_heads
         k, v = (x.repeat_interleave(group, dim=1) for x in (k, v))
         return super().attend(q, k, v, mask, need_weights)
+
+
+class RotaryAttention(GroupedAttention):
+    """Self-attention whose queries and keys are turned by their positions.
+
+    A product of both then depends on how far apart they are, and not on where they
+    are. Queries may be grouped, as in `GroupedAttention`.
+    """
+
+    cacheable = True
+    settings: tuple[str, ...] = ("base", "factors")  # its weights do not tell these
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        n_kv_heads: int | None = None,
+        d_k: int | None = None,
+        base: float = 10_000.0,
+        bias: bool = False,
+        fused: bool = True,
+        factors: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(d_model, n_heads, n_kv_heads, d_k, bias, fused)
+        d_k = self.w_q.out_features // n_heads
+        self.base = base
+        if d_k % 2:
+            raise ValueError(f"d_k ({d_k}) must be even: columns are turned in pairs")
+        self.factors = None if factors is None else (*factors,)
+        if factors is not None:
+            _check_factors(factors, d_k)
+
+    def queries(
+        self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, "B #T"] = 0
+    ) -> Float[Tensor, "B H T Dk"]:
+        """What each row asks for, turned by its position."""
+        return rotate(super().queries(x), offset, self.base, self.factors)
+
+    def keys(
+        self, x: Float[Tensor, "B T D"], offset: int | Int[Tensor, "B #T"] = 0
+    ) -> Float[Tensor, "B G T Dk"]:
+        """What each row is found by, turned by its position."""
+        return rotate(super().keys(x), offset, self.base, self.factors)
 
 
 class NormedAttention(RotaryAttention):
