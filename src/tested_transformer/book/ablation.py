@@ -37,7 +37,7 @@ from tested_transformer.phrasebook import corpus
 from tested_transformer.phrasebook.corpus import Sentence
 from tested_transformer.text.tokenizer import Tokenizer
 from tested_transformer.training.adam import create_adam
-from tested_transformer.training.objective import NextToken, n_tokens
+from tested_transformer.training.objective import NextToken
 
 N_SENTENCES, BATCH_TOKENS, WARMUP, LONGEST = 150_000, 800, 200, 90
 PAPER_NAME, TODAY, WIDER = "paper", "all of them", "untied output, larger"
@@ -217,7 +217,7 @@ def measure(model: Transformer, given: Sentences) -> dict[str, float]:
     with torch.no_grad():
         for batch in batches(given.tested, 2000):
             loss += objective(*batch)[0].item()
-            n += n_tokens(batch[1], model.config.pad_id)
+            n += objective.count(batch)
     german = translator.translate([s.english for s in given.test])
     exact = sum(g == s.german for g, s in zip(german, given.test, strict=True))
     written = translator.translate([s.english for s in SENTENCES])
