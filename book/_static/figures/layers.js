@@ -12,7 +12,7 @@
   const numbers = (text, unit = 1) => text.split(",").map((n) => Number(n) / unit);
   const percent = (p) => `${(100 * p).toFixed(1)}%`;
   // The first layer from which on the written token leads, up to the last.
-  const takesOver = (ranks) => ranks.findLastIndex((rank) => rank > 0) + 1;
+  const takesOver = (ranks) => ranks.findIndex((rank) => rank === 0);
 
   // A step of an answer as it arrives, and as it is drawn.
   const unpacked = (words, { token, output, words: ids, p, written, ranks }) => {
@@ -49,7 +49,7 @@
       this.asked = label;
       this.status = make("p", { class: "status", role: "status" });
 
-      const head = (...names) => make("thead", {}, make("tr", {}, names.map(([text, kind]) => make("th", { scope: "col", class: kind }, text))));
+      const head = (...names) => make("thead", {}, make("tr", {}, names.map(([text, kind]) => make(text ? "th" : "td", { scope: text ? "col" : null, class: kind }, text))));
       const ladder = make("table", { class: "ladder", "aria-label": "What each layer would say" },
         head(["after", "at"], ["likeliest", "word"], ["probability", "rail"], ["", "p"], ["the written token's place", "place"]), this.rows);
       const five = make("table", { class: "five", "aria-label": "The five likeliest at the output" },
