@@ -54,13 +54,12 @@ def runs(setting, told):
 
 def run(setting, width, seed, rate, given):
     """Train one model and measure it."""
-    model = scaling.create(width, given.vocabulary.vocab_size, seed)
-    losses = scaling.learn(model, given, scaling.SETTINGS.get(setting, TRIED), rate, seed)
+    model, learned, loss = scaling.run(width, scaling.SETTINGS.get(setting, TRIED), seed, rate, given)
     how = ["--rates", str(rate)] if setting == "rates" else ["--seeds", str(seed)]
     return {
         "parameters": scaling.n_parameters(model),
-        "training": round(sum(losses[-100:]) / 100, 6),
-        "loss": round(scaling.judge(model, given), 6),
+        "training": round(learned, 6),
+        "loss": round(loss, 6),
         "command": shlex.join(["tools/scaling.py", setting, "--widths", str(width), *how]),
         "weights": checkpoint.checksum(model.state_dict(), "{}"),
     }

@@ -12,7 +12,7 @@
   const numbers = (text, unit = 1) => text.split(",").map((n) => Number(n) / unit);
   const percent = (p) => `${(100 * p).toFixed(1)}%`;
   // The first layer from which on the written token leads, up to the last.
-  const takesOver = (ranks) => ranks.findIndex((rank) => rank === 0);
+  const takesOver = (ranks) => ranks.findLastIndex((rank) => rank > 0) + 1;
 
   // A step of an answer as it arrives, and as it is drawn.
   const unpacked = (words, { token, output, words: ids, p, written, ranks }) => {

@@ -95,6 +95,15 @@ def judge(model: Gpt, given: Phrases, size: int = 500) -> float:
     return total / n
 
 
+def run(
+    width: int, setting: Setting, seed: int, rate: float, given: Phrases
+) -> tuple[Gpt, float, float]:
+    """A trained model, its loss in the last hundred steps, and its loss on new sentences."""
+    model = create(width, given.vocabulary.vocab_size, seed)
+    last = learn(model, given, setting, rate, seed)[-100:]
+    return model, sum(last) / len(last), judge(model, given)
+
+
 # Lines
 
 
