@@ -36,7 +36,10 @@ def lines(
     for axes, title in ((left, name), (right, "all settings")):
         axes.set(xscale="log", yscale="log", title=title, xlabel="parameters, without tables")
         low, high = axes.get_ylim()
-        axes.set_yticks([tick for tick in np.arange(1.6, 5, 0.2 if high - low > 0.8 else 0.1) if low < tick < high])
+        high *= (high / low) ** 0.4  # room for the names
+        axes.set_ylim(low, high)
+        step = next(size for size in (0.1, 0.2, 0.5, 1.0) if high - low < 8 * size)
+        axes.set_yticks([tick for tick in step * np.arange(1, 100) if low < tick < high])
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:.1f}"))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_minor_locator(NullLocator())
