@@ -365,3 +365,24 @@ def legible(draw):
     assert svg.count("\n") > 5, "the picture is empty"
     assert smallest_letter(svg) >= 10
     return svg
+
+
+def layered(layers=4, texts=("One?", "Two <b>?")):
+    """A record as `tools/logit_lens.py` writes it, of a model that never was: random likeliest words in each layer."""
+    draws, prompts = np.random.default_rng(0), []
+    words = ["of", " Paris", "\n", " <b>", "</script>", " a", ",", " it"]
+    for n, text in enumerate(texts):
+        steps = []
+        for _ in range(2 + n):
+            likeliest = []
+            for _ in range(layers + 1):
+                p = np.sort(draws.dirichlet(np.full(5, 0.7)))[::-1].round(3)
+                likeliest.append([[words[i], float(x)] for i, x in zip(draws.permutation(8)[:5], p, strict=True)])
+            written = likeliest[-1][0][0]
+            own = [row[0][1] if row[0][0] == written else 0.001 * at for at, row in enumerate(likeliest)]
+            ranks = [0 if row[0][0] == written else 40_000 // (1 + at) for at, row in enumerate(likeliest)]
+            step = {"token": written, "output": likeliest[-1], "layers": [row[:3] for row in likeliest]}
+            steps.append(step | {"written": [round(p, 3) for p in own], "ranks": ranks})
+        read = ["<|im_start|>", "user", "\n", *text.split(), "<|im_end|>"]
+        prompts.append({"text": text, "prompt": read, "ended": n == 0, "steps": steps})
+    return {"layers": layers, "tokens": 50_000, "prompts": prompts}

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 import matplotlib
 import numpy as np
 import pytest
-from helpers import TOKENS, contrast, normal, smallest_letter, walked
+from helpers import TOKENS, contrast, layered, normal, smallest_letter, walked
 from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 from matplotlib.patches import PathPatch, Rectangle
@@ -37,6 +37,7 @@ from tested_transformer.book.figures.picture import (
     tiles,
 )
 from tested_transformer.book.figures.running import COLOURS
+from tested_transformer.book.logit_lens import takes_over
 from tested_transformer.book.signal_propagation import Stage
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.feedforward import relu
@@ -116,6 +117,12 @@ FIGURES |= {
     "trade": lambda: figures.gpt.trade(DRAWS | {"top-k 5": [(205, 0.7), (212, 0.69), (209, 0.7)]}, OF_K),
     "hit": lambda: figures.gpt.hit([0.5, 0.3, 0.2], "abc", 0.6),
     "doubts": lambda: figures.gpt.doubts([0.5, 30, 80], [0.1, 33, 80], [1000, 100, 100], low=0.001),
+}
+FOUND = {"enough": [[2.5, 2.6], [2.2, 2.3], [2.1, 2.0]], "few": [[3.5, 3.6], [3.1, 3.0], [2.9, 2.8]]}
+THROUGH = {"a line": ([1e3, 1e5], [2.6, 2.0]), "another": ([1e3, 1e5], [2.5, 2.1])}
+FIGURES |= {
+    "ladder": lambda: figures.layers.ladder(layered(30)["prompts"][0]["steps"][0]),
+    "scaling": lambda: figures.scaling.lines([1e3, 1e4, 1e5], FOUND, THROUGH, 2),
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 CHANGES = ("norm first", "RMSNorm", "SwiGLU", "rotary positions", "grouped queries", "no biases", "untied output")
@@ -1054,3 +1061,26 @@ def test_the_numbers_of_a_box_on_the_way_through_a_layer_have_decimals_all_or_no
 def test_names_of_the_wrong_axis_cannot_be_drawn():
     with pytest.raises(ValueError, match="does not match the number of labels"):
         figures.attention.weights(np.full((3, 2), 0.5), queries=["a", "b"], keys=["a", "b", "c"])
+
+
+def test_a_ladder_has_a_bar_for_each_layer_and_a_line_where_the_written_token_takes_over():
+    step = layered(30)["prompts"][0]["steps"][0]
+    (axes,) = figures.layers.ladder(step).axes
+    assert [bar.get_width() for bar in axes.patches] == [row[0][1] for row in step["layers"]]
+    dots, line = axes.lines
+    assert dots.get_xdata().tolist() == step["written"]
+    assert line.get_ydata()[0] == takes_over(step) - 0.5
+    own = [to_rgb(bar.get_facecolor()[:3]) == to_rgb(OUT) for bar in axes.patches]
+    assert own == [rank == 0 for rank in step["ranks"]]
+
+
+def test_a_size_that_no_line_was_fitted_to_has_open_points():
+    left, right = FIGURES["scaling"]().axes
+    points = left.lines[len(THROUGH) :]
+    assert [line.get_markerfacecolor() for line in points] == [QUERY, QUERY, "none"]
+    assert [line.get_ydata().tolist() for line in points] == FOUND["enough"]
+    assert [line.get_ydata().tolist() for line in right.lines[1:4]] == FOUND["enough"]
+    for n, (x, y) in enumerate(THROUGH.values()):
+        assert [*map(list, left.lines[n].get_data())] == [x, y]
+    with pytest.raises(ValueError, match="3 sizes need a row of losses each"):
+        figures.scaling.lines([1e3, 1e4, 1e5], {"few": [[1.0], [2.0]]}, {}, 2)
