@@ -57,6 +57,7 @@ ELSEWHERE = {
     "patches": ("pictures for words", {"tokens", "embedding"}),
     "scale": ("what it costs", WHOLE),
     "machines": ("on many machines", WHOLE | {"train"}),
+    "chat": ("a chat model, opened", {"decoder", "decode"}),
     "derivatives": ("before it learns", set()),
     "backward": (
         "backwards: loss and attention",

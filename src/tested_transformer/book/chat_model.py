@@ -64,7 +64,9 @@ def draw(
     rounding can move the ends of the pieces, every processor draws the same.
     """
     cache, text, near = GptCache(model), [*ids], 1.0
-    while len(text) < len(ids) + most and not (len(text) > len(ids) and text[-1] in stop):
+    while len(text) < len(ids) + most and not (
+        len(text) > len(ids) and text[-1] in stop
+    ):
         logits = cache.read(torch.tensor([text]))[0, -1]
         ends = next_probabilities(logits, temperature).double().cumsum(-1)
         ends = ends / ends[-1]
@@ -82,11 +84,11 @@ def following(model: Gpt, ids: Sequence[int]) -> Float[Tensor, "V"]:
 
 @torch.inference_mode()
 def at_positions(
-    model: Llama, ids: Sequence[int], positions: Int[Tensor, "T"]
-) -> Float[Tensor, "V"]:
+    model: Llama, ids: Int[Tensor, "B T"], positions: Int[Tensor, "T"]
+) -> Float[Tensor, "B V"]:
     """Probabilities of the next token, if the tokens are at any positions, in this order."""
-    x = model.tokens.rows(torch.tensor([[*ids]]))
-    offset = (positions - torch.arange(len(ids)))[None]
+    x = model.tokens.rows(ids)
+    offset = (positions - torch.arange(ids.size(1)))[None]
     for layer in model.decoder.layers:
         a = layer.self_attention
         x = layer.steps(
@@ -95,7 +97,7 @@ def at_positions(
                 a.queries(y, offset), a.keys(y, offset), a.values(y), CAUSAL
             )[0],
         )
-    return lens(model, x[0, -1]).softmax(-1)
+    return lens(model, x[:, -1]).softmax(-1)
 
 
 @torch.inference_mode()

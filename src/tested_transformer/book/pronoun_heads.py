@@ -39,7 +39,13 @@ FRAMES = (
 TWO_NOUNS = "Here is a {other} and here is a {noun}. I like the {noun}. It is very"
 """Both nouns of a pair are there, and one of them is meant."""
 
-KINDS = ("weight", "exchange at it", "exchange from it on", "cut at it", "cut from it on")
+KINDS = (
+    "weight",
+    "exchange at it",
+    "exchange from it on",
+    "cut at it",
+    "cut from it on",
+)
 
 
 class Asked(NamedTuple):
@@ -66,9 +72,15 @@ def ask(tokens: ByteLevelBPE, frame: str) -> Asked:
         for noun, other in zip(nouns, twin.tolist(), strict=True)
     ]
     ids = torch.tensor([tokens.encode(text) for text in texts])
-    own = torch.tensor([i for word in NOUNS.values() for i in tokens.encode(f" {word}")])
+    own = torch.tensor(
+        [i for word in NOUNS.values() for i in tokens.encode(f" {word}")]
+    )
     noun = int((ids[0] != ids[1]).nonzero().max())
-    (it,) = (n for n, i in enumerate(ids[0].tolist()) if tokens.decode([i]).strip().lower() == "it")
+    (it,) = (
+        n
+        for n, i in enumerate(ids[0].tolist())
+        if tokens.decode([i]).strip().lower() == "it"
+    )
     return Asked(ids, noun, it, twin, own, own[twin])
 
 
@@ -151,7 +163,11 @@ def effects(
     unchanged = lens(model, rows[-1][:, -1])
     weights = plain.weights[:, list(some), 0, asked.noun].T
     return torch.cat(
-        [weights[None], moved(exchanges, unchanged, asked), lost(cuts, unchanged, asked)]
+        [
+            weights[None],
+            moved(exchanges, unchanged, asked),
+            lost(cuts, unchanged, asked),
+        ]
     )
 
 

@@ -97,7 +97,8 @@ def grid(panels: pic.Arrays, framed: Sequence[tuple[int, int]]) -> pic.Picture:
         axes.tick_params(length=0)
         axes.spines[:].set(visible=True, color=pic.FAINT)
         for layer, head in framed:
-            axes.plot(layer, head, marker="s", markersize=10, markerfacecolor="none", color=pic.KEY, markeredgewidth=1.6)
+            look = {"markersize": 10, "markerfacecolor": "none", "markeredgewidth": 1.6}
+            axes.plot(layer, head, marker="s", color=pic.KEY, **look)
             side = -1 if layer > 24 else 1
             share = as_share(max(x[head, layer], 0), 2)
             halo = {"gid": "halo", "ha": "right" if side < 0 else "left", "va": "center_baseline"}
@@ -114,9 +115,6 @@ def distances(gaps: ArrayLike, lines: pic.Arrays, most: int) -> pic.Picture:
     axes.axvline(most, color=pic.INK, linestyle=":", linewidth=1.5)
     axes.text(most, 1.08, f"{most:,}", ha="center", va="bottom")
     axes.set(xlim=(0, max(gaps)), ylim=(0, 1.02), yticks=[0, 0.5, 1])
-    axes.set(xlabel="positions", ylabel="probability of “Paris”")
+    axes.set(xlabel="positions", ylabel="probability of the right capital")
     axes.legend(loc="center left")
     return figure
-
-
-
