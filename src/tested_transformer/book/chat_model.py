@@ -18,7 +18,7 @@ from tested_transformer.text.byte_level import ByteLevelBPE
 
 
 def chatml(tokens: ByteLevelBPE, turns: Iterable[tuple[str, str]]) -> list[int]:
-    """The ids of a conversation, (role, text) for each turn, up to where the assistant begins."""
+    """The ids of turns, each (role, text), up to where the assistant begins."""
     begin, end = tokens.special_tokens[BEGIN], tokens.special_tokens[END]
     ids: list[int] = []
     for role, text in turns:
@@ -77,6 +77,21 @@ def draw(
 
 
 @torch.inference_mode()
+def surprise(model: Gpt, ids: Sequence[int]) -> float:
+    """The sum of -ln p over all tokens after the first."""
+    logs = model(torch.tensor([[*ids]]))[0, :-1].log_softmax(-1)
+    return -float(logs.gather(-1, torch.tensor(ids[1:])[:, None]).sum())
+
+
+@torch.inference_mode()
+def steps_of_cache(model: Gpt, ids: Sequence[int], prompt: int) -> list[Tensor]:
+    """The logits of each reading: first of so many tokens side by side, then of one at a time."""
+    cache = GptCache(model)
+    ends = range(prompt, len(ids) + 1)
+    return [cache.read(torch.tensor([[*ids[:end]]])) for end in ends]
+
+
+@torch.inference_mode()
 def following(model: Gpt, ids: Sequence[int]) -> Float[Tensor, "V"]:
     """Probabilities of the next token."""
     return model(torch.tensor([[*ids]]))[0, -1].softmax(-1)
@@ -88,7 +103,7 @@ def at_positions(
 ) -> Float[Tensor, "B V"]:
     """Probabilities of the next token, if the tokens are at any positions, in this order."""
     x = model.tokens.rows(ids)
-    offset = (positions - torch.arange(ids.size(1)))[None]
+    offset = (positions - torch.arange(ids.size(1))).expand(len(ids), -1)
     for layer in model.decoder.layers:
         a = layer.self_attention
         x = layer.steps(
