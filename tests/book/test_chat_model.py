@@ -54,6 +54,8 @@ def test_rows_exchanged_before_all_layers_are_the_other_text_and_after_all_nothi
     assert torch.allclose(found[0], model(TWO)[0, -1])
     assert torch.allclose(found[-1], model(ONE)[0, -1])
     assert not torch.allclose(found[1], found[0])
+    whole = chat_model.exchanged(model, rows, other, range(5))  # after any layer: all of the other text
+    assert torch.allclose(whole, model(TWO)[0, -1].expand(4, -1))
     later = chat_model.exchanged(model, rows, other, [2], first=2)
     assert torch.allclose(later, found[2:])
 

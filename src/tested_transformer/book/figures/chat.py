@@ -109,12 +109,14 @@ def grid(panels: pic.Arrays, framed: Sequence[tuple[int, int]]) -> pic.Picture:
 @pic.styled
 def distances(gaps: ArrayLike, lines: pic.Arrays, most: int) -> pic.Picture:
     """A curve for each name over numbers of positions, and a dashed line where the training ended."""
-    figure, axes = chart(3.0, pic.WIDE)
+    figure, axes = chart(3.5, pic.WIDE)
     looks = {"dashes": DASHES[:2], "marks": ("o", "s"), "markersize": 5, "clip_on": False}
     curves(axes, gaps, lines, colours=(pic.KEY, pic.QUERY), **looks)
     axes.axvline(most, color=pic.INK, linestyle=":", linewidth=1.5)
-    axes.text(most, 1.08, f"{most:,}", ha="center", va="bottom")
+    axes.text(most, 0.1, f" {most:,}", ha="left", va="center")
     axes.set(xlim=(0, max(gaps)), ylim=(0, 1.02), yticks=[0, 0.5, 1])
     axes.set(xlabel="positions", ylabel="probability of the right capital")
-    axes.legend(loc="center left")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.locator_params(axis="x", nbins=5)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.02))
     return figure
