@@ -58,6 +58,7 @@ ELSEWHERE = {
     "scale": ("what it costs", WHOLE),
     "machines": ("on many machines", WHOLE | {"train"}),
     "today": ("the layer, nine years later", ENCODER | {"embedding", "positions"}),
+    "chat": ("a chat model, opened", {"decoder", "decode"}),
     "derivatives": ("before it learns", set()),
     "backward": (
         "backwards: loss and attention",

@@ -90,7 +90,7 @@ def is_shown(name, shown):
     return name in shown or (bool(methods) and all(f"{name}.{method}" in shown for method in methods))
 
 
-AWAITED = {"chat": ("text.byte_level", "text.bert", "decoding.conversation")}
+AWAITED: dict[str, tuple[str, ...]] = {}
 """A chapter that is to come, and the modules that it will show."""
 
 

@@ -67,6 +67,16 @@ FIGURES = {
     "film": lambda: figures.attention.film({f"{n} steps": A for n in range(6)}, range(6), WORDS, row=1),
 }
 OF_ATTENTION = tuple(FIGURES)
+SAYS = np.linspace(0, 1, 31) ** 4
+TURNS = [("system", ["<|im_start|>", "system", "↵"], [True, False, False]), ("user", ["Hi", "."], [False, False])]
+EACH_HEAD = np.linspace(0, 0.9, 270).reshape(30, 9)
+FIGURES |= {
+    "answer": lambda: figures.chat.answer(["The", "end"], [0.4, 0.99], ["A 0.3", ", 0.00"]),
+    "template": lambda: figures.chat.template(TURNS),
+    "layers": lambda: figures.chat.layers(SAYS, {0: "is", 12: ","}, {"Paris": SAYS, "Rome": 1 - SAYS}),
+    "every head": lambda: figures.chat.grid({"weight": EACH_HEAD, "exchange": EACH_HEAD / 50}, [(29, 8), (3, 1)]),
+    "distances": lambda: figures.chat.distances([0, 5000, 9000], {"far": [0.9, 0.8, 0], "both": [0.9] * 3}, 8192),
+}
 MAPS = np.linspace(0, 1, 48).reshape(2, 2, 3, 4)
 SENTENCES = WORDS, ("<bos>", "ich", "liebe", "KI")
 PARTS = {
