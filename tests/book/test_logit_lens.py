@@ -1,4 +1,4 @@
-"""The logit lens: its last layer is the model, an exchange of rows is what it says, and the record is of this model."""
+"""The logit lens: what is kept of a step, and that the record is of this model."""
 
 from functools import cache
 
@@ -8,14 +8,14 @@ import torch
 from guards import BOOK
 
 from tested_transformer.book import logit_lens
+from tested_transformer.book.chat_model import lens, residuals, write
 from tested_transformer.decoding.conversation import Conversation
 from tested_transformer.files import read_json, sealed
-from tested_transformer.model.attention import CAUSAL
 from tested_transformer.model.llama import Llama, LlamaConfig
 from tested_transformer.published.installed import CHAT, installed
 from tested_transformer.published.loading import load_published
 
-IDS, OTHERS = [5, 9, 2, 30, 7], [5, 9, 3, 31, 7]
+IDS = [5, 9, 2, 30, 7]
 RECORD = BOOK / "results" / "layers.json"
 
 
@@ -26,40 +26,11 @@ def small():
     return Llama(LlamaConfig(40, 16, 32, 4, 3, n_kv_heads=2)).double().eval()
 
 
-def test_through_the_last_layer_the_lens_sees_what_the_model_says():
-    rows = logit_lens.streams(small(), IDS)
-    assert rows.shape == (4, 5, 16)
-    with torch.no_grad():
-        said = small()(torch.tensor([IDS]))[0].softmax(-1)
-    assert torch.allclose(logit_lens.lens(small(), rows[-1]), said, rtol=0, atol=1e-12)
-    assert not torch.allclose(logit_lens.lens(small(), rows[-2]), said, rtol=0, atol=1e-4)
-
-
-def test_the_stream_begins_with_the_rows_of_the_table_and_a_layer_adds_to_it():
-    rows = logit_lens.streams(small(), IDS)
-    assert torch.equal(rows[0], small().tokens.weight[IDS])
-    with torch.no_grad():
-        assert torch.allclose(small().decoder.layers[1](rows[1][None], CAUSAL), rows[2][None], rtol=0, atol=1e-12)
-    assert not any(layer._forward_hooks for layer in small().decoder.layers)
-
-
-def test_a_row_that_is_exchanged_for_itself_changes_nothing_and_one_at_the_end_changes_all():
-    own, other = (logit_lens.streams(small(), ids)[:, -1] for ids in (IDS, OTHERS))
-    said, different = logit_lens.lens(small(), own[-1]), logit_lens.lens(small(), other[-1])
-    for layer in (1, 2, 3):
-        assert torch.allclose(logit_lens.exchanged(small(), IDS, own[layer], layer), said, rtol=0, atol=1e-12)
-    assert torch.allclose(logit_lens.exchanged(small(), IDS, other[3], 3), different, rtol=0, atol=1e-12)
-    between = logit_lens.exchanged(small(), IDS, other[1], 1)
-    assert not torch.allclose(between, said, rtol=0, atol=1e-4)
-    assert not torch.allclose(between, different, rtol=0, atol=1e-4), "the tokens before are still the first ones"
-    assert not any(layer._forward_hooks for layer in small().decoder.layers)
-
-
 def test_a_step_has_the_likeliest_of_each_layer_and_the_place_of_what_was_written():
     written = [11, 4]
-    rows = logit_lens.streams(small(), [*IDS, 11])[:, 4:]
+    rows = residuals(small(), torch.tensor([[*IDS, 11]]))[:, 0, 4:]
     for n, step in enumerate(logit_lens.steps(small(), IDS, written)):
-        p = logit_lens.lens(small(), rows[:, n])
+        p = lens(small(), rows[:, n]).softmax(-1)
         assert step.token == written[n]
         assert step.output == logit_lens._best(p[-1], 5)
         for layer in range(4):
@@ -124,7 +95,7 @@ def test_a_prompt_is_what_a_conversation_reads():
     written = list(chat.say("What is 2 + 3?"))
     ids = logit_lens.prompt_ids(tokens, "What is 2 + 3?")
     assert chat.ids[: len(ids)] == ids
-    answer = logit_lens.answer(model, tokens, ids, 12)
+    answer = [step.id for step in write(model, ids, {tokens.special_tokens["<|im_end|>"]}, 12)]
     assert tokens.decode(answer) == "".join(written)
     assert logit_lens.name(tokens, answer[-1]) == "<|im_end|>"
 

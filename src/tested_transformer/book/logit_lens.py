@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tested_transformer.decoding.conversation import BEGIN, END, default_system, stream
+from tested_transformer.book.chat_model import chatml, lens, residuals, write
+from tested_transformer.decoding.conversation import END, default_system
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.shares import as_share
 from tested_transformer.text.byte_level import ByteLevelBPE
@@ -37,59 +38,9 @@ AT_THE_END, IN_A_LAYER = 5, 3
 
 
 def prompt_ids(tokens: ByteLevelBPE, text: str) -> list[int]:
-    """A question in the model's template, up to where its answer begins."""
+    """A question after the publisher's system prompt, up to where its answer begins."""
     system = default_system(tokens.chat_template) or ""
-    turns = (
-        f"{BEGIN}system\n{system}{END}\n{BEGIN}user\n{text}{END}\n{BEGIN}assistant\n"
-    )
-    return tokens.encode(turns, special=True)
-
-
-def answer(
-    model: Gpt, tokens: ByteLevelBPE, ids: Sequence[int], most: int
-) -> list[int]:
-    """The likeliest token after the prompt, again and again; the last one is the mark of the end, unless it is cut."""
-    end = tokens.special_tokens[END]
-    return [*stream(model, ids, {end}, len(ids) + most, top_k=1)]
-
-
-@torch.no_grad()
-def streams(model: Gpt, ids: Sequence[int]) -> Float[Tensor, "L T D"]:
-    """The rows of all tokens before the first layer and after each of them: n_layers + 1 matrices."""
-    kept = []
-    hooks = [
-        layer.register_forward_hook(lambda _, given, made: kept.append(made[0]))
-        for layer in model.decoder.layers
-    ]
-    try:
-        row = torch.tensor([[*ids]], device=model.tokens.weight.device)
-        model(row)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return torch.stack([model.embed(row)[0], *kept])
-
-
-@torch.no_grad()
-def lens(model: Gpt, x: Float[Tensor, "*B D"]) -> Float[Tensor, "*B V"]:
-    """The probabilities that the model would give, if x were what its last layer made: final norm, table, softmax."""
-    return model.tokens.logits(model.decoder.norm(x)).softmax(-1)
-
-
-@torch.no_grad()
-def exchanged(
-    model: Gpt, ids: Sequence[int], row: Float[Tensor, "D"], layer: int
-) -> Float[Tensor, "V"]:
-    """The probabilities of what comes next, if the last token has this row after so many layers, from 1 on."""
-
-    def put(_: object, given: object, made: Tensor) -> Tensor:
-        return torch.cat([made[:, :-1], row.expand(1, 1, -1)], 1)
-
-    hook = model.decoder.layers[layer - 1].register_forward_hook(put)
-    try:
-        return model(torch.tensor([[*ids]]))[0, -1].softmax(-1)
-    finally:
-        hook.remove()
+    return chatml(tokens, [("system", system), ("user", text)])
 
 
 class Step(NamedTuple):
@@ -109,8 +60,9 @@ class Step(NamedTuple):
 def steps(model: Gpt, prompt: Sequence[int], written: Sequence[int]) -> list[Step]:
     """What each layer says where each token of an answer was written, from the position before it."""
     begun = [*prompt, *written[:-1]]
-    at = streams(model, begun)[:, len(prompt) - 1 :]
-    return [_step(lens(model, at[:, n]), token) for n, token in enumerate(written)]
+    at = residuals(model, torch.tensor([begun]))[:, 0, len(prompt) - 1 :]
+    p = lens(model, at).softmax(-1)
+    return [_step(p[:, n], token) for n, token in enumerate(written)]
 
 
 def _step(p: Float[Tensor, "L V"], token: int) -> Step:
@@ -143,7 +95,8 @@ def takes_over(step: Step | Mapping[str, Any]) -> int:
 def recorded(model: Gpt, tokens: ByteLevelBPE, text: str, most: int) -> dict[str, Any]:
     """All that is kept of one question, with three decimals, as JSON has it."""
     prompt = prompt_ids(tokens, text)
-    written = answer(model, tokens, prompt, most)
+    end = tokens.special_tokens[END]
+    written = [step.id for step in write(model, prompt, {end}, most)]
     found = steps(model, prompt, written)
     if (least := min(map(lead, found))) < LEAD:
         raise ValueError(
@@ -152,7 +105,7 @@ def recorded(model: Gpt, tokens: ByteLevelBPE, text: str, most: int) -> dict[str
     return {
         "text": text,
         "prompt": [name(tokens, i) for i in prompt],
-        "ended": written[-1] == tokens.special_tokens[END],
+        "ended": written[-1] == end,
         "steps": [_as_json(tokens, step) for step in found],
     }
 
