@@ -2,8 +2,10 @@
 
     python tools/chat_heads.py                     # all 30 layers, 60 sentences; about ten minutes on one thread
 
-The sentences, the measures and the model's heads are those of `tested_transformer.book.pronoun_heads`. The frames and
-nouns were chosen because the model's next adjective follows the noun in them; nothing about heads was looked at before.
+The sentences and the measures are those of `tested_transformer.book.pronoun_heads`. The ten nouns
+were chosen among sixteen, because the model's next adjective follows the noun, before any head was looked at.
+A trial had three of the frames; after it, the sentences stayed, and a cut was measured by what is lost (`lost`) and no
+longer by what moves.
 The numbers go into book/results/chat.json, with this command and the checksum of the model's file. Each is a mean over
 the ten sentences of a frame; `largest` has, of each head, the value that is farthest from 0 in any of the sixty.
 """

@@ -48,10 +48,10 @@ def template(lines: Sequence[tuple[str, Sequence[str], Sequence[bool]]]) -> pic.
             frame.text(0.02, y + high / 2, who, color=colour, weight="bold", va="center_baseline")
         speaker = who
         for token, mark in zip(tokens, marks, strict=True):
-            room = width(token, 11) + 0.16
+            room = width(token, 12) + 0.16
             face = colour if mark else pic.tint(colour)(0.3)
             tile(frame, (x, y, room, high), face, edgecolor=colour)
-            write(frame, x + room / 2, y + high / 2, token, color="white" if mark else pic.INK, size=11)
+            write(frame, x + room / 2, y + high / 2, token, color="white" if mark else pic.INK)
             x += room + 0.05
     return figure
 
