@@ -38,6 +38,7 @@ FIGURES = {
     "film": Figure("translation", "validation loss", "office", (0, 0, LINE)),
     "geometry": Figure("attention", "love", "love"),
     "heads": Figure("looking", "<eos>", "chair", (0, 0, LINE)),
+    "layers": Figure("chat", "the likeliest", "Paris", (0, 0, LINE), 1020),
     "live": Figure("decode", "English", "lamp", (LINE, LINE, None)),
     "masks": Figure("masks", "love", "love"),
     "merges": Figure("tokens", "␣ + l", '"l"', (0, 0, LINE)),
