@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from tested_transformer.book import scaling
+from tested_transformer.book.small import language_model
 from tested_transformer.files import read_json, sealed, write_json
 from tested_transformer.training import checkpoint
 
@@ -34,7 +35,7 @@ def main(words=None):
     parser.add_argument("--out", type=Path, default=RESULTS)
     told = parser.parse_args(words)
     torch.set_num_threads(1)
-    given = scaling.sentences()
+    given = language_model.read(scaling.LEARN, scaling.JUDGE)
     for setting in told.settings:
         for width, seed, rate in runs(setting, told):
             row = {"setting": setting, "width": width, "seed": seed, "rate": rate}

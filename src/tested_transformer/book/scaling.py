@@ -38,11 +38,6 @@ RATES = (0.0015, 0.003, 0.006, 0.012, 0.024, 0.048, 0.096)
 best one had a worse one on both sides."""
 
 
-def sentences() -> Phrases:
-    """Sentences of the phrasebook; every word of the ones to judge by is in the vocabulary or becomes <unk>."""
-    return language_model.read(LEARN, JUDGE)
-
-
 def create(width: int, vocab_size: int, seed: int) -> Gpt:
     """An untrained GPT of two layers, in float32, with a head for every eight columns."""
     config = Config(
