@@ -128,11 +128,11 @@ FIGURES |= {
     "hit": lambda: figures.gpt.hit([0.5, 0.3, 0.2], "abc", 0.6),
     "doubts": lambda: figures.gpt.doubts([0.5, 30, 80], [0.1, 33, 80], [1000, 100, 100], low=0.001),
 }
-FOUND = {"enough": [[2.5, 2.6], [2.2, 2.3], [2.1, 2.0]], "few": [[3.5, 3.6], [3.1, 3.0], [2.9, 2.8]]}
+SCALED = {"enough": [[2.5, 2.6], [2.2, 2.3], [2.1, 2.0]], "few": [[3.5, 3.6], [3.1, 3.0], [2.9, 2.8]]}
 THROUGH = {"a line": ([1e3, 1e5], [2.6, 2.0]), "another": ([1e3, 1e5], [2.5, 2.1])}
 FIGURES |= {
     "ladder": lambda: figures.layers.ladder(layered(30)["prompts"][0]["steps"][0]),
-    "scaling": lambda: figures.scaling.lines([1e3, 1e4, 1e5], FOUND, THROUGH, 2),
+    "scaling": lambda: figures.scaling.lines([1e3, 1e4, 1e5], SCALED, THROUGH, 2),
 }
 RUN = ([5, 10, 15], [20.0, 25.0, 27.0])
 CHANGES = ("norm first", "RMSNorm", "SwiGLU", "rotary positions", "grouped queries", "no biases", "untied output")
@@ -1088,8 +1088,8 @@ def test_a_size_that_no_line_was_fitted_to_has_open_points():
     left, right = FIGURES["scaling"]().axes
     points = left.lines[len(THROUGH) :]
     assert [line.get_markerfacecolor() for line in points] == [QUERY, QUERY, "none"]
-    assert [line.get_ydata().tolist() for line in points] == FOUND["enough"]
-    assert [line.get_ydata().tolist() for line in right.lines[1:4]] == FOUND["enough"]
+    assert [line.get_ydata().tolist() for line in points] == SCALED["enough"]
+    assert [line.get_ydata().tolist() for line in right.lines[1:4]] == SCALED["enough"]
     for n, (x, y) in enumerate(THROUGH.values()):
         assert [*map(list, left.lines[n].get_data())] == [x, y]
     with pytest.raises(ValueError, match="3 sizes need a row of losses each"):

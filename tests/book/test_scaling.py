@@ -9,6 +9,7 @@ import torch
 from guards import BOOK
 
 from tested_transformer.book import scaling
+from tested_transformer.book.small import language_model
 from tested_transformer.files import read_json, sealed
 from tested_transformer.text.tokens import Vocabulary
 
@@ -80,7 +81,7 @@ def test_a_recorded_run_comes_out_again(tmp_path):
 
     kept = read_json(RECORD, "record of runs")
     row = next(r for r in kept["runs"] if (r["setting"], r["width"], r["seed"]) == ("few steps", 8, 0))
-    given = scaling.sentences()
+    given = language_model.read(scaling.LEARN, scaling.JUDGE)
     again = tool.run("few steps", 8, 0, row["rate"], given)
     assert again["parameters"] == row["parameters"]
     assert again["loss"] == pytest.approx(row["loss"], abs=0.02)  # other processors add in another order
