@@ -61,7 +61,7 @@
         make("div", { class: "says" }, make("p", { class: "name" }, "What it writes: choose a token"), this.player()), this.written,
         make("div", { class: "frame" }, ladder, five,
           make("div", { class: "about" },
-            make("ul", { class: "legend" }, key("bar wrote", "the written token, where it is the likeliest"), key("bar", "another token that is the likeliest"), key("dot", "the written token's probability"), key("high", `its place among ${counted(data.vocabulary)} tokens, longer is better`), key("from", "from here on, it stays the likeliest"), key("guessed", "your guess")),
+            make("ul", { class: "legend" }, key("bar wrote", "the written token, where it is the likeliest"), key("bar", "another token that is the likeliest"), key("dot", "the written token's probability"), key("high", `its place among ${counted(data.vocabulary)} tokens: the longer, the farther in front`), key("from", "from here on, it stays the likeliest"), key("guessed", "your guess")),
             make("p", { class: "letters" }, "Each row is read with the norm and the table of the last layer. A word that doesn't show may be there all the same, in a form that these can't read."))),
         make("div", { class: "terms" }, make("div", { class: "ask" }, this.slider.label, this.switch), this.status));
       choosing(this.rows, "tr", (row) => this.at(Number(row.dataset.n)));
@@ -94,6 +94,12 @@
       this.guess = this.covered ? this.layer : null;
       this.covered = !this.covered;
       this.show();
+    }
+
+    // A guess belongs to its token.
+    go(stop, played = false) {
+      this.guess = null;
+      super.go(stop, played);
     }
 
     at(layer) {
