@@ -7,6 +7,8 @@
   let groups = 0; // radio buttons of one group share a name, which no other figure of the page may have
 
   const shown = (word) => word.replaceAll("\n", "⏎").trim() || "␣";
+  // Two tokens may differ in a space before the word: then it shows.
+  const beside = (word, token) => (word !== token && word.startsWith(" ") && shown(word) === shown(token) ? `␣${shown(word)}` : shown(word));
   const said = (p) => (p ? asShare(p, 3) : "< 0.001");
   const name = (layer) => (layer ? `layer ${layer}` : "the start");
   const numbers = (text, unit = 1) => text.split(",").map((n) => Number(n) / unit);
@@ -125,7 +127,7 @@
         const own = step.ranks[layer] === 0;
         const kinds = [own && "wrote", layer === this.layer && "lit", layer === step.from && "from", layer === (this.covered ? this.layer : this.guess) && "guessed"];
         return make("tr", { "data-n": layer, class: kinds.filter(Boolean).join(" ") || null },
-          make("th", { scope: "row", class: "at" }, layer ? String(layer) : "start"), make("td", { class: "word", lang: "en" }, make("span", {}, shown(word))),
+          make("th", { scope: "row", class: "at" }, layer ? String(layer) : "start"), make("td", { class: "word", lang: "en" }, make("span", {}, beside(word, step.token))),
           this.rail([["bar", p], ["dot", step.written[layer]]]), make("td", { class: "p" }, said(p)), this.place(step.ranks[layer] + 1));
       }));
       this.five.replaceChildren(...step.output.map(([word, p]) => make("tr", { class: word === step.token ? "wrote" : null },
