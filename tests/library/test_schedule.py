@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tested_transformer.book import figures
 from tested_transformer.config import BASE, BIG
 from tested_transformer.training.adam import create_adam
-from tested_transformer.training.schedule import create_schedule, rate
+from tested_transformer.training.options import Options
+from tested_transformer.training.schedule import cosine, create_schedule, rate
 
 WIDTHS, WARMUPS = st.integers(1, 4096), st.integers(1, 10_000)
 
@@ -189,3 +190,31 @@ def test_runs_of_one_kind_share_a_colour_and_one_line_in_the_legend():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["with", "without"]
     assert list(axes.lines[4].get_ydata()) == [1.8, 1.8]
     assert axes.texts[0].get_text() == "guessing"
+
+
+def test_a_cosine_rises_in_a_line_is_at_half_in_the_middle_and_reaches_zero_after_the_last_step():
+    assert [cosine(step, 29, 10) for step in (1, 5, 10)] == [0.1, 0.5, 1.0]
+    assert cosine(20, 29, 10) == pytest.approx(0.5)
+    assert cosine(30, 29, 10) == pytest.approx(0, abs=1e-15)
+    assert 0 < cosine(29, 29, 10) < 0.01
+    falls = [cosine(step, 29, 10) for step in range(10, 31)]
+    assert falls == sorted(falls, reverse=True)
+
+
+def test_the_cosine_of_options_has_the_height_of_the_paper_s_schedule():
+    paper, half = (
+        Options(steps=29, warmup=10, rate_scale=0.5),
+        Options(steps=29, warmup=10, rate_scale=0.5, schedule="cosine"),
+    )
+    for step in (1, 5, 10):
+        assert half.rate(step, 64) == pytest.approx(paper.rate(step, 64))
+    assert half.rate(20, 64) == pytest.approx(paper.rate(10, 64) / 2)
+    assert half.changeable() == paper.changeable() - {"steps"}
+    for wrong in ({"steps": None}, {"cooldown": 3}):
+        with pytest.raises(ValueError, match="needs steps, at whose end it is zero, and no cooldown"):
+            Options(**{"steps": 29, "schedule": "cosine"} | wrong)
+    for name in ("clip", "weight_decay"):
+        with pytest.raises(ValueError, match=rf"{name} \(-1\) must be at least 0"):
+            Options(**{name: -1})
+    with pytest.raises(ValueError, match=r"schedule \('linear'\) must be 'paper' or 'cosine'"):
+        Options(schedule="linear")

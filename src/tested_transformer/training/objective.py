@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from tested_transformer.checks import instance, integer, probability
 from tested_transformer.config import Config
-from tested_transformer.data.batches import Pair, batches, check_pairs, plan, tensors
+from tested_transformer.data.batches import Pair, check_pairs, plan, tensors
 from tested_transformer.data.masking import frame
 from tested_transformer.model.bert import Classifier, MaskedLM, Pretraining
 from tested_transformer.model.gpt import Gpt
@@ -105,7 +105,8 @@ class Objective(nn.Module, ABC):
         smallest = min(map(len, planned), default=world_size)
         if smallest < world_size:
             rule = f"must have an example for each of {world_size} processes"
-            raise ValueError(f"a batch of {smallest} {rule}")
+            hint = "raise batch_tokens, or start fewer"
+            raise ValueError(f"a batch of {smallest} {rule}: {hint}")
         for n, places in enumerate(planned[start:], start):
             made = self.tensors([examples[i] for i in places], (seed, epoch, n))
             yield tuple(rows[rank::world_size] for rows in made)
@@ -149,20 +150,6 @@ class NextToken(Objective):
     def tensors(self, examples: Sequence[Pair], seed: Sequence[int]) -> Batch:
         """Source and target ids, filled up with padding."""
         return tensors(examples, self.config.pad_id)
-
-    def batches(
-        self,
-        examples: Sequence[Pair],
-        max_tokens: int,
-        seed: int,
-        epoch: int,
-        start: int,
-        rank: int,
-        world_size: int,
-    ) -> Iterator[Batch]:
-        """Those of `data.batches`."""
-        cut = max_tokens, seed, epoch, start, rank, world_size
-        return batches(examples, *cut, pad_id=self.config.pad_id)
 
     def check(
         self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
