@@ -205,13 +205,23 @@ def test_one_switch_opens_all_folds_but_no_solution_and_closes_them(visit):
     assert shut(page) == folds
 
 
+def stored(page, value):
+    """Waits until what the page stored has arrived where other pages read it: Chromium brings it there by itself."""
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_function("value => localStorage.getItem('unfold') === value", arg=value)
+    other.close()
+
+
 def test_the_switch_is_remembered_on_the_next_page(visit):
     page = visit(PAGE)
     page.locator("#unfold").check()
+    stored(page, "yes")
     page.goto((build.HTML / "book" / "masks.html").as_uri())
     assert page.locator("#unfold").is_checked()
     assert shut(page) == 0
     page.locator("#unfold").uncheck()
+    stored(page, "no")
     page.reload()
     assert not page.locator("#unfold").is_checked()
     assert shut(page) > 10
