@@ -35,6 +35,18 @@ def test_a_turned_pair_scores_the_same_everywhere_and_as_the_formula_says():
     assert found["turned"][0] == pytest.approx(wanted / 2)
 
 
+def test_a_hand_is_a_pair_of_a_row_turned_by_its_place():
+    a, b = np.random.default_rng(0).normal(size=(2, 8))
+    found = todays_layer.hands({"a": a, "b": b}, pair=1, places=[(0, 0), (7, 4)])
+    assert list(found) == ["a at 0, b at 0", "a at 7, b at 4"]
+    start, later = found.values()
+    np.testing.assert_array_equal(start["a"], a[[1, 5]])
+    for word, t in (("a", 7), ("b", 4)):  # as complex numbers, at the speed of the second pair of four
+        x, y = start[word]
+        turned = (x + 1j * y) * np.exp(1j * t * 10_000 ** (-1 / 4))
+        np.testing.assert_allclose(later[word], [turned.real, turned.imag], atol=1e-12)
+
+
 @pytest.mark.parametrize("heads", [4, 2, 1])
 def test_a_cache_keeps_a_key_and_a_value_of_each_token_for_each_head_of_keys(heads):
     assert todays_layer.cache_bytes(heads, 7) == 4 * 2 * 2 * heads * 32 * 7  # bytes, both, layers, width of a head

@@ -1,6 +1,6 @@
 """What the chapter on today's layer tries: norms that take no mean off, and the score of two words that move on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -66,3 +66,24 @@ def moved_on(
     q, k = (query @ w_q.T)[None], (key @ w_k.T)[None]
     turned = [(rotate(q, t + 2) @ rotate(k, t).T).item() for t in range(n)]
     return {"added": np.array(added) / root, "turned": np.array(turned) / root}
+
+
+def hands(
+    words: Mapping[str, np.ndarray], pair: int, places: Sequence[Sequence[int]]
+) -> dict[str, dict[str, np.ndarray]]:
+    """One pair of the numbers of some words, turned by their positions: a hand (x, y) for each word.
+
+    words are queries and keys (Dk,) by name, and places say where they stand, a position for each, as often as
+    wanted. Returns the hands of each time, by what tells the positions.
+    """
+    found = {}
+    for at in places:
+        said = ", ".join(f"{word} at {t}" for word, t in zip(words, at, strict=True))
+        turned = [
+            rotate(x[None], t)[0] for x, t in zip(words.values(), at, strict=True)
+        ]
+        found[said] = {
+            word: x[[pair, pair + len(x) // 2]]
+            for word, x in zip(words, turned, strict=True)
+        }
+    return found
