@@ -40,7 +40,7 @@ def speculate(
     how = temperature, top_k, top_p
     text, caches = [*ids], (GptCache(model), GptCache(draft))
     while len(text) < max_len:
-        room = min(max_len - len(text) - 1, draft.config.max_len - len(text))
+        room = min(max_len - len(text) - 1, draft.config.max_len - len(text) + 1)
         with inference(model), inference(draft):
             new = _round(text, *caches, min(n_drafted, max(room, 0)), how, generator)
         end = next((n for n, i in enumerate(new, 1) if i in stop), len(new))
