@@ -203,6 +203,52 @@ class LanguageModel(Objective):
             check_ids(ids, f"{name}: text {i}", self.config, 2, most)
 
 
+class Answers(LanguageModel):
+    """The loss of answers only; an example is a question and its answer, as ids.
+
+    The model, a `Gpt`, reads the question with bos_id before it, then the answer. It is
+    asked for every token of the answer and for eos_id after it, and for none of the
+    question.
+    """
+
+    def sides(
+        self, example: tuple[Sequence[int], Sequence[int]]
+    ) -> tuple[Sequence[int], Sequence[int]]:
+        """What is read; there is no second side."""
+        read = [self.config.bos_id, *example[0], *example[1]]
+        return read, read
+
+    def line(self, example: tuple[Sequence[int], Sequence[int]]) -> bytes:
+        """Where the answer begins counts, too."""
+        return pair_line(example)
+
+    def tensors(
+        self,
+        examples: Sequence[tuple[Sequence[int], Sequence[int]]],
+        seed: Sequence[int],
+    ) -> Batch:
+        """What is read, filled up on the right, and what is asked."""
+        c = self.config
+        read = [[*self.sides(example)[0]] for example in examples]
+        wanted = [[NOT_ASKED] * len(q) + [*a, c.eos_id] for q, a in examples]
+        width = max(map(len, read))
+        return (
+            torch.tensor([ids + [c.pad_id] * (width - len(ids)) for ids in read]),
+            torch.tensor([ids + [NOT_ASKED] * (width - len(ids)) for ids in wanted]),
+        )
+
+    def check(
+        self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
+    ) -> None:
+        """Refuse what is no pair, what is too long, and ids that the model lacks."""
+        most = min(batch_tokens, self.config.max_len) - 1
+        for i, example in counted(examples, name):
+            where = f"{name}: example {i}"
+            if not isinstance(example, (list, tuple)) or len(example) != 2:
+                raise ValueError(f"{where} must be a question and its answer")
+            check_ids([*example[0], *example[1]], where, self.config, 2, most)
+
+
 class MaskedWords(Objective):
     """The loss of words that are hidden, other ones each time a text is read.
 
