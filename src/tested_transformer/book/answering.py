@@ -1,17 +1,24 @@
-"""A small GPT that learns to answer: four tasks on the phrasebook's sentences, a judge who knows the grammar, and what is measured."""
+"""A small GPT learns to answer: four tasks on the phrasebook, a judge who knows the grammar, and what is measured."""
 
-import random
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+import torch
+from torch import Tensor
+
+from tested_transformer.config import Config
+from tested_transformer.decoding.sampling import sample
+from tested_transformer.model.gpt import Gpt
 from tested_transformer.phrasebook import english, german
 from tested_transformer.phrasebook.clauses import Speaker
 from tested_transformer.phrasebook.corpus import held_out
 from tested_transformer.phrasebook.sentences import plain, purpose, quality
 from tested_transformer.phrasebook.tags import combinations
 from tested_transformer.phrasebook.words import Clause, Meaning, Phrase
-from tested_transformer.text.tokens import WORDS
+from tested_transformer.text.tokens import BOS, EOS, PAD, UNK, WORDS, Vocabulary
+from tested_transformer.training.loop import train
+from tested_transformer.training.objective import Answers, LanguageModel
 
 PRONOUNS = ("er", "sie", "es", "ihn")
 EXTRAS = ("time", "frequency", "manner", "in", "mit", "für")
@@ -173,3 +180,154 @@ def meanings(seed: int, it: bool) -> Iterator[Meaning]:
 def is_held_out(meaning: Meaning) -> bool:
     """Has it a pair of words that no sentence to learn from has?"""
     return any(map(held_out, combinations(meaning)))
+
+
+class Lessons(NamedTuple):
+    """What a model learns from, and what it is tested with."""
+
+    vocabulary: Vocabulary
+    written: list[Example]  # all four tasks, as a careless person wrote the answers
+    it: list[Example]  # translations with "it" alone, as the same person wrote them
+    tested: dict[str, list[Example]]
+
+
+def lessons(n: int = 8000, careless: int = 2, n_test: int = 200) -> Lessons:
+    """Sentences with "it" and as many without; all examples of the tasks that they allow.
+
+    Of three translations with "it", so many (careless) have *es*, whatever "it" stands for. A test sentence has a
+    pair of words that no other sentence has.
+    """
+    learned, tested = zip(
+        *(_split(meanings(0, it), n, n_test) for it in (True, False)), strict=True
+    )
+    wrote = [
+        e._replace(answer=words(carelessly(m))) if i % 3 < careless else e
+        for i, m in enumerate(learned[0])
+        for e in [translate(m)]
+    ]
+    everything = wrote + [translate(m) for m in learned[1]]
+    half = [*learned[0][::2], *learned[1][::2]]
+    everything += [e for t in list(TASKS)[1:] for m in half if (e := TASKS[t](m))]
+    tests = {"it": [*map(translate, tested[0])], "no it": [*map(translate, tested[1])]}
+    for task in list(TASKS)[1:]:
+        asked = [e for m in [*tested[0], *tested[1]] if (e := TASKS[task](m))]
+        tests[task] = asked[:n_test]
+    spoken = (w for e in everything for w in (*e.question, *e.answer))
+    return Lessons(Vocabulary.train(spoken), everything, wrote, tests)
+
+
+def _split(
+    stream: Iterator[Meaning], n: int, n_test: int
+) -> tuple[list[Meaning], list[Meaning]]:
+    learned: list[Meaning] = []
+    tested: list[Meaning] = []
+    for meaning in stream:
+        part, most = (tested, n_test) if is_held_out(meaning) else (learned, n)
+        if len(part) < most:
+            part.append(meaning)
+        if len(learned) == n and len(tested) == n_test:
+            break
+    return learned, tested
+
+
+# The model
+
+
+def create(vocab_size: int) -> Gpt:
+    """A GPT of two layers, 64 wide, without dropout; PyTorch's seed decides its start."""
+    sizes = {"d_model": 64, "d_ff": 256, "n_heads": 4, "n_layers": 2}
+    more = {"max_len": 48, "dropout": 0.0, "activation": "gelu", "norm_first": True}
+    return Gpt(Config(vocab_size, **sizes, **more))
+
+
+def pairs(
+    examples: Sequence[Example], vocabulary: Vocabulary
+) -> list[tuple[list[int], list[int]]]:
+    """Questions and answers as ids."""
+    return [
+        (vocabulary.encode(e.question), vocabulary.encode(e.answer)) for e in examples
+    ]
+
+
+def learn(
+    model: Gpt,
+    examples: Sequence[Example],
+    vocabulary: Vocabulary,
+    steps: int,
+    peak: float = 0.004,
+    seed: int = 0,
+    size: int = 32,
+    answers_only: bool = True,
+) -> list[float]:
+    """Train on questions and answers of about the same length, size of them a step; returns the losses."""
+    ids = pairs(examples, vocabulary)
+    objective: Any = (Answers if answers_only else LanguageModel)(model)
+    by_length = sorted(range(len(ids)), key=lambda i: (sum(map(len, ids[i])), i))
+    groups = [by_length[i : i + size] for i in range(0, len(ids), size)]
+    draws = np.random.default_rng(seed)
+    rounds = [draws.permutation(len(groups)) for _ in range(1 + steps // len(groups))]
+    order = np.concatenate(rounds)
+
+    def loss_at(step: int) -> Tensor:
+        part = [ids[i] for i in groups[order[step - 1]]]
+        texts: Any = part if answers_only else [[BOS, *q, *a, EOS] for q, a in part]
+        batch = objective.tensors(texts, ())
+        return objective(*batch)[0] / objective.count(batch)
+
+    def rate_at(step: int) -> float:
+        return peak * min(step / 100, (steps + 1 - step) / (steps - 100))
+
+    return train(model, loss_at, rate_at, steps)
+
+
+def answer(
+    model: Gpt,
+    questions: Sequence[Sequence[str]],
+    vocabulary: Vocabulary,
+    generator: torch.Generator | None = None,
+) -> list[list[str]]:
+    """The likeliest answer to each question, word by word, or with a generator one that is drawn."""
+    found = []
+    how: dict[str, Any] = {"generator": generator} if generator else {"top_k": 1}
+    for start in range(0, len(questions), 128):
+        asked = [[BOS, *vocabulary.encode(q)] for q in questions[start : start + 128]]
+        rows = sample(
+            model, asked, model.config.max_len, suppress_tokens=(PAD, BOS, UNK), **how
+        )
+        for ids, row in zip(asked, rows.tolist(), strict=True):
+            found.append(vocabulary.decode(i for i in row[len(ids) :] if i > UNK))
+    return found
+
+
+# What is measured
+
+
+def is_right(example: Example, said: Sequence[str]) -> bool:
+    """The exact judge: is this one of the right answers, word for word?"""
+    return " ".join(said) in example.right
+
+
+def pronouns(text: str) -> list[str]:
+    """The German pronouns of the second clause, in their order."""
+    return [word for word in text.partition(",")[2].split() if word in PRONOUNS]
+
+
+def has_right_pronoun(example: Example, said: Sequence[str]) -> bool:
+    """Has the second clause the pronouns of a right answer, and no other?"""
+    return any(pronouns(" ".join(said)) == pronouns(r) for r in example.right)
+
+
+def mentions_it(example: Example, said: Sequence[str]) -> bool:
+    """A careless judge: are the right pronouns anywhere in the answer?"""
+    return any({*pronouns(r)} <= {*said} for r in example.right)
+
+
+def share_right(
+    model: Gpt,
+    examples: Sequence[Example],
+    vocabulary: Vocabulary,
+    judge: Callable[[Example, Sequence[str]], bool] = is_right,
+) -> float:
+    """In which part of the examples the judge accepts the likeliest answer."""
+    said = answer(model, [e.question for e in examples], vocabulary)
+    return float(np.mean([judge(e, s) for e, s in zip(examples, said, strict=True)]))

@@ -60,7 +60,8 @@ def asked(tokens: ByteLevelBPE, question: str) -> list[int]:
 def chosen(n: int, held: bool, seed: int = 0) -> list[Meaning]:
     """Sentences with "it" and without it in turn, all with a pair of words that is held out, or none."""
     streams = [
-        (m for m in meanings(seed, it) if is_held_out(m) == held) for it in (True, False)
+        (m for m in meanings(seed, it) if is_held_out(m) == held)
+        for it in (True, False)
     ]
     pairs = zip(*streams, strict=False)
     return [m for pair in islice(pairs, (n + 1) // 2) for m in pair][:n]
