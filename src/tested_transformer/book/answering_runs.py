@@ -16,6 +16,7 @@ from tested_transformer.book.answering import (
     has_right_pronoun,
     is_right,
     learn,
+    lessons,
     mentions_it,
     share_right,
 )

@@ -46,7 +46,7 @@ class LowRank(nn.Module):
     def merged(self) -> nn.Linear:
         """A plain linear layer that gives the same: its weight is W + scale · B A."""
         w, bias = self.linear.weight, self.linear.bias
-        layer = nn.Linear(*w.T.shape, bias is not None, w.device, w.dtype)
+        layer = nn.Linear(w.size(1), w.size(0), bias is not None, w.device, w.dtype)
         layer.weight.copy_(w + self.scale * self.b @ self.a)
         if bias is not None:
             layer.bias.copy_(bias)

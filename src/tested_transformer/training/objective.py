@@ -211,22 +211,16 @@ class Answers(LanguageModel):
     question.
     """
 
-    def sides(
-        self, example: tuple[Sequence[int], Sequence[int]]
-    ) -> tuple[Sequence[int], Sequence[int]]:
+    def sides(self, example: Any) -> tuple[Sequence[int], Sequence[int]]:
         """What is read; there is no second side."""
         read = [self.config.bos_id, *example[0], *example[1]]
         return read, read
 
-    def line(self, example: tuple[Sequence[int], Sequence[int]]) -> bytes:
+    def line(self, example: Any) -> bytes:
         """Where the answer begins counts, too."""
         return pair_line(example)
 
-    def tensors(
-        self,
-        examples: Sequence[tuple[Sequence[int], Sequence[int]]],
-        seed: Sequence[int],
-    ) -> Batch:
+    def tensors(self, examples: Sequence[Any], seed: Sequence[int]) -> Batch:
         """What is read, filled up on the right, and what is asked."""
         c = self.config
         read = [[*self.sides(example)[0]] for example in examples]
