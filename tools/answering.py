@@ -2,6 +2,7 @@
 
     python tools/answering.py                              # five seeds; forty minutes on one thread
     python tools/answering.py --seeds 1 --only "exact judge"
+    python tools/answering.py --start book/results/answering.safetensors   # only the start of seed 0, for the page
 
 What each way is, and how many steps it takes, is in `tested_transformer.book.answering_runs`. A run that is in
 book/results/answering.json already is not repeated; with it are its command, its seed and the checksum of its weights.
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 
 import torch
+from filelock import FileLock
 
 from tested_transformer.book import answering_runs as ways
 from tested_transformer.files import read_json, sealed, write_json
@@ -32,8 +34,12 @@ def main(words=None):
     parser.add_argument("--seeds", type=int, nargs="+", default=[*range(5)])
     parser.add_argument("--only", nargs="+", choices=ways.RUNS, default=[*ways.RUNS])
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--start", type=Path)
     given = parser.parse_args(words)
     torch.set_num_threads(1)
+    if given.start:
+        ways.keep_start(ways.started("careless person", 0)[0], given.start)
+        return 0
     for seed in given.seeds:
         starts = {}
         for name in given.only:
@@ -57,8 +63,10 @@ def runs(path):
 
 
 def keep(path, row):
-    """Add a run."""
-    write_json(path, sealed({"runs": sorted([*runs(path), row], key=place)}))
+    """Add a run, unless somebody else has added it meanwhile."""
+    with FileLock(f"{path}.lock"):
+        rows = [r for r in runs(path) if place(r) != place(row)]
+        write_json(path, sealed({"runs": sorted([*rows, row], key=place)}))
 
 
 def place(row):

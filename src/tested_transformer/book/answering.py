@@ -331,3 +331,25 @@ def share_right(
     """In which part of the examples the judge accepts the likeliest answer."""
     said = answer(model, [e.question for e in examples], vocabulary)
     return float(np.mean([judge(e, s) for e, s in zip(examples, said, strict=True)]))
+
+
+@torch.no_grad()
+def chances(
+    model: Gpt, text: Sequence[str], vocabulary: Vocabulary, asked: Sequence[str]
+) -> list[float]:
+    """How likely each of the asked words is to come next, after a question and the beginning of its answer."""
+    logits = model(torch.tensor([[BOS, *vocabulary.encode(text)]]))[0, -1]
+    p = logits.double().softmax(-1)
+    return [float(p[i]) for i in vocabulary.encode(asked)]
+
+
+@torch.no_grad()
+def smallest_lead(
+    model: Gpt, question: Sequence[str], said: Sequence[str], vocabulary: Vocabulary
+) -> float:
+    """By how much the word that was written led the second, where that was least; the end counts as a word."""
+    asked, written = vocabulary.encode(question), vocabulary.encode(said)
+    p = model(torch.tensor([[BOS, *asked, *written]]))[0, len(asked) :].softmax(-1)
+    first, second = p.topk(2).values.unbind(-1)
+    assert p.argmax(-1).tolist() == [*written, EOS]
+    return float((first - second).min())

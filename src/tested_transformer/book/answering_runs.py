@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from tested_transformer.book.answering import (
 )
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.lowrank import add_low_rank, merge_low_rank
+from tested_transformer.training import checkpoint
 from tested_transformer.training.loop import train
 from tested_transformer.training.objective import NOT_ASKED, Answers
 from tested_transformer.training.preference import (
@@ -206,6 +208,20 @@ def started(name: str, seed: int) -> tuple[Gpt, Lessons]:
     examples, vocabulary = given.written, given.vocabulary
     learn(model, examples, vocabulary, start.steps, seed=seed, answers_only=only)
     return model, given
+
+
+def keep_start(model: Gpt, path: Path) -> None:
+    """Write the numbers of a start, rounded to 16 bits."""
+    weights = {name: w.half() for name, w in model.state_dict().items()}
+    checkpoint.write_tensors(path, weights, {})
+
+
+def kept_start(path: Path) -> tuple[Gpt, Lessons]:
+    """The start that was kept, in float64, and its lessons."""
+    given = lessons()
+    model = create(given.vocabulary.vocab_size).double()
+    model.load_state_dict(checkpoint.read_tensors(path)[0])
+    return model.eval(), given
 
 
 def run(name: str, start: Gpt, given: Lessons, seed: int) -> tuple[Gpt, dict[str, Any]]:
