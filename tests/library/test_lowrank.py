@@ -78,6 +78,11 @@ def test_only_the_thin_matrices_learn_and_they_are_as_many_as_said():
     assert changed == set(low_rank_state(model))
 
 
+def test_of_a_single_layer_only_the_thin_matrices_learn():
+    layer = LowRank(nn.Linear(6, 4), 2)
+    assert {name for name, p in layer.named_parameters() if p.requires_grad} == {"a", "b"}
+
+
 def test_a_whole_model_merged_is_the_plain_model_and_gives_the_same():
     model, names = gpt(), dict(gpt().named_modules())
     before = model(IDS)

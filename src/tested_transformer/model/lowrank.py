@@ -11,7 +11,7 @@ from tested_transformer.checks import at_least, instance, integer, positive
 
 
 class LowRank(nn.Module):
-    """A linear layer plus scale · B A, of which only A and B learn (Hu et al., 2021).
+    """A linear layer plus scale · B A, of which only A and B learn (Hu et al., 2022).
 
     For W of (d_out, d_in), A is (rank, d_in) and B (d_out, rank): rank · (d_in + d_out)
     numbers instead of d_in · d_out. B begins at zero, so at first nothing changes. scale

@@ -211,6 +211,9 @@ class Answers(LanguageModel):
     question.
     """
 
+    def __init__(self, model: Gpt, smoothing: float = 0.0) -> None:
+        super().__init__(model, smoothing)
+
     def sides(self, example: Any) -> tuple[Sequence[int], Sequence[int]]:
         """What is read; there is no second side."""
         read = [self.config.bos_id, *example[0], *example[1]]
