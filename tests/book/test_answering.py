@@ -63,6 +63,17 @@ def test_time_and_place_may_come_first():
     assert {german.sentence(meaning), time} <= answering.translations(meaning)
 
 
+def test_an_object_comes_first_only_where_the_phrasebook_has_it_there():
+    found = 0
+    for meaning in some(300) + some(300, it=False):
+        (_, main), *others = meaning
+        for slot in set(main.parts) - {"time", "in", main.front}:
+            moved = german.sentence([("", main._replace(front=slot)), *others])
+            assert moved not in answering.translations(meaning)
+            found += 1
+    assert found > 300
+
+
 def test_a_changed_word_is_refused_wherever_it_is():
     for meaning in some(60) + some(60, it=False):
         example = answering.translate(meaning)

@@ -161,9 +161,9 @@ def test_the_mean_gradient_of_the_policy_loss_is_that_of_the_expected_reward():
 def test_advantages_of_a_group_have_the_mean_zero_and_no_gradient_goes_through_them():
     rewards = torch.tensor([[1.0, 0, 0, 1], [1, 1, 1, 1]])
     assert group_advantages(rewards).tolist() == [[0.5, -0.5, -0.5, 0.5], [0, 0, 0, 0]]
-    log_p = torch.zeros(4, requires_grad=True)
+    log_p = torch.ones(4, requires_grad=True)
     policy_loss(log_p, log_p + 1).backward()
-    assert log_p.grad.tolist() == [-0.25] * 4
+    assert log_p.grad.tolist() == [-0.5] * 4
 
 
 def test_the_price_is_paid_where_an_answer_has_become_likelier():

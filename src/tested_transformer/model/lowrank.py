@@ -14,8 +14,8 @@ class LowRank(nn.Module):
     """A linear layer plus scale · B A, of which only A and B learn (Hu et al., 2022).
 
     For W of (d_out, d_in), A is (rank, d_in) and B (d_out, rank): rank · (d_in + d_out)
-    numbers instead of d_in · d_out. B begins at zero, so at first nothing changes. scale
-    is alpha / rank, and 1 unless alpha is given.
+    numbers instead of d_in · d_out. B begins at zero, so at first nothing changes.
+    scale is alpha / rank, and 1 unless alpha is given.
     """
 
     cacheable = True
