@@ -60,7 +60,7 @@ def group_advantages(rewards: Float[Tensor, "P G"]) -> Float[Tensor, "P G"]:
 def policy_loss(
     log_p: Float[Tensor, "B"], advantages: Float[Tensor, "B"]
 ) -> Float[Tensor, ""]:
-    """What to make small so that good answers become likelier (REINFORCE, Williams, 1992).
+    """The smaller, the likelier good answers become (REINFORCE, Williams, 1992).
 
     log_p is of whole answers that the model itself has drawn, all with its present
     numbers. The gradient is that of the expected reward, turned round; the value of the
