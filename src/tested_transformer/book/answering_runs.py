@@ -210,12 +210,6 @@ def started(name: str, seed: int) -> tuple[Gpt, Lessons]:
     return model, given
 
 
-def keep_start(model: Gpt, path: Path) -> None:
-    """Write the numbers of a start, rounded to 16 bits."""
-    weights = {name: w.half() for name, w in model.state_dict().items()}
-    checkpoint.write_tensors(path, weights, {})
-
-
 def kept_start(path: Path) -> tuple[Gpt, Lessons]:
     """The start that was kept, in float64, and its lessons."""
     given = lessons()
