@@ -219,7 +219,7 @@ def kept_start(path: Path) -> tuple[Gpt, Lessons]:
 
 
 def run(name: str, start: Gpt, given: Lessons, seed: int) -> tuple[Gpt, dict[str, Any]]:
-    """Go one way from the start; returns the model, and what was measured on the way and at its end."""
+    """Go one way from the start: the model, and what was measured on the way."""
     way = RUNS[name].way
     if way is None:
         return start, measure(start, given)

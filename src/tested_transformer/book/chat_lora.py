@@ -80,7 +80,7 @@ def learn(
     lr: float,
     size: int = 4,
 ) -> list[float]:
-    """One round of the lessons, size of them a step; returns the losses for each token of the answers."""
+    """One round of the lessons, size of them a step; returns the losses."""
     objective = Answers(model)
     steps = len(lessons) // size
 
@@ -98,7 +98,7 @@ def learn(
 def measure(
     model: Llama, tokens: ByteLevelBPE, tested: Sequence[Meaning]
 ) -> dict[str, Any]:
-    """Translations, answers to the questions, and the mean surprise of a token of the lines, in nats."""
+    """Translations, answers, and the mean surprise of a token of the lines, in nats."""
     model.eval()
     end = {tokens.special_tokens[END]}
 

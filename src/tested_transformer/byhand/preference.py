@@ -13,9 +13,9 @@ def preference_loss(
     reference_rejected: Float[np.ndarray, "B"],
     beta: float = 0.1,
 ) -> Float[np.ndarray, "B"]:
-    """The loss of each pair, from the log-probabilities of whole answers (Rafailov et al., 2023).
+    """The loss of each pair, from log-probabilities (DPO; Rafailov et al., 2023).
 
-    It is -ln σ(margin), with the margin beta · (what the chosen answer has gained since
+    They are of whole answers. It is -ln σ(margin), with the margin beta · (what the chosen answer has gained since
     the reference, minus what the rejected one has).
     """
     gained = (chosen - reference_chosen) - (rejected - reference_rejected)

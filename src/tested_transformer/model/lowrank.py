@@ -59,7 +59,7 @@ def add_low_rank(
     names: Sequence[str] = ("w_q", "w_v"),
     alpha: float | None = None,
 ) -> list[LowRank]:
-    """Put a `LowRank` on every linear layer with one of these names; all else stops learning.
+    """Put a `LowRank` on each linear layer with one of these names; only they learn.
 
     Hu et al. chose the matrices of queries and values. Returns those put on.
     """
