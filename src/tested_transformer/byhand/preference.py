@@ -15,8 +15,8 @@ def preference_loss(
 ) -> Float[np.ndarray, "B"]:
     """The loss of each pair, from log-probabilities (DPO; Rafailov et al., 2023).
 
-    They are of whole answers. It is -ln σ(margin), with the margin beta · (what the chosen answer has gained since
-    the reference, minus what the rejected one has).
+    They are of whole answers. The loss is -ln σ(margin), and the margin is beta · (what
+    the chosen answer has gained since the reference, minus what the rejected one has).
     """
     gained = (chosen - reference_chosen) - (rejected - reference_rejected)
     return log_sum_exp(np.stack([np.zeros_like(gained), -beta * gained], axis=-1))
