@@ -69,7 +69,7 @@ def layers(says: ArrayLike, words: Mapping[int, str], after: Mapping[str, ArrayL
     for layer, word in words.items():  # neighbours stand at two heights
         low = not low or layer - last > 4
         last, top = layer, 0.2 if low else 0.36
-        write(above, layer, top + 0.06, f"“{word}”")
+        write(above, layer, top + 0.06, f"“{word}”", ha="center" if low else "right")
         above.plot([layer, layer], [says[layer] + 0.03, top], color=pic.FAINT, linewidth=1)
     above.set_title("what the lens reads after each layer")
     looks = {"dashes": ("-", (0, (4, 2))), "marks": ("o", "s"), "markersize": 4}
