@@ -26,7 +26,10 @@ from tested_transformer.training.train import Trainer
 HOW = {"batch_tokens": 40, "warmup": 4, "rate_scale": 0.5, "accumulate": 2, "keep": 2, "ema": 0.9}
 HOW |= {"clip": 0.5, "weight_decay": 0.1, "epochs": 2, "save_every": 3}  # the last time amid the second epoch
 QUICK = ("translator", "pre-training", "pictures")
-TABLE = [pytest.param("both" if k in QUICK else "others", k, marks=[] if k in QUICK else pytest.mark.slow) for k in KINDS]
+TABLE = [
+    pytest.param("both" if k in QUICK else "others", k, marks=[] if k in QUICK else pytest.mark.slow) for k in KINDS
+]
+SINGLE = {"dtype": torch.float32, "epochs": 1}
 SOURCE = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0], [9, 9, 2, 0]])
 
 
@@ -100,7 +103,8 @@ def learn(rank, folder, kinds):
 def work(rank, folder):
     """What is tried with one kind only."""
     shards, copies = World(rank, 2, shard=True), World(rank, 2)
-    t, _ = trainer("translator", folder / "new", shards, epochs=1)
+    short = {"epochs": None, "steps": 2, "keep": 0}
+    t, _ = trainer("translator", folder / "new", shards, **short)
     for when in ("at first", "in the end"):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -109,17 +113,18 @@ def work(rank, folder):
         if when == "at first":
             t.run()  # a search before the first step is in nobody's way
     yield "kept", [*gathered(t.model.state_dict(), keep=not rank)]
-    yield "single", run("GPT", folder / "single", shards, dtype=torch.float32)[1]
-    dropped = {"dropout": 0.2, "epochs": 1}
-    yield "dropout", [run("translator", folder / f"drop {w.shard}", w, **dropped)[1] for w in (shards, copies)]
-    yield "again", run("translator", folder / "again", shards, again=True, **dropped)[1]
-    half = {"precision": "bfloat16", "dtype": torch.float32, "epochs": 1}
+    yield "single", run("GPT", folder / "single", shards, **SINGLE)[1]
+    dropped = {"dropout": 0.2, "ema": 0.0} | short
+    yield "dropout", [run("GPT", folder / f"drop {w.shard}", w, **dropped)[1] for w in (shards, copies)]
+    yield "again", run("GPT", folder / "again", shards, again=True, **dropped)[1]
+    half = {"precision": "bfloat16", "dtype": torch.float32} | short
     yield "half", [run("GPT", folder / f"half {w.shard}", w, **half)[1] for w in (shards, copies)]
-    t.model.encoder.layers[0].feed_forward = nn.Identity()
-    try:
-        checkpoint.unsharded(t.model)
-    except TypeError as error:
-        yield "refused", str(error)
+    for refused in (checkpoint.save, checkpoint.unsharded):
+        try:
+            refused(*([folder / "none"] if refused is checkpoint.save else []), t.model)
+        except TypeError as error:
+            yield ("refused", refused.__name__), str(error)
+        t.model.encoder.layers[0].feed_forward = nn.Identity()
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +218,7 @@ def test_a_search_works_on_shards_and_with_a_cache_on_a_plain_copy(both, tmp_pat
             assert caught == [Uncached]  # by the shards alone: the copy uses its cache
             assert torch.equal(one, other)
     rows, _ = found["written", "in the end"]
-    assert torch.equal(rows[0], greedy(run("translator", tmp_path, epochs=1)[0].model, SOURCE))
+    assert torch.equal(rows[0], greedy(run("translator", tmp_path, epochs=None, steps=2, keep=0)[0].model, SOURCE))
 
 
 def test_only_rank_0_keeps_what_is_gathered(both):
@@ -224,7 +229,7 @@ def test_only_rank_0_keeps_what_is_gathered(both):
 
 def test_shards_learn_as_copies_do_with_dropout_with_less_precision_and_with_layers_computed_again(both):
     folder, _, answers = both
-    single = run("GPT", folder / "single alone", dtype=torch.float32)[1]
+    single = run("GPT", folder / "single alone", **SINGLE)[1]
     for found in answers:
         near(*found["dropout"])
         near(found["again"], found["dropout"][0], atol=0)
@@ -232,10 +237,11 @@ def test_shards_learn_as_copies_do_with_dropout_with_less_precision_and_with_lay
         near(found["single"], single, atol=1e-6)
 
 
-def test_a_model_with_modules_of_its_own_has_no_plain_copy(both):
-    *_, answers = both
-    for found in answers:
-        assert found["refused"] == "the model (Transformer) has modules of its own: save it, and give a new one to load_into"
+def test_shards_are_not_saved_and_modules_of_ones_own_not_copied(both):
+    rule = "the model (Transformer) has modules of its own: save it, and give a new one to load_into"
+    for found in both[2]:
+        assert found["refused", "save"] == "embedding.weight is in shards: save what `unsharded` gives"
+        assert found["refused", "unsharded"] == rule
 
 
 def test_one_process_alone_has_nobody_to_share_with(monkeypatch):

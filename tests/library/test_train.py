@@ -473,7 +473,7 @@ def test_losses_in_half_precision_are_near_those_in_single(tmp_path):
     losses = []
     for precision in ("float32", "bfloat16"):
         seen = []
-        t = trainer(tmp_path / precision, Options(steps=40, warmup=10, precision=precision))
+        t = trainer(tmp_path / precision, Options(steps=15, warmup=10, rate_scale=0.1, precision=precision))
         t.report = seen.append
         t.run()
         losses.append([event.loss for event in seen if isinstance(event, (Step, Validation))])

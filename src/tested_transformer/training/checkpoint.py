@@ -203,7 +203,7 @@ def unsharded(model: Model) -> Model:
         rule = "has modules of its own: save it, and give a new one to load_into"
         raise TypeError(f"the model ({class_of(model).__name__}) {rule}")
     own = next(model.parameters())
-    made = with_room(plain(model), own.device, own.dtype)
+    made: Any = with_room(plain(model), own.device, own.dtype)
     made.load_state_dict(weights)
     return made.eval()
 
@@ -370,6 +370,8 @@ def check_weights(weights: Mapping[str, Any]) -> None:
             found = tensor.dtype if isinstance(tensor, Tensor) else type(tensor)
             rule = "must be a tensor of floats: save a model before it is quantized"
             raise TypeError(f"{name} ({found}) {rule}")
+        if hasattr(tensor, "full_tensor"):
+            raise TypeError(f"{name} is in shards: save what `unsharded` gives")
 
 
 def check_tokens(tokens: Tokenizer, config: Config, name: object) -> None:

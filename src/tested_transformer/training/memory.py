@@ -37,8 +37,9 @@ def checkpoint_activations(model: nn.Module) -> None:
 def shard(model: nn.Module, device: torch.device, world_size: int) -> None:
     """Cut each parameter into world_size shards; this process keeps its own (FSDP2).
 
-    Rank 0's weights are everyone's. A layer is whole while it runs; what belongs to no
-    layer (the table of tokens) from the model's call to the end of its backward pass.
+    Rank 0's weights are everyone's. The model is whole in each process until it is cut.
+    Later a layer is whole while it runs, and what belongs to no layer (the table of
+    tokens) from the model's call to the end of its backward pass.
     """
     from torch import distributed
     from torch.distributed.device_mesh import init_device_mesh
@@ -72,10 +73,10 @@ def gathered(tensors: Mapping[str, Tensor], keep: bool = True) -> dict[str, Tens
     """
     found = {}
     for name, tensor in tensors.items():
-        cut = hasattr(tensor, "full_tensor")
-        whole = tensor.full_tensor() if cut else tensor
+        together = getattr(tensor, "full_tensor", None)
+        whole = together() if together else tensor
         if keep:
-            found[name] = whole.cpu() if cut else whole
+            found[name] = whole.cpu() if together else whole
     return found
 
 
