@@ -37,6 +37,7 @@ from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.events import Step
 from tested_transformer.training.log import read_metrics
+from tested_transformer.training.memory import checkpoint_activations
 from tested_transformer.training.options import Options
 from tested_transformer.training.train import Trainer
 
@@ -794,13 +795,16 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, files, capsys):
 
 def test_where_and_how_a_run_computes_may_change_when_it_goes_on(tmp_path, files, capsys, monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    losses = []
+    losses, asked = [], []
+    do = lambda model: (asked.append(model), checkpoint_activations(model))  # noqa: E731
+    monkeypatch.setattr("tested_transformer.command.train.checkpoint_activations", do)
     for more in ((), ("--checkpoint-activations",)):
         folder = tmp_path / str(len(more))
         assert main(["train", str(folder), *files, *SIZES, "--steps", "2"]) == 0
         assert main(["train", str(folder), "--resume", "--steps", "4", *more]) == 0
         losses.append([event.loss for event in read_metrics(folder)])
     assert losses[0] == losses[1]
+    assert len(asked) == 1
     capsys.readouterr()
     assert "one process has nobody to share a model with" in refused(capsys, folder, "--resume", "--shard")
 

@@ -95,6 +95,7 @@ def learn(rank, folder, kinds):
         t, losses = run(kind, folder / "sharded" / kind, shards, halfway=left)
         yield (kind, "losses"), losses
         yield (kind, "holds"), {n: (p.to_local().numel(), p.numel()) for n, p in t.model.named_parameters()}
+        yield (kind, "cut by itself"), [name for name, m in t.model.named_modules() if hasattr(m, "unshard")]
         yield (kind, "ends"), gathered(t.model.state_dict())
         yield (kind, "unsharded"), checkpoint.unsharded(t.model).state_dict()
         yield (kind, "goes on"), run(kind, folder / "one, then two" / kind, shards, resume=True)[1]
@@ -196,6 +197,9 @@ def test_each_holds_about_half_of_all_parameters_and_a_shared_table_once(request
     assert one.keys() == other.keys() == dict(alone[kind][0].model.named_parameters()).keys()
     for name, (mine, whole) in one.items():
         assert mine + other[name][0] == whole
+    model = alone[kind][0].model
+    wanted = [name for name, m in model.named_modules() if m is model or m in layers(model)]
+    assert answers[0][kind, "cut by itself"] == wanted  # so only one layer at a time is whole
     held = sum(mine for mine, _ in one.values())
     assert 0.5 <= held / sum(whole for _, whole in one.values()) < 0.52
 

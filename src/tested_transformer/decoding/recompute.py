@@ -16,7 +16,7 @@ from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.positions import LearnedPositions, SinusoidalPositions
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.training.memory import Again
+from tested_transformer.training.memory import runs_again
 
 OWN = (
     *(Transformer, Embedding, SinusoidalPositions, LearnedPositions, Decoder),
@@ -95,7 +95,7 @@ def _known(module: nn.Module) -> bool:
     if module._forward_hooks or module._forward_pre_hooks:
         return False
     for name, own in vars(module).items():
-        if callable(getattr(type(module), name, None)) and not isinstance(own, Again):
+        if callable(getattr(type(module), name, None)) and not runs_again(own):
             return False  # a method of this instance alone
     for kind in type(module).__mro__:
         if "cacheable" in vars(kind):

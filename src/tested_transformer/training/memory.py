@@ -13,10 +13,6 @@ from tested_transformer.model.decoder import DecoderLayer
 from tested_transformer.model.encoder import EncoderLayer
 
 
-class Again(partial[Any]):
-    """The `forward` of a layer that runs once more in the backward pass."""
-
-
 def layers(model: nn.Module) -> list[nn.Module]:
     """All encoder and decoder layers of a model, from the first to the last."""
     kinds = EncoderLayer, DecoderLayer
@@ -31,7 +27,13 @@ def checkpoint_activations(model: nn.Module) -> None:
     from torch.utils.checkpoint import checkpoint  # takes long to load
 
     for layer in layers(model):
-        layer.forward = Again(checkpoint, layer.forward, use_reentrant=False)
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+
+
+def runs_again(forward: object) -> bool:
+    """Whether this `forward` of a module is its own, made by `checkpoint_activations`."""
+    module = getattr(getattr(forward, "func", None), "__module__", "")
+    return bool(module == "torch.utils.checkpoint")
 
 
 def shard(model: nn.Module, device: torch.device, world_size: int) -> None:
