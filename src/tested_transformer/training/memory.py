@@ -54,7 +54,7 @@ def shard(model: nn.Module, device: torch.device, world_size: int) -> None:
         distributed.broadcast(tensor, 0)
     part: Any
     for part in (*layers(model), model):
-        # Gloo adds up, but takes no mean
+        # Some versions add up where gloo is asked for a mean (pytorch#162338)
         fully_shard(part, mesh=mesh).set_force_sum_reduction_for_comms(True)
         part.unshard()  # makes room that is kept: a search's own could not learn
         part.reshard()
