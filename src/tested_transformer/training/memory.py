@@ -41,7 +41,8 @@ def shard(model: nn.Module, device: torch.device, world_size: int) -> None:
 
     Rank 0's weights are everyone's. The model is whole in each process until it is cut.
     Later a layer is whole while it runs, and what belongs to no layer (the table of
-    tokens) from the model's call to the end of its backward pass.
+    tokens) from the model's call to the end of its backward pass. Whatever calls the
+    model, a search as well, all processes must do at once.
     """
     from torch import distributed
     from torch.distributed.device_mesh import init_device_mesh
