@@ -34,6 +34,7 @@ FILES = ("source", "target", "valid_source", "valid_target")
 SIZES = ("d_model", "d_ff", "n_heads", "n_layers", "max_len", "dropout", "norm_first")
 PAIRS = (*FILES, "multi30k", "phrasebook")
 FREE = {"folder", "resume", "device", "threads", "command"}
+FREE |= {"shard", "checkpoint_activations"}  # they change no number
 """What may be said of a run that goes on, besides its limits."""
 
 

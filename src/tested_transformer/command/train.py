@@ -39,6 +39,7 @@ from tested_transformer.training.curves import curves
 from tested_transformer.training.distributed import join
 from tested_transformer.training.filenames import CURVES, RUN, TOKENS, check_free
 from tested_transformer.training.log import RunLog
+from tested_transformer.training.memory import checkpoint_activations
 from tested_transformer.training.options import Options
 from tested_transformer.training.resume import Progress, fingerprint
 from tested_transformer.training.train import Trainer
@@ -65,7 +66,7 @@ HELP = {
     "ema": "decay of the moving average of the weights; 0 turns it off",
     "keep": "how many epochs' weights to average and try at the end",
     "save_every": "steps between saves",
-    "precision": "float32, or bfloat16 on a GPU",
+    "precision": "float32, or bfloat16 for matrix products",
     "seed": "seed for the first weights and the order of the pairs",
 }
 """What the options mean that fields of `Config` and `Options` have names for."""
@@ -125,6 +126,14 @@ def arguments(add: argparse.ArgumentParser) -> None:
             told += f" {as_a_rule(field.name)}"
         how.add_argument(flag(field.name), type=kind, metavar=kind.__name__, help=told)
     how.add_argument("--device", **shared.DEVICE)
+    how.add_argument(
+        "--shard", action="store_true",
+        help="with torchrun: each process holds a part of the model, not a copy (FSDP)",
+    )  # fmt: skip
+    how.add_argument(
+        "--checkpoint-activations", action="store_true",
+        help="compute each layer again in the backward pass: less memory, more time",
+    )  # fmt: skip
     how.add_argument("--threads", **shared.THREADS)
 
 
@@ -132,7 +141,7 @@ def train(given: argparse.Namespace) -> None:
     """Train, or go on training; with `torchrun`, in several processes."""
     shared.use_threads(given.threads)
     folder = given.folder
-    with join(given.device) as world:
+    with join(given.device, given.shard) as world:
         run = goes_on(given) if given.resume else begins(given)
         texts = read_texts(run.data)
         tokens, weights = beginning(run, folder if given.resume else None, texts[0])
@@ -140,6 +149,8 @@ def train(given: argparse.Namespace) -> None:
         model = Transformer(run.config.replace(vocab_size=tokens.vocab_size))
         if weights:
             model.load_state_dict(weights)
+        if given.checkpoint_activations:
+            checkpoint_activations(model)
         taught, tested = (
             encode_pairs(part, tokens, model.config.max_len) for part in texts
         )
