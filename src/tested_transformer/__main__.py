@@ -11,11 +11,11 @@ from types import ModuleType
 from tested_transformer import __version__, command
 
 COMMANDS = {
-    "train": "train a model on sentence pairs, and keep it in a folder",
+    "train": "train a model on sentence pairs or a text, and keep it in a folder",
     "translate": "translate sentences, one per line",
     "evaluate": "measure how well a model translates, with BLEU and chrF",
     "chat": "talk with a published chat model",
-    "generate": "let a published model go on with a text",
+    "generate": "let a model go on with a text",
     "embed": "a vector for each line, alike for lines that mean the same",
 }
 
