@@ -31,7 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
         words = sys.argv[1:] if arguments is None else arguments
-        given = parser(words).parse_args(words)
+        reader = parser(words)
+        given = reader.parse_args(words)
+        if getattr(given, "config", None):
+            given = reader.parse_args(words)  # what the file says is the default now
         given.command(given)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tested_transformer.command import arguments as shared
 from tested_transformer.command import texts
+from tested_transformer.command.config import FromFile
 from tested_transformer.command.run import (
     MERGES,
     PRESET,
@@ -39,8 +40,9 @@ from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.curves import curves
 from tested_transformer.training.distributed import World, join
+from tested_transformer.training.events import Event
 from tested_transformer.training.filenames import CURVES, RUN, TOKENS, check_free
-from tested_transformer.training.log import RunLog
+from tested_transformer.training.log import RunLog, TensorBoard, import_writer
 from tested_transformer.training.options import Options
 from tested_transformer.training.resume import Progress, fingerprint
 from tested_transformer.training.train import Trainer
@@ -82,6 +84,10 @@ def arguments(add: argparse.ArgumentParser) -> None:
     add.add_argument(
         "--resume", action="store_true", help="resume the run in this folder"
     )
+    add.add_argument(
+        "--config", action=FromFile, metavar="FILE",
+        help="options from a TOML file, such as d-model = 64; the command line wins",
+    )  # fmt: skip
     data = shared.add_pairs(add)
     data.add_argument(
         "--valid-source", type=shared.named,
@@ -141,6 +147,10 @@ def arguments(add: argparse.ArgumentParser) -> None:
         if field.default is not None:
             told += f" {as_a_rule(field.name)}"
         how.add_argument(flag(field.name), type=kind, metavar=kind.__name__, help=told)
+    how.add_argument(
+        "--logger", choices=["tensorboard"],
+        help="write the numbers for TensorBoard, too (pip install tensorboard)",
+    )  # fmt: skip
     how.add_argument("--device", **shared.DEVICE)
     how.add_argument("--threads", **shared.THREADS)
 
@@ -148,6 +158,8 @@ def arguments(add: argparse.ArgumentParser) -> None:
 def train(given: argparse.Namespace) -> None:
     """Train, or go on training; with `torchrun`, in several processes."""
     shared.use_threads(given.threads)
+    if given.logger:
+        import_writer()  # what is missing is told before any work
     folder = given.folder
     with join(given.device) as world:
         run = goes_on(given) if given.resume else begins(given)
@@ -163,7 +175,7 @@ def train(given: argparse.Namespace) -> None:
                 trainer.run()
             else:
                 sweep(folder)
-                watch(trainer, notes, folder)
+                watch(trainer, notes, folder, given.logger)
 
 
 def create_trainer(
@@ -254,11 +266,21 @@ def resume(trainer: Trainer, held: Sequence[Pair]) -> None:
         raise ValueError(f"{error}; {why}: {rule}") from None
 
 
-def watch(trainer: Trainer, notes: list[str], folder: Path) -> None:
+def watch(
+    trainer: Trainer, notes: list[str], folder: Path, logger: str | None = None
+) -> None:
     """Train, and tell how it goes: bar, log, numbers, curves."""
     options, progress = trainer.options, trainer.progress
     log = RunLog(folder, progress.step, options.steps)
-    trainer.report = log
+    told: list[RunLog | TensorBoard] = [log]
+    if logger:
+        told.append(TensorBoard(folder, progress.step))
+
+    def report(event: Event) -> None:
+        for each in told:
+            each(event)
+
+    trainer.report = report
     size = sum(parameter.numel() for parameter in trainer.model.parameters())
     for note in (*notes, f"{size:,} parameters on {trainer.world.device}"):
         log.write(note)
@@ -278,7 +300,8 @@ def watch(trainer: Trainer, notes: list[str], folder: Path) -> None:
         found = f"the best model is {folder}" if progress.best < inf else NONE_YET
         log.write(f"{found}; {go_on(folder, options, progress, trainer.asked_to_stop)}")
     finally:
-        log.close()
+        for each in told:
+            each.close()
 
 
 def go_on(folder: Path, options: Options, progress: Progress, stopped: bool) -> str:

@@ -7,6 +7,7 @@ CONFIG, TOKENS, MODEL = "config.json", "tokens.json", "model.safetensors"  # the
 STATE = "last.safetensors"  # everything that going on needs
 TRAIN_IDS, VALID_IDS = "train.ids.npy", "valid.ids.npy"  # a text for a Gpt
 IDS = TRAIN_IDS, VALID_IDS
+BOARD = "tensorboard"  # the folder for its program
 LOCK = ".lock"  # held while somebody writes
 METRICS, LOG, CURVES = "metrics.jsonl", "log.txt", "curves.png"  # what happened
 
