@@ -11,7 +11,7 @@ from types import ModuleType
 from tested_transformer import __version__, command
 
 COMMANDS = {
-    "train": "train a model on sentence pairs or a text, and keep it in a folder",
+    "train": "train a model on pairs or on a text, and keep it in a folder",
     "translate": "translate sentences, one per line",
     "evaluate": "measure how well a model translates, with BLEU and chrF",
     "chat": "talk with a published chat model",

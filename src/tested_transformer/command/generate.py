@@ -40,7 +40,7 @@ def generate(given: argparse.Namespace) -> None:
         raise ValueError("the prompt is empty: give it some text")
     model, tokens = load(given)
     c = model.config
-    ids = opening(tokens) + tokens.encode(prompt)
+    ids = [c.bos_id] * len(opening(tokens)) + tokens.encode(prompt)
     if not 0 < len(ids) < c.max_len:
         rule = f"the model goes on with 1 to {c.max_len - 1:,}"
         raise ValueError(f"the prompt has {len(ids):,} tokens, and {rule}")

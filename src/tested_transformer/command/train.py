@@ -1,4 +1,4 @@
-"""The command `train`: train a model on sentence pairs or a text, and keep it."""
+"""The command `train`: train a model on pairs or on a text, and keep it in a folder."""
 
 import argparse
 from collections.abc import Sequence

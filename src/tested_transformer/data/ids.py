@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO, overload
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Integer
 from numpy.lib import format as npy
 
 from tested_transformer import files
@@ -15,13 +15,14 @@ from tested_transformer.checks import at_least, instance, integer
 SMALL, LARGE = np.dtype("<u2"), np.dtype("<u4")
 """What an id takes in a file: two bytes where the vocabulary fits, otherwise four."""
 
+Ids = Sequence[int] | Integer[np.ndarray, "_"]
+"""Whole numbers, in a list or in an array."""
+
 CHUNK = 2**20
 """So many ids are looked at in one go."""
 
 
-def write_ids(
-    path: files.StrPath, texts: Iterable[Sequence[int]], vocab_size: int
-) -> int:
+def write_ids(path: files.StrPath, texts: Iterable[Ids], vocab_size: int) -> int:
     """Write the ids of texts, one after the other, and return how many they are.
 
     The texts are read once, and none is kept. The file is an array of NumPy's (.npy),
@@ -53,7 +54,7 @@ def write_header(file: BinaryIO, dtype: np.dtype, n: int) -> int:
     return file.tell()
 
 
-def as_ids(text: Sequence[int], vocab_size: int, what: str) -> Int[np.ndarray, "N"]:
+def as_ids(text: Ids, vocab_size: int, what: str) -> Integer[np.ndarray, "N"]:
     """A text as an array; an id that the vocabulary lacks is an error."""
     ids = np.asarray(text) if len(text) else np.empty(0, dtype=int)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
@@ -62,14 +63,14 @@ def as_ids(text: Sequence[int], vocab_size: int, what: str) -> Int[np.ndarray, "
     return ids
 
 
-def check_within(ids: Int[np.ndarray, "N"], vocab_size: int, what: str) -> None:
+def check_within(ids: Integer[np.ndarray, "N"], vocab_size: int, what: str) -> None:
     """Refuse ids that the vocabulary lacks."""
     if len(ids) and not 0 <= ids.min() <= ids.max() < vocab_size:
         rule = f"all must be at least 0 and below {vocab_size}"
         raise ValueError(f"{what} has ids from {ids.min()} to {ids.max()}; {rule}")
 
 
-def read_ids(path: files.StrPath) -> Int[np.ndarray, "N"]:
+def read_ids(path: files.StrPath) -> Integer[np.ndarray, "N"]:
     """The ids in a file that `write_ids` wrote, as a map: none is in memory yet.
 
     Only the header is read. A file that was cut, or is of another kind, is a ValueError.
@@ -94,7 +95,7 @@ def read_ids(path: files.StrPath) -> Int[np.ndarray, "N"]:
     return np.memmap(path, dtype, "r", start, shape)
 
 
-class Packed(Sequence[Int[np.ndarray, "W"]]):
+class Packed(Sequence[Integer[np.ndarray, "W"]]):
     """One long row of ids, cut into windows of length + 1 for a `LanguageModel`.
 
     A window begins with the last id of the one before it, so that every id but the
@@ -104,7 +105,7 @@ class Packed(Sequence[Int[np.ndarray, "W"]]):
     it needs, and nothing else is in memory.
     """
 
-    def __init__(self, ids: Int[np.ndarray, "N"], length: int) -> None:
+    def __init__(self, ids: Integer[np.ndarray, "N"], length: int) -> None:
         instance(np.ndarray, ids=ids)
         integer(length=length)
         at_least(1, length=length)
@@ -121,12 +122,12 @@ class Packed(Sequence[Int[np.ndarray, "W"]]):
         return (len(self.ids) - 1) // self.length
 
     @overload
-    def __getitem__(self, i: int) -> Int[np.ndarray, "W"]: ...
+    def __getitem__(self, i: int) -> Integer[np.ndarray, "W"]: ...
     @overload
-    def __getitem__(self, i: slice) -> Sequence[Int[np.ndarray, "W"]]: ...
+    def __getitem__(self, i: slice) -> Sequence[Integer[np.ndarray, "W"]]: ...
     def __getitem__(
         self, i: int | slice
-    ) -> Int[np.ndarray, "W"] | Sequence[Int[np.ndarray, "W"]]:
+    ) -> Integer[np.ndarray, "W"] | Sequence[Integer[np.ndarray, "W"]]:
         """One window, or a list of some."""
         if isinstance(i, slice):
             return list(self.rows(range(*i.indices(len(self)))))
@@ -134,14 +135,14 @@ class Packed(Sequence[Int[np.ndarray, "W"]]):
             raise IndexError(f"window ({i}) must be below {len(self)}")
         return self.rows([i % len(self)])[0]
 
-    def rows(self, places: Sequence[int]) -> Int[np.ndarray, "B W"]:
+    def rows(self, places: Ids) -> Integer[np.ndarray, "B W"]:
         """The windows at these places as one batch of int64."""
         starts = self.length * np.asarray(places, dtype=np.int64)
         return mapped(self.ids)[starts[:, None] + np.arange(self.length + 1)].astype(
             np.int64
         )
 
-    def chunks(self) -> Iterator[Int[np.ndarray, "C"]]:
+    def chunks(self) -> Iterator[Integer[np.ndarray, "C"]]:
         """All ids that are in windows, some at a time."""
         end = len(self) * self.length + 1
         for start in range(0, end, CHUNK):
@@ -154,7 +155,7 @@ class Packed(Sequence[Int[np.ndarray, "W"]]):
             yield ids.astype(LARGE).tobytes()
 
 
-def mapped(ids: Int[np.ndarray, "N"]) -> Int[np.ndarray, "N"]:
+def mapped(ids: Integer[np.ndarray, "N"]) -> Integer[np.ndarray, "N"]:
     """The same ids; a file is mapped anew.
 
     What was read through a map counts as memory of the process while the map is open.

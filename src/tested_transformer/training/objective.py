@@ -20,7 +20,7 @@ from tested_transformer.data.batches import (
     plan,
     tensors,
 )
-from tested_transformer.data.ids import Packed, check_within
+from tested_transformer.data.ids import Ids, Packed, check_within
 from tested_transformer.data.masking import frame
 from tested_transformer.model.bert import Classifier, MaskedLM, Pretraining
 from tested_transformer.model.gpt import Gpt
@@ -205,7 +205,11 @@ class LanguageModel(Objective):
         """What is read; there is no second side."""
         return example, example
 
-    def tensors(self, examples: Sequence[Sequence[int]], seed: Sequence[int]) -> Batch:
+    def tensors(
+        self,
+        examples: Sequence[Sequence[int]] | Int[np.ndarray, "B W"],
+        seed: Sequence[int],
+    ) -> Batch:
         """What is read, filled up on the right, and what is asked."""
         if isinstance(examples, np.ndarray):  # windows, which have one length
             rows = torch.from_numpy(examples)
@@ -409,7 +413,7 @@ def check_packed(
         check_within(ids, config.vocab_size, f"{name}: the row")
 
 
-def taken(examples: Sequence[Any], places: Sequence[int]) -> Any:
+def taken(examples: Sequence[Any], places: Ids) -> Any:
     """The examples at these places; windows come as one array."""
     if isinstance(examples, Packed):
         return examples.rows(places)
