@@ -95,7 +95,9 @@ def write_parts(run: Run, folder: Path, tokens: Saved, resumed: bool) -> None:
             with tqdm(
                 part(run, name), name, unit=" texts", disable=None, file=sys.stderr
             ) as texts:
-                write_ids(folder / name, encode_texts(texts, tokens), tokens.vocab_size)
+                write_ids(
+                    folder / name, encode_texts(iter(texts), tokens), tokens.vocab_size
+                )
 
 
 def packed(path: Path, length: int) -> Packed:
