@@ -15,7 +15,7 @@ LONGEST = 2**24
 
 def read_lines(path: StrPath) -> list[str]:
     """The lines of a UTF-8 file, without their ends. Only a newline ends a line."""
-    return list(stream_lines(path))
+    return list(decode_lines(raw_lines(path), path))
 
 
 def stream_lines(path: StrPath) -> Iterator[str]:
