@@ -180,6 +180,7 @@ def test_each_example_is_in_one_batch_and_batches_are_as_equal_as_can_be(n, size
 def test_seed_and_epoch_mix_the_examples():
     orders = {tuple(EqualPlan(30, 7, seed, epoch).order) for seed in range(3) for epoch in range(3)}
     assert len(orders) == 9
+    assert {tuple(i for batch in EqualPlan(30, 7, 0, 1) for i in batch.tolist())} < orders
     with pytest.raises(IndexError, match=r"batch \(5\) must be at least 0 and below 5"):
         EqualPlan(30, 7, 0, 0)[5]
 

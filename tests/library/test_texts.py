@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from tested_transformer.__main__ import main
-from tested_transformer.command import texts, train
+from tested_transformer.__main__ import main, parser
+from tested_transformer.command import evaluate, texts, train
 from tested_transformer.command.run import Run
 from tested_transformer.data.ids import read_ids, write_ids
 from tested_transformer.data.rows import encode_texts
@@ -176,6 +176,8 @@ def test_pairs_from_rows_teach_what_two_files_teach(tmp_path):
     words = ["--pairs", tsv, "--valid-pairs", jsonl, *SIZES, "--max-len", 90, "--steps", 1]
     assert run(tmp_path / "run", *words) == 0
     assert Run.load(tmp_path / "run" / "run.json").data == {"pairs": tsv, "valid_pairs": jsonl}
+    given = parser().parse_args(["evaluate", "--pairs", jsonl])
+    assert evaluate.read_pairs(given) == (pairs, jsonl)
     (tmp_path / "one.tsv").write_text("a\tb\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"one.tsv has 1 lines; 2 are needed"):
         train.read_texts({"pairs": str(tmp_path / "one.tsv")})

@@ -33,28 +33,28 @@ def write_ids(path: files.StrPath, texts: Iterable[Ids], vocab_size: int) -> int
     at_least(1, vocab_size=vocab_size)
     dtype, n = SMALL if vocab_size <= 2**16 else LARGE, 0
     with files.growing(path) as file:
-        start = write_header(file, dtype, n)
+        start = _write_header(file, dtype, n)
         for place, text in enumerate(texts):
-            ids = as_ids(text, vocab_size, f"text {place}").astype(dtype)
+            ids = _as_ids(text, vocab_size, f"text {place}").astype(dtype)
             with files.naming(path):
                 file.write(ids.tobytes())
             n += len(ids)
         if not n:
             raise ValueError(f"{path} would be empty: no text has an id")
         file.seek(0)
-        if write_header(file, dtype, n) != start:  # NumPy leaves room for digits
+        if _write_header(file, dtype, n) != start:  # NumPy leaves room for digits
             raise RuntimeError("the header of a .npy file has grown")
     return n
 
 
-def write_header(file: BinaryIO, dtype: np.dtype, n: int) -> int:
+def _write_header(file: BinaryIO, dtype: np.dtype, n: int) -> int:
     """Write the header of a .npy file with n ids; returns where the ids begin."""
     told = {"descr": dtype.str, "fortran_order": False, "shape": (n,)}
     npy.write_array_header_1_0(file, told)
     return file.tell()
 
 
-def as_ids(text: Ids, vocab_size: int, what: str) -> Integer[np.ndarray, "N"]:
+def _as_ids(text: Ids, vocab_size: int, what: str) -> Integer[np.ndarray, "N"]:
     """A text as an array; an id that the vocabulary lacks is an error."""
     ids = np.asarray(text) if len(text) else np.empty(0, dtype=int)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
@@ -138,7 +138,7 @@ class Packed(Sequence[Integer[np.ndarray, "W"]]):
     def rows(self, places: Ids) -> Integer[np.ndarray, "B W"]:
         """The windows at these places as one batch of int64."""
         starts = self.length * np.asarray(places, dtype=np.int64)
-        return mapped(self.ids)[starts[:, None] + np.arange(self.length + 1)].astype(
+        return _mapped(self.ids)[starts[:, None] + np.arange(self.length + 1)].astype(
             np.int64
         )
 
@@ -146,16 +146,15 @@ class Packed(Sequence[Integer[np.ndarray, "W"]]):
         """All ids that are in windows, some at a time."""
         end = len(self) * self.length + 1
         for start in range(0, end, CHUNK):
-            yield mapped(self.ids)[start : min(start + CHUNK, end)]
+            yield _mapped(self.ids)[start : min(start + CHUNK, end)]
 
     def contents(self) -> Iterator[bytes]:
-        """The length and all ids as bytes, the same whatever type and file they have."""
-        yield f"windows of {self.length}\n".encode()
+        """All ids that are in windows as bytes, the same whatever type and file they have."""
         for ids in self.chunks():
             yield ids.astype(LARGE).tobytes()
 
 
-def mapped(ids: Integer[np.ndarray, "N"]) -> Integer[np.ndarray, "N"]:
+def _mapped(ids: Integer[np.ndarray, "N"]) -> Integer[np.ndarray, "N"]:
     """The same ids; a file is mapped anew.
 
     What was read through a map counts as memory of the process while the map is open.

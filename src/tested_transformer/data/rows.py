@@ -18,14 +18,14 @@ def stream_pairs(path: StrPath) -> Iterator[tuple[str, str]]:
     A line of TSV has two columns with a tab between them; one of JSONL is an object with
     the keys "source" and "target", and perhaps others. Empty lines are passed over.
     """
-    kind = ending(path)
+    kind = _ending(path)
     if kind not in (".tsv", ".jsonl"):
         rule = "pairs are in a file that ends with .tsv or .jsonl, or .gz after it"
         raise ValueError(f"{path}: {rule}")
-    for number, line in full_lines(path):
+    for number, line in _full_lines(path):
         try:
             if kind == ".jsonl":
-                source, target = from_json(line, (SOURCE, TARGET))
+                source, target = _from_json(line, (SOURCE, TARGET))
             elif line.count("\t") == 1:
                 source, target = line.split("\t")
             else:
@@ -42,28 +42,28 @@ def stream_texts(path: StrPath) -> Iterator[str]:
     In .jsonl a line is an object with the key "text", so a text there may have lines of
     its own; every other file is plain text. Lines of white space are passed over.
     """
-    for number, line in full_lines(path):
+    for number, line in _full_lines(path):
         text = line
-        if ending(path) == ".jsonl":
+        if _ending(path) == ".jsonl":
             try:
-                (text,) = from_json(line, (TEXT,))
+                (text,) = _from_json(line, (TEXT,))
             except ValueError as error:
                 raise ValueError(f"{path}, line {number}: {error}") from None
         if text.strip():
             yield text
 
 
-def full_lines(path: StrPath) -> Iterator[tuple[int, str]]:
+def _full_lines(path: StrPath) -> Iterator[tuple[int, str]]:
     """The lines of a file that are not empty, with their numbers."""
     return ((n, line) for n, line in enumerate(stream_lines(path), 1) if line)
 
 
-def ending(path: StrPath) -> str:
+def _ending(path: StrPath) -> str:
     """What kind of file this is: ".jsonl" for rows.jsonl and rows.jsonl.gz."""
     return Path(Path(path).name.removesuffix(".gz")).suffix
 
 
-def from_json(line: str, keys: tuple[str, ...]) -> list[str]:
+def _from_json(line: str, keys: tuple[str, ...]) -> list[str]:
     """The texts under these keys of an object in JSON."""
     try:
         row = json.loads(line)
