@@ -192,8 +192,8 @@ ANOTHER = {"preset": "small", "dropout": 0.9, "smoothing": 0.3, "ema": 0.5, "rat
 LIMITS = {"steps", "epochs", "minutes", "patience", "save_every"}
 
 
-PAIRS = {"source", "target", "valid_source", "valid_target", "multi30k", "phrasebook"}
-FREE = {"folder", "resume", "device", "threads", "shard", "checkpoint_activations"} | LIMITS | PAIRS
+PAIRS = {"source", "target", "valid_source", "valid_target", "pairs", "valid_pairs", "multi30k", "phrasebook"}
+FREE = {"folder", "resume", "device", "threads", "config", "logger", "shard", "checkpoint_activations"} | LIMITS | PAIRS
 
 
 @pytest.mark.parametrize("name", sorted(options_of("train").keys() - FREE))
@@ -657,13 +657,14 @@ def test_the_help_tells_what_holds_if_nothing_is_said(capsys, monkeypatch):
         "--batch-tokens": "(--init and mini 1300, small 2000, else 25000)",
         "--n-heads": "(mini 4, small and base 8, big 16)",
         "--dropout": "(mini 0.2, small and base 0.1, big 0.3)",
-        "--max-len": "(default 1024)",
+        "--max-len": "(--text 256, else 1024)",
+        "--smoothing": "(--text 0.0, else 0.1)",
         "--ema": "(default 0.999)",
         "--precision": "(default float32)",
     }.items():
         assert told_of[option].endswith(end), option
     for name, value in vars(Options()).items():
-        assert value is None or re.search(r"\((default|--init) .*\)$", told_of[flag(name)]), name
+        assert value is None or re.search(r"\((default|--init|--text) .*\)$", told_of[flag(name)]), name
     for command in ("translate", "evaluate"):
         assert told(command)["--beam"].endswith("(default 4)")
         assert told(command)["--alpha"].endswith("(default 0.6)")

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn, optim
 
 from tested_transformer.checks import at_least, integer, number
+from tested_transformer.data.ids import Packed
 from tested_transformer.params import part
 from tested_transformer.training import checkpoint
 from tested_transformer.training.average import ExponentialMovingAverage
@@ -167,10 +168,14 @@ def fingerprint(
     valid: Sequence[Any],
     line: Callable[[Any], bytes] = pair_line,
 ) -> str:
-    """A short name for these pairs, or other examples, in this order."""
+    """A short name for these pairs, or other examples, in this order.
+
+    It covers every id; of the windows of a `Packed` it reads all bytes once.
+    """
     digest = hashlib.sha256()
     for pairs in (train, valid):
         digest.update(f"{len(pairs)} pairs\n".encode())
-        for pair in pairs:
-            digest.update(line(pair))
+        told = pairs.contents() if isinstance(pairs, Packed) else map(line, pairs)
+        for piece in told:
+            digest.update(piece)
     return f"{len(train)} and {len(valid)} pairs, {digest.hexdigest()[:16]}"
