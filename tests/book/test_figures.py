@@ -149,6 +149,7 @@ FOUND = {"one": (-0.2, -0.3, -0.1, True, [-0.25, -0.15]), "two": (0.1, -0.5, 0.7
 FIGURES |= {
     "two layers": lambda: figures.today.layers(CHANGES),
     "gate": lambda: figures.today.gate({"a": [1.5, -2.0], "b": [2.0, 3.0], "a times b": [3.0, -6.0]}, ("×", "=")),
+    "hands": lambda: figures.today.hands({"at 1": {"a": [1.0, 0.5], "b": [0, -1]}, "at 2": {"a": [0, 1], "b": [1, 1]}}),
     "along": lambda: figures.today.along({"added": CURVE**2, "turned": np.full(20, 0.5)}),
     "groups": lambda: figures.today.groups({"four": 4, "two": 2}, heads=4),
     "forest": lambda: figures.today.forest({"small": FOUND, "large": FOUND}, "difference"),

@@ -7,6 +7,7 @@ from helpers import normal
 
 from tested_transformer.book import ablation, experts, pretrained, published_sizes, todays_layer
 from tested_transformer.byhand.llama import swiglu
+from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.addnorm import LayerNorm
 
 
@@ -23,6 +24,15 @@ def test_without_means_norms_only_scale_and_afterwards_take_means_off_again():
     assert not torch.allclose(inside, before, atol=0.1)
 
 
+def test_the_mean_of_a_row_is_told_beside_its_size():
+    given = torch.tensor([[3.0, 5.0], [1.0, -1.0]]), torch.tensor([[2.0, 2.0]])  # means 4 and 0, and 2
+    model = torch.nn.Sequential(LayerNorm(2))
+    translator = object.__new__(Translator)
+    vars(translator).update(model=model, translate=lambda texts: [model(given[n]) for n in range(len(texts))])
+    assert todays_layer.share_of_means(translator, ["one", "other"]) == pytest.approx((np.sqrt(8 / 9) + 1) / 2)
+    assert type(model[0]) is LayerNorm
+
+
 def test_a_turned_pair_scores_the_same_everywhere_and_as_the_formula_says():
     q, k, w_q, w_k = normal(8), normal(8, seed=1), normal(4, 8, seed=2), normal(4, 8, seed=3)
     found = todays_layer.moved_on(q, k, w_q, w_k, 30)
@@ -33,6 +43,18 @@ def test_a_turned_pair_scores_the_same_everywhere_and_as_the_formula_says():
     turn = [np.array([[np.cos(2 * w), -np.sin(2 * w)], [np.sin(2 * w), np.cos(2 * w)]]) for w in (1, 0.01)]
     wanted = (turn[0] @ [a, b]) @ [e, f] + (turn[1] @ [c, d]) @ [g, h]
     assert found["turned"][0] == pytest.approx(wanted / 2)
+
+
+def test_a_hand_is_a_pair_of_a_row_turned_by_its_place():
+    a, b = np.random.default_rng(0).normal(size=(2, 8))
+    found = todays_layer.hands({"a": a, "b": b}, pair=1, places=[(0, 0), (7, 4)])
+    assert list(found) == ["a at 0, b at 0", "a at 7, b at 4"]
+    start, later = found.values()
+    np.testing.assert_array_equal(start["a"], a[[1, 5]])
+    for word, t in (("a", 7), ("b", 4)):  # as complex numbers, at the speed of the second pair of four
+        x, y = start[word]
+        turned = (x + 1j * y) * np.exp(1j * t * 10_000 ** (-1 / 4))
+        np.testing.assert_allclose(later[word], [turned.real, turned.imag], atol=1e-12)
 
 
 @pytest.mark.parametrize("heads", [4, 2, 1])
