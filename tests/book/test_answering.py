@@ -18,6 +18,7 @@ from tested_transformer.phrasebook import english, german
 from tested_transformer.phrasebook.clauses import Speaker
 from tested_transformer.phrasebook.corpus import say
 from tested_transformer.phrasebook.sentences import think
+from tested_transformer.text.tokens import BOS, EOS
 from tested_transformer.training import checkpoint
 
 RESULTS = BOOK / "results"
@@ -161,6 +162,15 @@ def test_answers_are_greedy_or_drawn_with_the_generators_lots(few, start):
     lots = [torch.Generator().manual_seed(s) for s in (1, 1, 2)]
     a, b, c = (answering.answer(start, questions, few.vocabulary, g) for g in lots)
     assert a == b != c
+
+
+def test_an_answer_is_as_likely_as_all_its_words_and_its_end(few, start):
+    question, said = few.tested["it"][0].question, ["er", "sie"]
+    ids = [BOS, *few.vocabulary.encode(question), *few.vocabulary.encode(said), EOS]
+    with torch.no_grad():
+        p = start.eval()(torch.tensor([ids[:-1]]))[0].double().softmax(-1)
+    wanted = np.prod([float(row[i]) for row, i in zip(p[-3:], ids[-3:], strict=True)])
+    assert np.exp(answering.log_probability(start, question, said, few.vocabulary)) == pytest.approx(wanted, rel=1e-4)
 
 
 def test_learning_makes_the_answers_likelier(few, start):

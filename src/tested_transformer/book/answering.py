@@ -19,6 +19,7 @@ from tested_transformer.phrasebook.words import Clause, Meaning, Phrase
 from tested_transformer.text.tokens import BOS, EOS, PAD, UNK, WORDS, Vocabulary
 from tested_transformer.training.loop import train
 from tested_transformer.training.objective import Answers, LanguageModel
+from tested_transformer.training.preference import answer_log_probabilities
 
 PRONOUNS = ("er", "sie", "es", "ihn")
 EXTRAS = ("time", "frequency", "manner", "in", "mit", "für")
@@ -341,6 +342,15 @@ def chances(
     logits = model(torch.tensor([[BOS, *vocabulary.encode(text)]]))[0, -1]
     p = logits.double().softmax(-1)
     return [float(p[i]) for i in vocabulary.encode(asked)]
+
+
+@torch.no_grad()
+def log_probability(
+    model: Gpt, question: Sequence[str], said: Sequence[str], vocabulary: Vocabulary
+) -> float:
+    """The logarithm of the probability of a whole answer, in nats."""
+    pair = vocabulary.encode(question), vocabulary.encode(said)
+    return float(answer_log_probabilities(model, *Answers(model).tensors([pair], ())))
 
 
 @torch.no_grad()

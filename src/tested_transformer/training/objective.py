@@ -250,7 +250,9 @@ class Answers(LanguageModel):
         """Where the answer begins counts, too."""
         return pair_line(example)
 
-    def tensors(self, examples: Sequence[Any], seed: Sequence[int]) -> Batch:
+    def tensors(
+        self, examples: Sequence[Any] | Int[np.ndarray, "B W"], seed: Sequence[int]
+    ) -> Batch:
         """What is read, filled up on the right, and what is asked."""
         c = self.config
         read = [[*self.sides(example)[0]] for example in examples]
@@ -265,12 +267,13 @@ class Answers(LanguageModel):
         self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
     ) -> None:
         """Refuse what is no pair, what is too long, and ids that the model lacks."""
-        most = min(batch_tokens, self.config.max_len) - 1
+        c = self.config
         for i, example in counted(examples, name):
             where = f"{name}: example {i}"
             if not isinstance(example, (list, tuple)) or len(example) != 2:
                 raise ValueError(f"{where} must be a question and its answer")
-            check_ids([*example[0], *example[1]], where, self.config, 2, most)
+            ids = [*example[0], *example[1]]
+            check_ids(ids, where, c, 2, c.max_len - 1, batch_tokens - 1)
 
 
 class MaskedWords(Objective):
