@@ -25,7 +25,7 @@ from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam
 from tested_transformer.training.distributed import World
 from tested_transformer.training.events import EpochMean, Step, Validation
-from tested_transformer.training.filenames import epoch_end
+from tested_transformer.training.filenames import TOKENS, epoch_end
 from tested_transformer.training.loss import smoothed_loss
 from tested_transformer.training.objective import NextToken
 from tested_transformer.training.options import Options
@@ -547,21 +547,33 @@ def test_a_folder_that_takes_no_files_is_refused(tmp_path):
         Trainer(Transformer(CONFIG), SHORT, pairs(), pairs(), tmp_path / "file" / "run")
 
 
-def test_a_tokeniser_of_another_model_is_refused_and_one_without_files(tmp_path):
+def test_a_tokeniser_of_another_model_is_refused(tmp_path):
     said = refused(tmp_path, tokens=BytePairEncoding([]))
     assert said == "the tokeniser does not belong to the model: it has 260 tokens, the model 16"
 
+
+def test_a_tokeniser_of_ones_own_is_taken_and_has_no_file(tmp_path):
     class Own:
         vocab_size, special_ids = 16, BytePairEncoding.special_ids
-        encode = decode = list
+
+        def encode(self, text):
+            return [4 + int(i) for i in text]
+
+        def decode(self, ids):
+            return "".join(str(int(i) - 4) for i in ids)
 
     class Lower(BytePairEncoding):
-        def encode(self, text):
-            return super().encode(text.lower())
+        """It would come back as its parent."""
 
-    assert "class Own cannot be loaded again" in refused(tmp_path, tokens=Own())
-    lower = refused(tmp_path, config=CONFIG.replace(vocab_size=260), tokens=Lower([]))
-    assert "class Lower cannot be loaded again" in lower, "it would come back as its parent"
+    for tokens, config in ((Own(), CONFIG), (Lower([]), CONFIG.replace(vocab_size=260))):
+        folder = tmp_path / type(tokens).__name__
+        Trainer(Transformer(config), SHORT, pairs(), pairs(), folder, tokens=tokens).run()
+        model, kept = checkpoint.load(folder)
+        assert kept is None
+        assert not (folder / TOKENS).exists()
+        assert Translator(model, tokens).translate(["1 2"] if isinstance(tokens, Lower) else ["12"])
+    with pytest.raises(ValueError, match="the tokeniser does not belong to the model"):
+        Trainer(Transformer(CONFIG.replace(vocab_size=17)), SHORT, pairs(), pairs(), tmp_path / "x", tokens=Own())
 
 
 def test_only_a_transformer_is_trained(tmp_path):

@@ -18,7 +18,7 @@ from torch.nn.utils import clip_grad_norm_
 from tested_transformer.checks import instance
 from tested_transformer.files import locked, make_folder, write
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.text.tokenizer import Tokenizer
+from tested_transformer.text.tokenizer import KINDS, Tokenizer
 from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam, create_adamw
 from tested_transformer.training.average import ExponentialMovingAverage, mean
@@ -47,7 +47,8 @@ class Trainer:
     for others.
 
     In folder it keeps the best model, with tokens if they are given, and all that it
-    needs to go on, bit for bit (last.safetensors). report gets a `Step`, a `Validation`
+    needs to go on, bit for bit (last.safetensors). A tokeniser of a class of your own
+    has no file there: hand it to `Translator` again. report gets a `Step`, a `Validation`
     or an `EpochMean` at a time. What cannot work is refused here, before any work.
     """
 
@@ -74,8 +75,11 @@ class Trainer:
             raise ValueError(f"precision ({options.precision!r}) {rule}")
         if tokens is not None:
             checkpoint.check_tokens(tokens, objective.config, "the tokeniser")
-        self.token_file = None if tokens is None else checkpoint.token_file(tokens)
-        self.objective, self.options, self.tokens = objective, options, tokens
+        self.tokens: Tokenizer | None = None
+        self.token_file: bytes | None = None
+        if tokens is not None and type(tokens) in KINDS.values():
+            self.tokens, self.token_file = tokens, checkpoint.token_file(tokens)
+        self.objective, self.options = objective, options
         self.model = objective.model.to(world.device)
         self.train, self.valid, self.world, self.report = train, valid, world, report
         for examples in (train, valid):
