@@ -59,6 +59,7 @@ ELSEWHERE = {
     "machines": ("on many machines", WHOLE | {"train"}),
     "today": ("the layer, nine years later", ENCODER | {"embedding", "positions"}),
     "chat": ("a chat model, opened", {"decoder", "decode"}),
+    "answering": ("it learns to answer", {"decoder", "loss", "train"}),
     "derivatives": ("before it learns", set()),
     "backward": (
         "backwards: loss and attention",

@@ -11,11 +11,11 @@ from types import ModuleType
 from tested_transformer import __version__, command
 
 COMMANDS = {
-    "train": "train a model on sentence pairs, and keep it in a folder",
+    "train": "train a model on pairs or on a text, and keep it in a folder",
     "translate": "translate sentences, one per line",
     "evaluate": "measure how well a model translates, with BLEU and chrF",
     "chat": "talk with a published chat model",
-    "generate": "let a published model go on with a text",
+    "generate": "let a model go on with a text",
     "embed": "a vector for each line, alike for lines that mean the same",
 }
 
@@ -31,7 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
         words = sys.argv[1:] if arguments is None else arguments
-        given = parser(words).parse_args(words)
+        reader = parser(words)
+        given = reader.parse_args(words)
+        if getattr(given, "config", None):
+            given = reader.parse_args(words)  # what the file says is the default now
         given.command(given)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -47,6 +47,30 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
                 scrap.unlink(missing_ok=True)
     for parent in dict.fromkeys(path.parent for path in contents):
         sync_folder(parent)
+
+
+@contextmanager
+def growing(path: StrPath) -> Iterator[BinaryIO]:
+    """A file to write piece by piece. At the end it gets its name, whole, or it is gone.
+
+    Errors of what is done meanwhile stay as they are: they may be about other files.
+    """
+    check_file(Path(path))
+    path = Path(path).resolve()
+    scrap = unfinished(path)
+    try:
+        with naming(path):
+            file = open(scrap, "wb")  # noqa: SIM115
+        with file:
+            yield file
+            with naming(path):
+                file.flush()
+                os.fsync(file.fileno())
+        rename_all({path: scrap})
+    finally:
+        with suppress(OSError):
+            scrap.unlink(missing_ok=True)
+    sync_folder(path.parent)
 
 
 def rename_all(beside: Mapping[Path, Path]) -> None:

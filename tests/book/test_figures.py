@@ -77,6 +77,15 @@ FIGURES |= {
     "every head": lambda: figures.chat.grid({"weight": EACH_HEAD, "exchange": EACH_HEAD / 50}, [(29, 8), (3, 1)]),
     "distances": lambda: figures.chat.distances([0, 5000, 9000], {"far": [0.9, 0.8, 0], "both": [0.9] * 3}, 8192),
 }
+RISING = np.linspace(0.3, 0.9, 15).reshape(3, 5)
+FIGURES |= {
+    "tasks": lambda: figures.answering.tasks({"past": ("past tense : i sleep . →", "i slept .")}),
+    "ways": lambda: figures.answering.ways(range(5), {"one": RISING, "another": 1 - RISING}, "right"),
+    "fooled": lambda: figures.answering.fooled(
+        range(5),
+        {"judge": {"accepted": RISING[0], "right": RISING[1]}, "held": {"accepted": RISING[0], "right": RISING[2]}},
+    ),
+}
 MAPS = np.linspace(0, 1, 48).reshape(2, 2, 3, 4)
 SENTENCES = WORDS, ("<bos>", "ich", "liebe", "KI")
 PARTS = {

@@ -7,6 +7,7 @@ from helpers import normal
 
 from tested_transformer.book import ablation, experts, pretrained, published_sizes, todays_layer
 from tested_transformer.byhand.llama import swiglu
+from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.addnorm import LayerNorm
 
 
@@ -21,6 +22,15 @@ def test_without_means_norms_only_scale_and_afterwards_take_means_off_again():
     rms = (x.square().mean(-1, keepdim=True) + norm.eps).sqrt()
     assert torch.allclose(inside, x / rms * norm.weight + norm.bias)
     assert not torch.allclose(inside, before, atol=0.1)
+
+
+def test_the_mean_of_a_row_is_told_beside_its_size():
+    given = torch.tensor([[3.0, 5.0], [1.0, -1.0]]), torch.tensor([[2.0, 2.0]])  # means 4 and 0, and 2
+    model = torch.nn.Sequential(LayerNorm(2))
+    translator = object.__new__(Translator)
+    vars(translator).update(model=model, translate=lambda texts: [model(given[n]) for n in range(len(texts))])
+    assert todays_layer.share_of_means(translator, ["one", "other"]) == pytest.approx((np.sqrt(8 / 9) + 1) / 2)
+    assert type(model[0]) is LayerNorm
 
 
 def test_a_turned_pair_scores_the_same_everywhere_and_as_the_formula_says():

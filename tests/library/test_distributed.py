@@ -180,8 +180,8 @@ def test_one_of_several_joins_by_its_rank_and_parts_even_after_an_error(monkeypa
     monkeypatch.setattr(torch.cuda, "set_device", lambda chosen: told.append(chosen.type))
     monkeypatch.setattr(torch.distributed, "init_process_group", told.append)
     monkeypatch.setattr(torch.distributed, "destroy_process_group", lambda: told.append("parted"))
-    with pytest.raises(ZeroDivisionError), join(kind) as world:
-        told.append(1 / (world != World(1, 2, device)))
+    with pytest.raises(ZeroDivisionError), join(kind, shard=True) as world:
+        told.append(1 / (world != World(1, 2, device, shard=True)))
     assert told == [*(["cuda"] if kind == "cuda" else []), backend, "parted"]
     monkeypatch.setenv("WORLD_SIZE", "1")
     with join(kind) as alone:

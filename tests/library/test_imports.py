@@ -15,7 +15,12 @@ from tested_transformer.__main__ import COMMANDS
 
 PACKAGE = ROOT / "src" / "tested_transformer"
 LEAVES = ("gradient", "linear", "softmax", "training")  # without a chapter of their own name
-SHOWN_IN = {"parts": "encoder", "llama": "today"}  # what these have in others' chapters
+SHOWN_IN = {
+    "parts": "encoder",
+    "llama": "today",
+    "lowrank": "answering",
+    "preference": "answering",
+}  # what these have in others' chapters
 
 
 def test_no_part_of_the_package_imports_one_on_its_floor_or_above(capsys):

@@ -22,6 +22,8 @@ import torch
 from tqdm import tqdm
 
 from tested_transformer.__main__ import main
+from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
 from tested_transformer.training.log import read_metrics
 
@@ -137,12 +139,12 @@ def ended(pid):
     return os.waitstatus_to_exitcode(done[1])
 
 
-def look(folder):
+def look(folder, kind):
     """Everything in the folder can be read; whether the run began."""
     for path in folder.glob("*.safetensors"):
         checkpoint.read_tensors(path)
     if (folder / "model.safetensors").exists():
-        checkpoint.load(folder)
+        checkpoint.load(folder, kind=kind)
     read_metrics(folder)
     return (folder / "last.safetensors").exists()
 
@@ -165,12 +167,16 @@ def within(kills):
     return sum(n for (how, _), n in kills.items() if how == "inside writing")
 
 
-def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_lived(tmp_path):
+@pytest.mark.parametrize("kind", ["pairs", "text"])
+def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_lived(tmp_path, kind):
     chosen, words = random.Random(KILLS), ["the", "a", "cat", "flower", "sees", "smells"]
-    lines = [" ".join(chosen.choices(words, k=chosen.randint(1, 5))) for _ in range(60)]
+    n = 60 if kind == "pairs" else 200
+    lines = [" ".join(chosen.choices(words, k=chosen.randint(1, 5))) for _ in range(n)]
     (tmp_path / "a").write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "b").write_text("\n".join(lines).upper(), encoding="utf-8")
     begin = [*RUN, "--source", tmp_path / "a", "--target", tmp_path / "b"]
+    if kind == "text":
+        begin = [*RUN, "--text", tmp_path / "a", "--max-len", 8]
     whole, folder, count = tmp_path / "whole", tmp_path / "run", tmp_path / "count"
     assert main(["train", *map(str, [tmp_path / "first", *begin])]) == 0
     started = time.monotonic()
@@ -180,7 +186,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_lived(tmp_path):
     kills, ends = Counter(), 0
     # A run may end before its knife falls, so how many fall inside writing hangs on the clock: go on until enough did.
     while kills.total() < KILLS or within(kills) <= KILLS / 3:
-        began = folder.exists() and look(folder)
+        began = folder.exists() and look(folder, Gpt if kind == "text" else Transformer)
         inside = chosen.random() < 0.5
         when = chosen.randint(1, max(1, int(moments * 0.7))) if inside else None
         pid = child([folder, *(["--resume"] if began else begin)], Knife(when, chosen.random()))

@@ -37,6 +37,7 @@ from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.events import Step
 from tested_transformer.training.log import read_metrics
+from tested_transformer.training.memory import checkpoint_activations
 from tested_transformer.training.options import Options
 from tested_transformer.training.train import Trainer
 
@@ -191,8 +192,8 @@ ANOTHER = {"preset": "small", "dropout": 0.9, "smoothing": 0.3, "ema": 0.5, "rat
 LIMITS = {"steps", "epochs", "minutes", "patience", "save_every"}
 
 
-PAIRS = {"source", "target", "valid_source", "valid_target", "multi30k", "phrasebook"}
-FREE = {"folder", "resume", "device", "threads"} | LIMITS | PAIRS
+PAIRS = {"source", "target", "valid_source", "valid_target", "pairs", "valid_pairs", "multi30k", "phrasebook"}
+FREE = {"folder", "resume", "device", "threads", "config", "logger", "shard", "checkpoint_activations"} | LIMITS | PAIRS
 
 
 @pytest.mark.parametrize("name", sorted(options_of("train").keys() - FREE))
@@ -357,7 +358,7 @@ def began(tmp_path, files):
 
 def test_a_start_that_failed_can_begin_again_with_other_options(tmp_path, files, capsys, monkeypatch):
     folder = tmp_path / "run"
-    assert "needs a GPU" in refused(capsys, folder, *files, *SIZES, "--steps", 1, "--precision", "bfloat16")
+    assert "tokens" in refused(capsys, folder, *files, *SIZES, "--steps", 1, "--batch-tokens", 1)
     assert not folder.exists()
     with monkeypatch.context() as patched:
         full = OSError(errno.ENOSPC, "No space left on device", "there")
@@ -656,13 +657,14 @@ def test_the_help_tells_what_holds_if_nothing_is_said(capsys, monkeypatch):
         "--batch-tokens": "(--init and mini 1300, small 2000, else 25000)",
         "--n-heads": "(mini 4, small and base 8, big 16)",
         "--dropout": "(mini 0.2, small and base 0.1, big 0.3)",
-        "--max-len": "(default 1024)",
+        "--max-len": "(--text 256, else 1024)",
+        "--smoothing": "(--text 0.0, else 0.1)",
         "--ema": "(default 0.999)",
         "--precision": "(default float32)",
     }.items():
         assert told_of[option].endswith(end), option
     for name, value in vars(Options()).items():
-        assert value is None or re.search(r"\((default|--init) .*\)$", told_of[flag(name)]), name
+        assert value is None or re.search(r"\((default|--init|--text) .*\)$", told_of[flag(name)]), name
     for command in ("translate", "evaluate"):
         assert told(command)["--beam"].endswith("(default 4)")
         assert told(command)["--alpha"].endswith("(default 0.6)")
@@ -792,20 +794,38 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, files, capsys):
     assert "Not a directory" in refused(capsys, tmp_path / "file" / "run", *files, "--steps", 1)
 
 
+def test_where_and_how_a_run_computes_may_change_when_it_goes_on(tmp_path, files, capsys, monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    losses, asked = [], []
+    do = lambda model: (asked.append(model), checkpoint_activations(model))  # noqa: E731
+    monkeypatch.setattr("tested_transformer.command.train.checkpoint_activations", do)
+    for more in ((), ("--checkpoint-activations",)):
+        folder = tmp_path / str(len(more))
+        assert main(["train", str(folder), *files, *SIZES, "--steps", "2"]) == 0
+        assert main(["train", str(folder), "--resume", "--steps", "4", *more]) == 0
+        losses.append([event.loss for event in read_metrics(folder)])
+    assert losses[0] == losses[1]
+    assert len(asked) == 1
+    capsys.readouterr()
+    assert "one process has nobody to share a model with" in refused(capsys, folder, "--resume", "--shard")
+
+
 @pytest.mark.slow
-def test_two_processes_learn_what_one_learns(tmp_path, files):
+@pytest.mark.parametrize("how", [(), ("--shard", "--checkpoint-activations")], ids=" ".join)
+def test_two_processes_learn_what_one_learns(tmp_path, files, how):
     torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
     told = [*files, "--valid-source", files[1], "--valid-target", files[3]]  # a pair for each of them in a batch
     told += [*SIZES, "--steps", "40", "--dropout", "0"]
     assert main(["train", str(tmp_path / "one"), *told]) == 0
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    line = [*torchrun, "-m", "tested_transformer", "train", str(tmp_path / "two"), *told]
+    line = [*torchrun, "-m", "tested_transformer", "train", str(tmp_path / "two"), *told, *how]
     subprocess.run(line, env=environment, stderr=subprocess.DEVNULL, timeout=300, check=True)
     first, second = (checkpoint.read_tensors(tmp_path / name / "last.safetensors")[0] for name in ("one", "two"))
     for name, tensor in first.items():
         torch.testing.assert_close(second[name], tensor, rtol=1e-4, atol=1e-6)
     losses = [[event.loss for event in read_metrics(tmp_path / name)] for name in ("one", "two")]
     assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    assert main(["train", str(tmp_path / "two"), "--resume", "--steps", "41"]) == 0  # alone, with all of it
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes can be forked here")

@@ -79,9 +79,10 @@ def test_whichever_limit_comes_first_ends_a_run(limit, now, reached):
 def test_half_precision_is_the_one_that_needs_no_scaling(monkeypatch):
     asked = []
     monkeypatch.setattr(torch, "autocast", lambda *how: asked.append(how) or contextlib.nullcontext())
-    Options(precision="bfloat16").autocast()
-    Options().autocast()
-    assert asked == [("cuda", torch.bfloat16)]
+    for device in ("cpu", "cuda"):
+        Options(precision="bfloat16").autocast(torch.device(device))
+        Options().autocast(torch.device(device))
+    assert asked == [("cpu", torch.bfloat16), ("cuda", torch.bfloat16)]
 
 
 @pytest.mark.parametrize(("cooldown", "free"), [(0, True), (3, False)])

@@ -23,8 +23,9 @@ from tested_transformer.params import part
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam
+from tested_transformer.training.distributed import World
 from tested_transformer.training.events import EpochMean, Step, Validation
-from tested_transformer.training.filenames import epoch_end
+from tested_transformer.training.filenames import TOKENS, epoch_end
 from tested_transformer.training.loss import smoothed_loss
 from tested_transformer.training.objective import NextToken
 from tested_transformer.training.options import Options
@@ -462,16 +463,28 @@ def test_the_mean_of_the_last_epochs_is_tried_and_old_ones_go(tmp_path):
     assert_same(checkpoint.load(tmp_path)[0].state_dict(), t.model.state_dict())
 
 
-def test_half_precision_without_a_gpu_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"precision \(bfloat16\) other than float32 needs a GPU"):
-        trainer(tmp_path, Options(steps=1, precision="bfloat16"))
+def test_half_precision_on_a_device_that_lacks_it_is_refused(tmp_path):
+    options, nowhere = Options(steps=1, precision="bfloat16"), World(device=torch.device("meta"))
+    with pytest.raises(ValueError, match=r"precision \('bfloat16'\) cannot be had on the device meta"):
+        Trainer(Transformer(CONFIG), options, pairs(), pairs(6, seed=1), tmp_path, nowhere)
 
 
-def test_training_and_validation_calculate_in_the_precision_that_was_chosen(tmp_path, monkeypatch):
-    """On a CPU, as there may be no GPU: what the model gives is as narrow as the numbers it is calculated in."""
-    t, seen = trainer(tmp_path, Options(steps=1, batch_tokens=30)), []
-    narrow = lambda options: torch.autocast("cpu", torch.bfloat16)  # noqa: E731
-    monkeypatch.setattr(Options, "autocast", narrow)
+def test_losses_in_half_precision_are_near_those_in_single(tmp_path):
+    losses = []
+    for precision in ("float32", "bfloat16"):
+        seen = []
+        t = trainer(tmp_path / precision, Options(steps=15, warmup=10, rate_scale=0.1, precision=precision))
+        t.report = seen.append
+        t.run()
+        losses.append([event.loss for event in seen if isinstance(event, (Step, Validation))])
+    single, half = map(np.array, losses)
+    assert 0 < np.abs(single - half).max() < 0.02
+    assert half[-1] < half[0] - 0.2  # so it learns
+
+
+def test_training_and_validation_calculate_in_the_precision_that_was_chosen(tmp_path):
+    """What the model gives is as narrow as the numbers it is calculated in."""
+    t, seen = trainer(tmp_path, Options(steps=1, batch_tokens=30, precision="bfloat16")), []
     t.model.register_forward_hook(lambda module, given, logits: seen.append((module.training, logits.dtype)))
     t.run()
     assert set(seen) == {(True, torch.bfloat16), (False, torch.bfloat16)}
@@ -534,21 +547,33 @@ def test_a_folder_that_takes_no_files_is_refused(tmp_path):
         Trainer(Transformer(CONFIG), SHORT, pairs(), pairs(), tmp_path / "file" / "run")
 
 
-def test_a_tokeniser_of_another_model_is_refused_and_one_without_files(tmp_path):
+def test_a_tokeniser_of_another_model_is_refused(tmp_path):
     said = refused(tmp_path, tokens=BytePairEncoding([]))
     assert said == "the tokeniser does not belong to the model: it has 260 tokens, the model 16"
 
+
+def test_a_tokeniser_of_ones_own_is_taken_and_has_no_file(tmp_path):
     class Own:
         vocab_size, special_ids = 16, BytePairEncoding.special_ids
-        encode = decode = list
+
+        def encode(self, text):
+            return [4 + int(i) for i in text]
+
+        def decode(self, ids):
+            return "".join(str(int(i) - 4) for i in ids)
 
     class Lower(BytePairEncoding):
-        def encode(self, text):
-            return super().encode(text.lower())
+        """It would come back as its parent."""
 
-    assert "class Own cannot be loaded again" in refused(tmp_path, tokens=Own())
-    lower = refused(tmp_path, config=CONFIG.replace(vocab_size=260), tokens=Lower([]))
-    assert "class Lower cannot be loaded again" in lower, "it would come back as its parent"
+    for tokens, config in ((Own(), CONFIG), (Lower([]), CONFIG.replace(vocab_size=260))):
+        folder = tmp_path / type(tokens).__name__
+        Trainer(Transformer(config), SHORT, pairs(), pairs(), folder, tokens=tokens).run()
+        model, kept = checkpoint.load(folder)
+        assert kept is None
+        assert not (folder / TOKENS).exists()
+        assert Translator(model, tokens).translate(["1 2"] if isinstance(tokens, Lower) else ["12"])
+    with pytest.raises(ValueError, match="the tokeniser does not belong to the model"):
+        Trainer(Transformer(CONFIG.replace(vocab_size=17)), SHORT, pairs(), pairs(), tmp_path / "x", tokens=Own())
 
 
 def test_only_a_transformer_is_trained(tmp_path):

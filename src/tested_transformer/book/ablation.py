@@ -1,4 +1,4 @@
-"""One translator with the paper's parts, and the same with today's: one part exchanged at a time, then all of them.
+"""One translator with the paper's parts, and the same with today's: one part exchanged at a time, then six together.
 
 All learn from the same sentences in the same order, for equally many steps, at the same rates. But for one model, whose
 table is doubled, all have equally many parameters: the width of the feed-forward networks makes up for what a part has
@@ -40,8 +40,8 @@ from tested_transformer.training.adam import create_adam
 from tested_transformer.training.objective import NextToken
 
 N_SENTENCES, BATCH_TOKENS, WARMUP, LONGEST = 150_000, 800, 200, 90
-PAPER_NAME, TODAY, WIDER = "paper", "all of them", "untied output, larger"
-"""The model that all others are compared with, the one with all of today's parts, and the one that is larger."""
+PAPER_NAME, TODAY, WIDER = "paper", "1 to 6 together", "untied output, larger"
+"""The model that all others are compared with, the one with changes 1 to 6, and the one that is larger."""
 
 
 def grouped(config: Any) -> GroupedAttention:
@@ -110,7 +110,8 @@ SWAPS = {
         groups=2,
     ),
 }
-"""Each model by its name. The one with all of today's parts has one table for input and output, as SmolLM2 has."""
+"""Each model by its name. The first seven changes are numbered by their places. The model with six of them
+has one table for input and output, as SmolLM2 has."""
 
 
 class Size(NamedTuple):

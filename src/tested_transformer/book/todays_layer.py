@@ -1,7 +1,7 @@
 """What the chapter on today's layer tries: norms that take no mean off, and the score of two words that move on."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 import torch
@@ -27,16 +27,37 @@ class Scaled(LayerNorm):
 
 
 @contextmanager
-def without_means(translator: Translator) -> Iterator[None]:
-    """As long as this lasts, no norm of the translator takes a mean off; all it has learned stays."""
+def with_norms(translator: Translator, other: type[LayerNorm]) -> Iterator[None]:
+    """As long as this lasts, every norm of the translator is of another class; all it has learned stays."""
     norms = [m for m in translator.model.modules() if type(m) is LayerNorm]
     try:
         for norm in norms:
-            norm.__class__ = Scaled
+            norm.__class__ = other
         yield
     finally:
         for norm in norms:
             norm.__class__ = LayerNorm
+
+
+def without_means(translator: Translator) -> AbstractContextManager[None]:
+    """As long as this lasts, no norm takes a mean off."""
+    return with_norms(translator, Scaled)
+
+
+def share_of_means(translator: Translator, english: Sequence[str]) -> float:
+    """How large the mean of a row is beside its root mean square: on average over all norms of all steps."""
+    found: list[float] = []
+
+    class Measured(LayerNorm):
+        cacheable = True
+
+        def forward(self, x: Tensor) -> Tensor:
+            found.append(float((x.mean(-1).square().mean() / x.square().mean()).sqrt()))
+            return super().forward(x)
+
+    with with_norms(translator, Measured):
+        translator.translate(english)
+    return sum(found) / len(found)
 
 
 def cache_bytes(n_kv_heads: int, n_tokens: int) -> int:

@@ -15,6 +15,7 @@ from tested_transformer.files import check_writable
 from tested_transformer.training.filenames import (
     CONFIG,
     CURVES,
+    IDS,
     LOCK,
     LOG,
     METRICS,
@@ -34,7 +35,7 @@ THREADS: dict[str, Any] = {
     "help": "how many CPU threads to use (else PyTorch decides); on a busy machine, 1 is "
     "often the fastest",
 }
-RUN_FILES = CONFIG, TOKENS, MODEL, STATE, RUN, METRICS, LOG, CURVES, LOCK
+RUN_FILES = CONFIG, TOKENS, MODEL, STATE, RUN, METRICS, LOG, CURVES, LOCK, *IDS
 
 
 def named(text: str) -> Path:
@@ -60,10 +61,17 @@ def model_folder(text: str) -> Path:
 
 
 def add_pairs(add: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Three ways to name sentence pairs, in a group for what one command adds."""
-    data = add.add_argument_group("sentence pairs (one of the three)")
-    data.add_argument("--source", type=named, help="text file, one sentence per line")
+    """Ways to name sentence pairs, in a group for what one command adds."""
+    data = add.add_argument_group("sentence pairs (from one place)")
+    data.add_argument(
+        "--source", type=named, help="text file or .gz, one sentence per line"
+    )
     data.add_argument("--target", type=named, help="its translation, line by line")
+    data.add_argument(
+        "--pairs", type=named, metavar="FILE",
+        help="a pair on each line: .tsv (source, tab, target) or .jsonl (an object with"
+        ' the keys "source" and "target"), or either with .gz after it',
+    )  # fmt: skip
     data.add_argument(
         "--multi30k", type=named, metavar="FOLDER", help="folder with its .gz files"
     )
@@ -71,10 +79,13 @@ def add_pairs(add: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 
 def check_pairs(given: argparse.Namespace) -> None:
-    """Refuse anything but one of the three ways."""
-    ways = [given.source or given.target, given.multi30k, given.phrasebook]
+    """Refuse anything but one of the ways; text is none of pairs, for `train` only."""
+    ways = [given.source or given.target, given.pairs, given.multi30k]
+    ways += [given.phrasebook, getattr(given, "text", None)]
     if sum(way is not None for way in ways) != 1:
-        raise ValueError("give --source with --target, or --multi30k, or --phrasebook")
+        names = "--pairs, or --multi30k, or --phrasebook"
+        names += ", or --text" if hasattr(given, "text") else ""
+        raise ValueError(f"give --source with --target, or {names}")
     if (given.source is None) != (given.target is None):
         raise ValueError("--source and --target belong together")
 

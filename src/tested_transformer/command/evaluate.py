@@ -12,6 +12,7 @@ from tqdm import tqdm
 from tested_transformer.command import arguments as shared
 from tested_transformer.data import multi30k
 from tested_transformer.data.parallel import read_parallel
+from tested_transformer.data.rows import stream_pairs
 from tested_transformer.files import write_json
 from tested_transformer.phrasebook import corpus
 from tested_transformer.shares import as_share
@@ -55,7 +56,9 @@ def arguments(add: argparse.ArgumentParser) -> None:
 def evaluate(given: argparse.Namespace) -> None:
     """Translate, compare, and print the scores with what they were measured by."""
     if given.out:
-        shared.check_output(given.out, given.model, given.source, given.target)
+        shared.check_output(
+            given.out, given.model, given.source, given.target, given.pairs
+        )
     create_metrics(given.bleu_tokenize)  # what is missing is told before any work
     texts, name = read_pairs(given)
     pairs = full_pairs(texts)
@@ -97,6 +100,8 @@ def read_pairs(given: argparse.Namespace) -> tuple[list[tuple[str, str]], str]:
         return [(s.english, s.german) for s in test], "phrasebook, held out"
     if given.multi30k:
         return multi30k.read(given.multi30k, given.part), f"multi30k {given.part}"
+    if given.pairs:
+        return list(stream_pairs(given.pairs)), str(given.pairs)
     return read_parallel(given.source, given.target), str(given.source)
 
 

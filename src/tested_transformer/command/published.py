@@ -22,11 +22,11 @@ PRECISIONS = {
 }
 
 
-def add_model(add: argparse.ArgumentParser, default: str) -> None:
-    """Which model, where it runs, and in which numbers."""
+def add_model(add: argparse.ArgumentParser, default: str, more: str = "") -> None:
+    """Which model, where it runs, and in which numbers; more names other models."""
     add.add_argument(
         "--model", type=shared.named, metavar="PATH",
-        help=f"folder of Hugging Face's, zip of one, or GGUF file (default {default})",
+        help=f"{more}folder of Hugging Face's, zip of one, or GGUF file (default {default})",
     )  # fmt: skip
     add.add_argument("--device", **shared.DEVICE)
     add.add_argument("--threads", **shared.THREADS)

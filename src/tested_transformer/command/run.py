@@ -12,6 +12,8 @@ from typing import Any
 from tested_transformer.command import arguments as shared
 from tested_transformer.config import BASE, BIG, Config
 from tested_transformer.files import read_json, write_json
+from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.transformer import Transformer
 from tested_transformer.training import checkpoint
 from tested_transformer.training.filenames import CONFIG, MODEL, RUN, STATE, check_free
 from tested_transformer.training.options import Options
@@ -29,17 +31,23 @@ PRESETS: dict[str, tuple[Config, dict[str, Any]]] = {
 TUNING: dict[str, Any] = {"warmup": 60, "rate_scale": 0.1, "batch_tokens": 1300}
 """What suits a run with --init: it has a start, and its few steps begin at once."""
 
+AS_GPT = {"norm_first": True, "activation": "gelu_tanh", "attention_bias": True}
+TEXT: dict[str, Any] = {"max_len": 256, "smoothing": 0.0}
+"""What differs in a run with --text: layers as GPT-2 has them, and what suits a text."""
+
 PRESET, MERGES = "mini", 8000  # unless something else is said
 FILES = ("source", "target", "valid_source", "valid_target")
+ROWS, TEXTS = ("pairs", "valid_pairs"), ("text", "valid_text")
 SIZES = ("d_model", "d_ff", "n_heads", "n_layers", "max_len", "dropout", "norm_first")
-PAIRS = (*FILES, "multi30k", "phrasebook")
-FREE = {"folder", "resume", "device", "threads", "command"}
+PAIRS = (*FILES, *ROWS, "multi30k", "phrasebook")
+FREE = {"folder", "resume", "device", "threads", "command", "config", "logger"}
+FREE |= {"shard", "checkpoint_activations"}  # they change no number
 """What may be said of a run that goes on, besides its limits."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """The pairs, the model and the options. preset, merges and init are how it began."""
+    """The data, the model and the options. preset, merges and init are how it began."""
 
     data: dict[str, Any]
     config: Config
@@ -74,13 +82,15 @@ class Run:
 
 
 def check_data(data: dict[str, Any]) -> None:
-    """Refuse what names no sentence pairs."""
-    kinds = {"phrasebook": int} | dict.fromkeys(("multi30k", *FILES), str)
+    """Refuse what names no sentence pairs and no text."""
+    names = ("multi30k", *FILES, *ROWS, *TEXTS)
+    kinds = {"phrasebook": int} | dict.fromkeys(names, str)
     for name, value in data.items():
         if type(value) is not kinds.get(name):
             raise TypeError(f"data has {name!r}: {value!r}")
-    if not (data.keys() & {"phrasebook", "multi30k"} or data.keys() >= {*FILES[:2]}):
-        raise TypeError(f"data ({data!r}) must name sentence pairs")
+    alone = {"phrasebook", "multi30k", ROWS[0], TEXTS[0]}
+    if not (data.keys() & alone or data.keys() >= {*FILES[:2]}):
+        raise TypeError(f"data ({data!r}) must name sentence pairs or a text")
 
 
 def begins(given: argparse.Namespace) -> Run:
@@ -93,12 +103,18 @@ def begins(given: argparse.Namespace) -> Run:
     how: tuple[str | None, int | None, str | None]
     if given.init:
         check_start(given)
-        config, settings = checkpoint.read_description(given.init / CONFIG)[0], TUNING
+        kind = Gpt if given.text else Transformer
+        path, settings = given.init / CONFIG, TUNING
+        config, _ = checkpoint.read_description(path, kind)
         how = None, None, str(given.init.resolve())
     else:
         preset = given.preset or PRESET
         config, settings = PRESETS[preset]
+        if given.text:
+            config = config.replace(max_len=TEXT["max_len"], **AS_GPT)
         how = preset, MERGES if given.merges is None else given.merges, None
+    if given.text:
+        settings = settings | {"smoothing": TEXT["smoothing"]}
     options = Options(**settings | asked)
     options.check_limits()
     config = config.replace(**sizes)
@@ -151,7 +167,7 @@ def goes_on(given: argparse.Namespace) -> Run:
             rule = f"begin another one with its model, --init {typed(given.folder)}"
             raise ValueError(f"{what}: {rule}")
         raise ValueError(f"{what}, it never began: start it again, without --resume")
-    began = vars(run) | asdict(run.config) | asdict(run.options)
+    began = vars(run) | asdict(run.config) | asdict(run.options) | run.data
     options, data = asdict(run.options), run.data
     if any(getattr(given, name) is not None for name in PAIRS):
         data = chosen(given)  # moved, perhaps; other pairs are refused by the state
@@ -169,7 +185,7 @@ def goes_on(given: argparse.Namespace) -> Run:
 
 
 def chosen(given: argparse.Namespace) -> dict[str, Any]:
-    """Which sentence pairs, in a form that --resume finds again."""
+    """Which sentence pairs or which text, in a form that --resume finds again."""
     shared.check_pairs(given)
     data: dict[str, Any] = {}
     for one, other in (FILES[:2], FILES[2:]):
@@ -180,6 +196,14 @@ def chosen(given: argparse.Namespace) -> dict[str, Any]:
             data |= {one: readable(one, paths[0]), other: readable(other, paths[1])}
     if data and not given.source:
         raise ValueError("--valid-source needs --source: other pairs have their own")
+    for one, other in (ROWS, TEXTS):
+        if getattr(given, other) is not None and getattr(given, one) is None:
+            raise ValueError(f"{flag(other)} needs {flag(one)}")
+        data |= {
+            name: readable(name, path)
+            for name in (one, other)
+            if (path := getattr(given, name)) is not None
+        }
     if given.phrasebook is not None:
         return {"phrasebook": given.phrasebook}
     if given.multi30k:
@@ -215,6 +239,8 @@ def as_a_rule(name: str) -> str:
     }
     if name in TUNING:
         values = {"--init": TUNING[name]} | values
+    if name in TEXT:
+        values = {"--text": TEXT[name]} | values
     groups = [[*names] for _, names in groupby(values, values.get)]
     told = [f"{' and '.join(names)} {values[names[0]]}" for names in groups]
     if len(groups[-1]) > 1:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
+from typing import overload
 
 import numpy as np
 import torch
@@ -40,6 +41,37 @@ def plan(
         half = (len(rest) + 1) // 2
         batches += [rest[:half], rest[half:]]
     return [batches[i] for i in rng.permutation(len(batches))]
+
+
+class EqualPlan(Sequence[Int[np.ndarray, "B"]]):
+    """The batches of one epoch of n examples that are equally long, as `plan` has them.
+
+    A batch has at most size examples, one more or less than any other. Seed and epoch
+    mix the examples. Only their order is in memory.
+    """
+
+    def __init__(self, n: int, size: int, seed: int, epoch: int) -> None:
+        self.order = np.random.default_rng([seed, epoch]).permutation(n)
+        self.cuts = range(0, n * -(-n // size) + 1, n)  # in parts of one batch
+
+    def __len__(self) -> int:
+        """How many batches there are."""
+        return len(self.cuts) - 1
+
+    @overload
+    def __getitem__(self, i: int) -> Int[np.ndarray, "B"]: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Int[np.ndarray, "B"]]: ...
+    def __getitem__(
+        self, i: int | slice
+    ) -> Int[np.ndarray, "B"] | list[Int[np.ndarray, "B"]]:
+        """The places of the examples of one batch, or a list of some batches."""
+        if isinstance(i, slice):
+            return [self[b] for b in range(*i.indices(len(self)))]
+        if not 0 <= i < len(self):
+            raise IndexError(f"batch ({i}) must be at least 0 and below {len(self)}")
+        first, end = (cut // len(self) for cut in self.cuts[i : i + 2])
+        return self.order[first:end]
 
 
 def batches(
@@ -101,23 +133,10 @@ def check_pairs(
     _check_sides(pairs, f"{name}: ")
     for i, pair in enumerate(pairs):
         for side, ids, unread in (("source", pair[0], 0), ("target", pair[1], 1)):
-            what = f"{name}: the {side} of pair {i} has"
-            if not 1 <= len(ids) - unread <= config.max_len:
-                most = f"at most {config.max_len + unread} (max_len)"
-                rule = f"there must be at least {1 + unread} and {most}"
-                raise ValueError(f"{what} {len(ids)} ids; {rule}")
-            if len(ids) > batch_tokens:
-                rule = f"more than a batch (batch_tokens, {batch_tokens})"
-                raise ValueError(f"{what} {len(ids)} ids, {rule}")
-            if not all(isinstance(i, Integral) for i in ids):
-                raise TypeError(
-                    f"{what} ids that are no whole numbers: {list(ids)!r:.40}"
-                )
-            if not 0 <= min(ids) <= max(ids) < config.vocab_size:
-                rule = f"all must be at least 0 and below {config.vocab_size}"
-                raise ValueError(f"{what} ids from {min(ids)} to {max(ids)}; {rule}")
+            what, most = f"{name}: the {side} of pair {i}", config.max_len + unread
+            check_ids(ids, what, config, 1 + unread, most, batch_tokens)
             if config.pad_id in ids:
-                raise ValueError(f"{what} the id {config.pad_id}, which is padding")
+                raise ValueError(f"{what} has the id {config.pad_id}, which is padding")
         source, target = pair
         if target[0] != config.bos_id:
             rule = f"it must begin with bos_id ({config.bos_id})"
@@ -131,6 +150,28 @@ def check_pairs(
                 raise ValueError(
                     f"{name}: the {side} of pair {i} ends with {ids[-1]}; {rule}"
                 )
+
+
+def check_ids(
+    ids: Sequence[int],
+    what: str,
+    config: Config,
+    least: int,
+    most: int,
+    batch_tokens: int,
+) -> None:
+    """Refuse a text with too few or too many ids, or with one that the model lacks."""
+    if not least <= len(ids) <= most:
+        rule = f"there must be at least {least} and at most {most} (max_len)"
+        raise ValueError(f"{what} has {len(ids)} ids; {rule}")
+    if len(ids) > batch_tokens:
+        rule = f"more than a batch (batch_tokens, {batch_tokens})"
+        raise ValueError(f"{what} has {len(ids)} ids, {rule}")
+    if not all(isinstance(i, Integral) for i in ids):
+        raise TypeError(f"{what} has ids that are no whole numbers: {list(ids)!r:.40}")
+    if not 0 <= min(ids) <= max(ids) < config.vocab_size:
+        rule = f"all must be at least 0 and below {config.vocab_size}"
+        raise ValueError(f"{what} has ids from {min(ids)} to {max(ids)}; {rule}")
 
 
 def _check_sides(pairs: Sequence[Pair], what: str = "") -> None:

@@ -1,10 +1,11 @@
 """Sentence pairs from two text files, line by line, and their way to ids."""
 
-import os
+import gzip
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
+from tested_transformer.files import StrPath
 from tested_transformer.text.normalise import normalise
 from tested_transformer.text.tokenizer import Tokenizer
 
@@ -12,11 +13,27 @@ LONGEST = 2**24
 """More bytes without a newline are no text: a device may send them without an end."""
 
 
-def read_lines(path: str | os.PathLike[str]) -> list[str]:
+def read_lines(path: StrPath) -> list[str]:
     """The lines of a UTF-8 file, without their ends. Only a newline ends a line."""
-    with open(path, "rb") as file:
-        lines = iter(partial(file.readline, LONGEST + 1), b"")
-        return list(decode_lines(lines, path))
+    return list(decode_lines(raw_lines(path), path))
+
+
+def stream_lines(path: StrPath) -> Iterator[str]:
+    """These lines one by one. A file whose name ends with .gz is unpacked meanwhile."""
+    return decode_lines(raw_lines(path), path)
+
+
+def raw_lines(path: StrPath) -> Iterator[bytes]:
+    """The lines as bytes, and at most LONGEST + 1 of one; a cut .gz is a ValueError."""
+    n, packed = 1, str(path).endswith(".gz")
+    with gzip.open(path) if packed else open(path, "rb") as file:
+        try:
+            while line := file.readline(LONGEST + 1):
+                yield line
+                n += 1
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            found = f"{path}, line {n}: the file is damaged"
+            raise ValueError(f"{found} ({error})") from None
 
 
 def decode_lines(lines: Iterable[bytes], name: object) -> Iterator[str]:
@@ -44,9 +61,7 @@ def decode_line(line: bytes, first: bool) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def read_parallel(
-    source: str | os.PathLike[str], target: str | os.PathLike[str]
-) -> list[tuple[str, str]]:
+def read_parallel(source: StrPath, target: StrPath) -> list[tuple[str, str]]:
     """Line n of one file with line n of the other, which must have as many."""
     sources, targets = read_lines(source), read_lines(target)
     if len(sources) != len(targets):

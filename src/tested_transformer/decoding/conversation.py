@@ -16,6 +16,7 @@ from tested_transformer.decoding.limits import check_finite
 from tested_transformer.decoding.sampling import draw, next_probabilities
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.text.byte_level import ByteLevelBPE
+from tested_transformer.text.tokens import BytePairEncoding
 
 BEGIN, END = "<|im_start|>", "<|im_end|>"
 """Around each turn, in ChatML."""
@@ -70,7 +71,9 @@ def drawing(temperature: float, top_p: float = 1.0) -> dict[str, Any]:
     return settings
 
 
-def pieces(tokens: ByteLevelBPE, ids: Iterator[int]) -> Generator[str, None, None]:
+def pieces(
+    tokens: ByteLevelBPE | BytePairEncoding, ids: Iterator[int]
+) -> Generator[str, None, None]:
     """The text of ids while they come; a character is given when all its bytes are there."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for i in ids:

@@ -16,6 +16,7 @@ from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.heads import MultiHeadAttention
 from tested_transformer.model.positions import LearnedPositions, SinusoidalPositions
 from tested_transformer.model.transformer import Transformer
+from tested_transformer.training.memory import runs_again
 
 OWN = (
     *(Transformer, Embedding, SinusoidalPositions, LearnedPositions, Decoder),
@@ -93,8 +94,9 @@ def passed_by(model: nn.Module) -> str | None:
 def _known(module: nn.Module) -> bool:
     if module._forward_hooks or module._forward_pre_hooks:
         return False
-    if any(callable(getattr(type(module), name, None)) for name in vars(module)):
-        return False  # a method of this instance alone
+    for name, own in vars(module).items():
+        if callable(getattr(type(module), name, None)) and not runs_again(own):
+            return False  # a method of this instance alone
     for kind in type(module).__mro__:
         if "cacheable" in vars(kind):
             return bool(vars(kind)["cacheable"])

@@ -40,7 +40,7 @@ def clause(c: Clause, *, main: bool = True) -> str:
     parts = {slot: _part(slot, c) for slot in c.parts}
     first = parts.pop(c.front) if main and c.front in parts else ""
     aux, verb = _verbs(c)
-    subject, no = _phrase(c.subject, 0), "not" if c.negated else ""
+    subject, no = phrase(c.subject, 0), "not" if c.negated else ""
     if main and c.question and c.front != "subject":
         start = [aux, subject, no]
     else:
@@ -80,11 +80,11 @@ def _part(slot: str, c: Clause) -> str:
     if not isinstance(part, Phrase):
         return part.english
     if slot in PREPOSITIONS:
-        return f"{PREPOSITIONS[slot][0]} {_phrase(part, 1)}"
-    return _phrase(part, 1)
+        return f"{PREPOSITIONS[slot][0]} {phrase(part, 1)}"
+    return phrase(part, 1)
 
 
-def _phrase(p: Phrase, case: int) -> str:
+def phrase(p: Phrase, case: int) -> str:
     """As a subject (case 0) or not (case 1)."""
     if p.pronoun or p.noun is None:
         return PRONOUNS[p.pronoun].split()[case]

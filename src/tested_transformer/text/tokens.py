@@ -218,6 +218,10 @@ class BytePairEncoding:
         found = (self.tokens[i] for i in in_range(ids, self.vocab_size))
         return b"".join(found).decode(errors="replace")
 
+    def decode_bytes(self, ids: Iterable[SupportsIndex]) -> bytes:
+        """The bytes of ids, which may end within a character: to print while ids come."""
+        return b"".join(self.tokens[i] for i in in_range(ids, self.vocab_size))
+
     def to_json(self) -> bytes:
         """What `save` writes: the merges, and what they are."""
         return _files.to_json("BytePairEncoding", "merges", self.merges)

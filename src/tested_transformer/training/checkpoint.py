@@ -34,6 +34,7 @@ from tested_transformer.text import tokenizer
 from tested_transformer.text.tokenizer import Saved, Tokenizer
 from tested_transformer.training.filenames import CONFIG, MODEL, TOKENS
 from tested_transformer.training.int8 import SCALE, packed, unpacked
+from tested_transformer.training.memory import class_of, gathered, like
 
 OF_BERT = ("n_segments", "first_position", "pooled")
 OF_SENTENCES = ("pooling", "normalised", "max_tokens")
@@ -192,6 +193,21 @@ def load_into(folder: files.StrPath, model: Model) -> Model:
     return model.eval()
 
 
+def unsharded(model: Model) -> Model:
+    """A plain copy of a model in shards, in eval mode: to write with, for example.
+
+    All processes call this at once, and each holds the whole then.
+    """
+    weights = gathered(model.state_dict())
+    if "replaced" in describe(model):
+        rule = "has modules of its own: save it, and give a new one to load_into"
+        raise TypeError(f"the model ({class_of(model).__name__}) {rule}")
+    own = next(model.parameters())
+    made: Any = with_room(plain(model), own.device, own.dtype)
+    made.load_state_dict(weights)
+    return made.eval()
+
+
 def read_weights(path: Path) -> dict[str, Tensor]:
     """The weights of a model, also from a file that has a byte for each number."""
     tensors, _ = read_tensors(path)
@@ -269,7 +285,7 @@ def describe(model: nn.Module) -> dict[str, Any]:
     named = {} if kind is Transformer else {"model": kind.__name__}
     made = {n: type(m) for n, m in plain(model).named_modules()}
     config, found = body(model).config, dict(model.named_modules())
-    own = [n or "the model" for n, m in found.items() if made.get(n) is not type(m)]
+    own = [n or "the model" for n, m in found.items() if made.get(n) is not class_of(m)]
     if own:
         kept = [(n, m, s) for n, m in found.items() for s in getattr(m, "settings", ())]
         beside = {f"{n}.{s}": getattr(m, s) for n, m, s in kept}
@@ -354,6 +370,8 @@ def check_weights(weights: Mapping[str, Any]) -> None:
             found = tensor.dtype if isinstance(tensor, Tensor) else type(tensor)
             rule = "must be a tensor of floats: save a model before it is quantized"
             raise TypeError(f"{name} ({found}) {rule}")
+        if hasattr(tensor, "full_tensor"):
+            raise TypeError(f"{name} is in shards: save what `unsharded` gives")
 
 
 def check_tokens(tokens: Tokenizer, config: Config, name: object) -> None:
@@ -405,7 +423,8 @@ def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) ->
     for name, tensor in tensors.items():
         if not tensor.is_floating_point():
             raise ValueError(f"{path}: {name} holds no numbers but {tensor.dtype}")
-    model.load_state_dict(dict(tensors))
+    own = model.state_dict()
+    model.load_state_dict({name: like(t, own[name]) for name, t in tensors.items()})
 
 
 def write_tensors(

@@ -5,6 +5,9 @@ from pathlib import Path
 RUN = "run.json"  # what was asked for: data, sizes, options
 CONFIG, TOKENS, MODEL = "config.json", "tokens.json", "model.safetensors"  # the best
 STATE = "last.safetensors"  # everything that going on needs
+TRAIN_IDS, VALID_IDS = "train.ids.npy", "valid.ids.npy"  # a text for a Gpt
+IDS = TRAIN_IDS, VALID_IDS
+BOARD = "tensorboard"  # the folder for its program
 LOCK = ".lock"  # held while somebody writes
 METRICS, LOG, CURVES = "metrics.jsonl", "log.txt", "curves.png"  # what happened
 
@@ -26,7 +29,7 @@ def check_free(folder: Path, tokens: bytes | None = None) -> None:
     found = [name for name in (MODEL, CONFIG, CURVES) if (folder / name).exists()]
     found += [path.name for path in folder.glob("epoch-*.safetensors")]
     if not (folder / RUN).exists():
-        found += [name for name in (METRICS, LOG) if (folder / name).exists()]
+        found += [name for name in (METRICS, LOG, *IDS) if (folder / name).exists()]
         path = folder / TOKENS
         same = path.is_file() and path.read_bytes() == tokens
         found += [TOKENS] if path.exists() and not same else []

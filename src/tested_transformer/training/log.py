@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -18,7 +19,7 @@ from tested_transformer.training.events import (
     from_dict,
     to_dict,
 )
-from tested_transformer.training.filenames import LOG, METRICS
+from tested_transformer.training.filenames import BOARD, LOG, METRICS
 
 
 class RunLog:
@@ -87,6 +88,45 @@ class RunLog:
     def close(self) -> None:
         """Take the bar away."""
         self.bar.close()
+
+
+class TensorBoard:
+    """Writes what a `Trainer` reports for TensorBoard, in the folder `BOARD` of a run.
+
+    It takes as many steps as a `RunLog` does. A run that goes on at step takes out what
+    a killed one told of later steps.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], step: int = 0, every: int = 10
+    ) -> None:
+        purge = step + 1 if step else None
+        self.every = every
+        self.writer = import_writer()(str(Path(folder) / BOARD), purge_step=purge)
+
+    def __call__(self, event: Event) -> None:
+        """Take what happened."""
+        if isinstance(event, Step) and event.step % self.every:
+            return
+        kinds = {Step: "train", Validation: "valid", EpochMean: "mean"}
+        for name in ("loss", "accuracy", "rate"):
+            if hasattr(event, name):
+                told = f"{kinds[type(event)]}/{name}", getattr(event, name), event.step
+                self.writer.add_scalar(*told)
+
+    def close(self) -> None:
+        """Write what is left."""
+        self.writer.close()
+
+
+def import_writer() -> Any:
+    """PyTorch's class that writes for TensorBoard; a ValueError if a package is missing."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        rule = "--logger tensorboard needs it: pip install tensorboard"
+        raise ValueError(f"{error}; {rule}") from None
+    return SummaryWriter
 
 
 def read_metrics(folder: str | os.PathLike[str]) -> list[Event]:

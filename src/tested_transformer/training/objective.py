@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,15 @@ from torch.nn import functional as F
 
 from tested_transformer.checks import instance, integer, probability
 from tested_transformer.config import Config
-from tested_transformer.data.batches import Pair, check_pairs, plan, tensors
+from tested_transformer.data.batches import (
+    EqualPlan,
+    Pair,
+    check_ids,
+    check_pairs,
+    plan,
+    tensors,
+)
+from tested_transformer.data.ids import Ids, Packed, check_within
 from tested_transformer.data.masking import frame
 from tested_transformer.model.bert import Classifier, MaskedLM, Pretraining
 from tested_transformer.model.gpt import Gpt
@@ -85,6 +92,16 @@ class Objective(nn.Module, ABC):
         """An example as bytes: two are equal where the examples are."""
         return f"{[*map(int, example)]}\n".encode()
 
+    def plan(
+        self, examples: Sequence[Any], max_tokens: int, seed: int, epoch: int
+    ) -> Sequence[Any]:
+        """The places of the examples of each batch of an epoch."""
+        if isinstance(examples, Packed):
+            size = max_tokens // (examples.length + 1)
+            return EqualPlan(len(examples), size, seed, epoch)
+        sides = [self.sides(example) for example in examples]
+        return plan(sides, max_tokens, seed, epoch)
+
     def batches(
         self,
         examples: Sequence[Any],
@@ -100,15 +117,14 @@ class Objective(nn.Module, ABC):
         Each is made whole, then every process takes its rows: what is drawn by lot does
         not depend on how many they are.
         """
-        sides = [self.sides(example) for example in examples]
-        planned = plan(sides, max_tokens, seed, epoch)
+        planned = self.plan(examples, max_tokens, seed, epoch)
         smallest = min(map(len, planned), default=world_size)
         if smallest < world_size:
             rule = f"must have an example for each of {world_size} processes"
             hint = "raise batch_tokens, or start fewer"
             raise ValueError(f"a batch of {smallest} {rule}: {hint}")
-        for n, places in enumerate(planned[start:], start):
-            made = self.tensors([examples[i] for i in places], (seed, epoch, n))
+        for n in range(start, len(planned)):
+            made = self.tensors(taken(examples, planned[n]), (seed, epoch, n))
             yield tuple(rows[rank::world_size] for rows in made)
 
 
@@ -162,6 +178,7 @@ class LanguageModel(Objective):
     """The loss of every next token of a text; an example is a text of two ids or more.
 
     The model, a `Gpt`, reads all but the last id and is asked for all but the first.
+    Examples may also be the windows of a `Packed`, of a file of any size.
     """
 
     kinds = (Gpt,)
@@ -188,8 +205,15 @@ class LanguageModel(Objective):
         """What is read; there is no second side."""
         return example, example
 
-    def tensors(self, examples: Sequence[Sequence[int]], seed: Sequence[int]) -> Batch:
+    def tensors(
+        self,
+        examples: Sequence[Sequence[int]] | Int[np.ndarray, "B W"],
+        seed: Sequence[int],
+    ) -> Batch:
         """What is read, filled up on the right, and what is asked."""
+        if isinstance(examples, np.ndarray):  # windows, which have one length
+            rows = torch.from_numpy(examples)
+            return rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
         read = pad([ids[:-1] for ids in examples], self.config.pad_id)
         wanted = pad([ids[1:] for ids in examples], NOT_ASKED)
         return torch.from_numpy(read), torch.from_numpy(wanted)
@@ -198,9 +222,58 @@ class LanguageModel(Objective):
         self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
     ) -> None:
         """Refuse texts that are too short or too long, and ids that the model lacks."""
-        most = min(batch_tokens, self.config.max_len + 1)
+        c = self.config
+        if isinstance(examples, Packed):
+            check_packed(examples, name, c, batch_tokens)
+            return
         for i, ids in counted(examples, name):
-            check_ids(ids, f"{name}: text {i}", self.config, 2, most)
+            check_ids(ids, f"{name}: text {i}", c, 2, c.max_len + 1, batch_tokens)
+
+
+class Answers(LanguageModel):
+    """The loss of answers only; an example is a question and its answer, as ids.
+
+    The model, a `Gpt`, reads the question with bos_id before it, then the answer. It is
+    asked for every token of the answer and for eos_id after it, and for none of the
+    question.
+    """
+
+    def __init__(self, model: Gpt, smoothing: float = 0.0) -> None:
+        super().__init__(model, smoothing)
+
+    def sides(self, example: Any) -> tuple[Sequence[int], Sequence[int]]:
+        """What is read; there is no second side."""
+        read = [self.config.bos_id, *example[0], *example[1]]
+        return read, read
+
+    def line(self, example: Any) -> bytes:
+        """Where the answer begins counts, too."""
+        return pair_line(example)
+
+    def tensors(
+        self, examples: Sequence[Any] | Int[np.ndarray, "B W"], seed: Sequence[int]
+    ) -> Batch:
+        """What is read, filled up on the right, and what is asked."""
+        c = self.config
+        read = [[*self.sides(example)[0]] for example in examples]
+        wanted = [[NOT_ASKED] * len(q) + [*a, c.eos_id] for q, a in examples]
+        width = max(map(len, read))
+        return (
+            torch.tensor([ids + [c.pad_id] * (width - len(ids)) for ids in read]),
+            torch.tensor([ids + [NOT_ASKED] * (width - len(ids)) for ids in wanted]),
+        )
+
+    def check(
+        self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
+    ) -> None:
+        """Refuse what is no pair, what is too long, and ids that the model lacks."""
+        c = self.config
+        for i, example in counted(examples, name):
+            where = f"{name}: example {i}"
+            if not isinstance(example, (list, tuple)) or len(example) != 2:
+                raise ValueError(f"{where} must be a question and its answer")
+            ids = [*example[0], *example[1]]
+            check_ids(ids, where, c, 2, c.max_len - 1, batch_tokens - 1)
 
 
 class MaskedWords(Objective):
@@ -259,10 +332,11 @@ class MaskedWords(Objective):
     ) -> None:
         """Refuse texts that are too long with their marks, and ids that the model lacks."""
         bert = self.model.bert
-        most = min(batch_tokens, self.config.max_len - bert.first_position)
+        most = self.config.max_len - bert.first_position
         check_texts(examples)
         for i, example in counted(examples, name):
-            check_ids(self.sides(example)[0], f"{name}: text {i}", self.config, 3, most)
+            ids, what = self.sides(example)[0], f"{name}: text {i}"
+            check_ids(ids, what, self.config, 3, most, batch_tokens)
 
     def described(self) -> dict[str, Any]:
         """The mark of a hidden word, too."""
@@ -316,7 +390,7 @@ class Labels(Objective):
         self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
     ) -> None:
         """Refuse classes that the model lacks, and what it cannot read."""
-        most = min(batch_tokens, self.config.max_len)
+        most = self.config.max_len
         for i, example in counted(examples, name):
             if not isinstance(example, (tuple, list)) or len(example) != 2:
                 rule = "must be (what is read, its label)"
@@ -328,9 +402,12 @@ class Labels(Objective):
                     f"{name}: the label {example[1]} of example {i} {rule}"
                 )
             if isinstance(self.model, Classifier):
-                check_ids(example[0], f"{name}: text {i}", self.config, 1, most)
+                what = f"{name}: text {i}"
+                check_ids(example[0], what, self.config, 1, most, batch_tokens)
             else:
-                self.check_picture(example[0], f"{name}: picture {i}", most)
+                self.check_picture(
+                    example[0], f"{name}: picture {i}", min(batch_tokens, most)
+                )
 
     def check_picture(self, picture: Any, what: str, most: int) -> None:
         """Refuse a picture that the model could not cut into its patches."""
@@ -370,15 +447,20 @@ def counted(examples: Sequence[Any], name: str) -> Iterator[tuple[int, Any]]:
     return enumerate(examples)
 
 
-def check_ids(
-    ids: Sequence[int], what: str, config: Config, least: int, most: int
+def check_packed(
+    examples: Packed, name: str, config: Config, batch_tokens: int
 ) -> None:
-    """Refuse a text with too few or too many ids, or with one that the model lacks."""
-    if not least <= len(ids) <= most:
-        rule = f"there must be at least {least} and at most {most}"
-        raise ValueError(f"{what} has {len(ids)} ids; {rule}")
-    if not all(isinstance(i, Integral) for i in ids):
-        raise TypeError(f"{what} has ids that are no whole numbers: {list(ids)!r:.40}")
-    if not 0 <= min(ids) <= max(ids) < config.vocab_size:
-        rule = f"all must be at least 0 and below {config.vocab_size}"
-        raise ValueError(f"{what} has ids from {min(ids)} to {max(ids)}; {rule}")
+    """Refuse windows that are too long, and ids that the model lacks: all are read."""
+    length = examples.length
+    if length > config.max_len or length + 1 > batch_tokens:
+        rule = f"max_len is {config.max_len}, and a batch has {batch_tokens} tokens"
+        raise ValueError(f"{name}: windows of {length} + 1 ids are too long: {rule}")
+    for ids in examples.chunks():
+        check_within(ids, config.vocab_size, f"{name}: the row")
+
+
+def taken(examples: Sequence[Any], places: Ids) -> Any:
+    """The examples at these places; windows come as one array."""
+    if isinstance(examples, Packed):
+        return examples.rows(places)
+    return [examples[i] for i in places]

@@ -115,10 +115,10 @@ class Options:
         found = zip(limits, (step, epoch, minutes, waited), strict=True)
         return any(limit is not None and now >= limit for limit, now in found)
 
-    def autocast(self) -> AbstractContextManager[object]:
+    def autocast(self, device: torch.device) -> AbstractContextManager[object]:
         """The precision in which the model computes."""
         half = self.precision == "bfloat16"
-        return torch.autocast("cuda", torch.bfloat16) if half else nullcontext()
+        return torch.autocast(device.type, torch.bfloat16) if half else nullcontext()
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> "Options":

@@ -11,9 +11,11 @@ import torch
 from torch import Tensor, nn, optim
 
 from tested_transformer.checks import at_least, integer, number
+from tested_transformer.data.ids import Packed
 from tested_transformer.params import part
 from tested_transformer.training import checkpoint
 from tested_transformer.training.average import ExponentialMovingAverage
+from tested_transformer.training.memory import gathered, like
 from tested_transformer.training.objective import Objective, pair_line
 from tested_transformer.training.options import Options
 
@@ -71,8 +73,11 @@ class State:
         """What learns."""
         return self.objective.model
 
-    def save(self, path: Path) -> None:
-        """Write all of it as one safetensors file."""
+    def save(self, path: Path, write: bool = True) -> None:
+        """Write all of it as one safetensors file.
+
+        Shards are gathered first: all processes call this, and rank 0 may write.
+        """
         tensors = {f"model.{n}": t for n, t in self.model.state_dict().items()}
         if self.ema:
             tensors |= {f"ema.{n}": t for n, t in self.ema.weights.items()}
@@ -86,7 +91,9 @@ class State:
             "learns": self.objective.described(),
             "pairs": self.pairs,
         }
-        checkpoint.write_tensors(path, tensors, told)
+        whole = gathered(tensors, keep=write)
+        if write:
+            checkpoint.write_tensors(path, whole, told)
 
     def load(self, path: Path) -> None:
         """Take over what `save` wrote. A ValueError comes before anything changes."""
@@ -96,13 +103,15 @@ class State:
         vars(self.progress).update(vars(progress))
         if self.ema:
             for name, tensor in part(tensors, "ema").items():
-                self.ema.weights[name].copy_(tensor)
+                own = self.ema.weights[name]
+                own.copy_(like(tensor, own))
         self.adam.state.clear()
         for name, parameter in self.model.named_parameters():
             if f"adam.step.{name}" in tensors:  # no entry for what has not been trained
-                entries = {key: tensors[f"adam.{key}.{name}"] for key in ADAM}
-                on_device = {k: t.to(parameter.device) for k, t in entries.items()}
-                self.adam.state[parameter] = on_device
+                step, *means = (tensors[f"adam.{key}.{name}"] for key in ADAM)
+                entries = step, *(like(t, parameter) for t in means)
+                on_device = [t.to(parameter.device) for t in entries]
+                self.adam.state[parameter] = dict(zip(ADAM, on_device, strict=True))
 
     def check(
         self, path: Path, tensors: Mapping[str, Tensor], told: Mapping[str, Any]
@@ -159,10 +168,14 @@ def fingerprint(
     valid: Sequence[Any],
     line: Callable[[Any], bytes] = pair_line,
 ) -> str:
-    """A short name for these pairs, or other examples, in this order."""
+    """A short name for these pairs, or other examples, in this order.
+
+    It covers every id; of the windows of a `Packed` it reads all bytes once.
+    """
     digest = hashlib.sha256()
     for pairs in (train, valid):
         digest.update(f"{len(pairs)} pairs\n".encode())
-        for pair in pairs:
-            digest.update(line(pair))
+        told = pairs.contents() if isinstance(pairs, Packed) else map(line, pairs)
+        for piece in told:
+            digest.update(piece)
     return f"{len(train)} and {len(valid)} pairs, {digest.hexdigest()[:16]}"

@@ -12,12 +12,13 @@ from typing import Any
 import torch
 from filelock import FileLock
 from torch import Tensor
+from torch.amp import is_autocast_available
 from torch.nn.utils import clip_grad_norm_
 
 from tested_transformer.checks import instance
 from tested_transformer.files import locked, make_folder, write
 from tested_transformer.model.transformer import Transformer
-from tested_transformer.text.tokenizer import Tokenizer
+from tested_transformer.text.tokenizer import KINDS, Tokenizer
 from tested_transformer.training import checkpoint
 from tested_transformer.training.adam import create_adam, create_adamw
 from tested_transformer.training.average import ExponentialMovingAverage, mean
@@ -31,6 +32,7 @@ from tested_transformer.training.filenames import (
     check_free,
     epoch_end,
 )
+from tested_transformer.training.memory import gathered, using
 from tested_transformer.training.objective import Batch, NextToken, Objective
 from tested_transformer.training.options import Options
 from tested_transformer.training.resume import Progress, State, fingerprint
@@ -45,7 +47,8 @@ class Trainer:
     for others.
 
     In folder it keeps the best model, with tokens if they are given, and all that it
-    needs to go on, bit for bit (last.safetensors). report gets a `Step`, a `Validation`
+    needs to go on, bit for bit (last.safetensors). A tokeniser of a class of your own
+    has no file there: hand it to `Translator` again. report gets a `Step`, a `Validation`
     or an `EpochMean` at a time. What cannot work is refused here, before any work.
     """
 
@@ -66,19 +69,24 @@ class Trainer:
             objective = NextToken(objective, options.smoothing)
         for name, examples in (("train", train), ("valid", valid)):
             objective.check(examples, name, options.batch_tokens, tokens is not None)
-        if options.precision != "float32" and world.device.type != "cuda":
-            rule = f"precision ({options.precision}) other than float32 needs a GPU"
-            raise ValueError(f"{rule}, not {world.device.type}")
+        kind = world.device.type
+        if options.precision != "float32" and not is_autocast_available(kind):
+            rule = f"cannot be had on the device {kind}"
+            raise ValueError(f"precision ({options.precision!r}) {rule}")
         if tokens is not None:
             checkpoint.check_tokens(tokens, objective.config, "the tokeniser")
-        self.token_file = None if tokens is None else checkpoint.token_file(tokens)
-        self.objective, self.options, self.tokens = objective, options, tokens
+        self.tokens: Tokenizer | None = None
+        self.token_file: bytes | None = None
+        if tokens is not None and type(tokens) in KINDS.values():
+            self.tokens, self.token_file = tokens, checkpoint.token_file(tokens)
+        self.objective, self.options = objective, options
         self.model = objective.model.to(world.device)
         self.train, self.valid, self.world, self.report = train, valid, world, report
         for examples in (train, valid):
             next(self.batches(examples))  # too few for the processes are refused
         self.folder = make_folder(folder)
         self.lock = FileLock(self.folder / LOCK)
+        self.wrapped = world.wrap(objective)
         self.adam = (
             create_adamw(self.model, options.weight_decay)
             if options.weight_decay
@@ -87,7 +95,6 @@ class Trainer:
         self.ema: ExponentialMovingAverage | None = None
         if options.ema:
             self.ema = ExponentialMovingAverage(self.model, options.ema)
-        self.wrapped = world.wrap(objective)
         self.progress, self.started = Progress(), time.monotonic()
         self.asked_to_stop = False
         self.fingerprint = fingerprint(train, valid, objective.line)
@@ -160,7 +167,7 @@ class Trainer:
             check_free(self.folder, self.token_file)
             if self.token_file is not None:
                 write(self.folder / TOKENS, self.token_file)
-            self.state().save(self.folder / STATE)
+        self.state().save(self.folder / STATE, self.world.rank == 0)
         self.began = True
 
     def take_best(self) -> None:
@@ -183,7 +190,7 @@ class Trainer:
             # Seeded anew, so dropout needs nothing of the past
             torch.manual_seed(seed_of(self.options.seed, step, n, world.rank))
             last = n == len(group) - 1
-            with no_sync(self.wrapped, not last), self.options.autocast():
+            with no_sync(self.wrapped, not last), self.options.autocast(world.device):
                 summed, hits = self.wrapped(*batch)
                 # Processes take the mean of their gradients; we want the sum
                 (summed * (world.world_size / tokens)).backward()
@@ -210,10 +217,15 @@ class Trainer:
         best = loss < p.best
         if best:
             p.best = loss
-            if self.world.rank == 0:
-                checkpoint.save(self.folder, self.model, self.tokens, weights)
+            self.write_model(weights)
         self.report(Validation(p.step, p.epoch, loss, accuracy, best, p.seconds))
         return best
+
+    def write_model(self, weights: Mapping[str, Tensor]) -> None:
+        """Write the model with these weights; rank 0 holds all of them meanwhile."""
+        whole = gathered(weights, keep=self.world.rank == 0)
+        if self.world.rank == 0:
+            checkpoint.save(self.folder, self.model, self.tokens, whole)
 
     @torch.no_grad()
     def validate(self, weights: Mapping[str, Tensor]) -> tuple[float, float]:
@@ -221,11 +233,12 @@ class Trainer:
         named = {f"model.{name}": tensor for name, tensor in weights.items()}
         self.objective.eval()
         loss = right = tokens = 0.0
-        for batch in self.batches(self.valid):
-            with self.options.autocast():
-                summed, hits = torch.func.functional_call(self.objective, named, batch)
-            loss, right = loss + summed.item(), right + hits.item()
-            tokens += self.objective.count(batch)
+        with using(self.objective, named) as call:
+            for batch in self.batches(self.valid):
+                with self.options.autocast(self.world.device):
+                    summed, hits = call(*batch)
+                loss, right = loss + summed.item(), right + hits.item()
+                tokens += self.objective.count(batch)
         loss, right, tokens = self.world.sum(loss, right, tokens)
         return loss / tokens, right / tokens
 
@@ -234,26 +247,30 @@ class Trainer:
         p, keep = self.progress, self.options.keep
         p.kept.append(p.epoch)
         gone, p.kept = p.kept[:-keep], p.kept[-keep:]
+        weights = gathered(self.model.state_dict(), keep=self.world.rank == 0)
         if self.world.rank == 0:
-            weights = self.model.state_dict()
             checkpoint.write_tensors(self.folder / epoch_end(p.epoch), weights, {})
             for epoch in gone:
                 (self.folder / epoch_end(epoch)).unlink(missing_ok=True)
 
     def try_mean(self) -> bool:
-        """Try the plain mean of the kept epoch ends; it stays if it validates better."""
+        """Try the plain mean of the kept epoch ends; it stays if it validates better.
+
+        Each process reads the ends, so it holds the mean, whole, on the CPU.
+        """
         p, device = self.progress, self.world.device
         if not p.kept:
             return False
         ends = (checkpoint.read_tensors(self.folder / epoch_end(e))[0] for e in p.kept)
-        weights = {name: tensor.to(device) for name, tensor in mean(ends).items()}
+        weights = mean(ends)
+        if not self.world.shard:  # then each takes its part, when it validates
+            weights = {name: tensor.to(device) for name, tensor in weights.items()}
         loss, _ = self.validate(weights)
         self.report(EpochMean(p.step, len(p.kept), loss))
         better = loss < p.best
         if better:
             p.best = loss
-            if self.world.rank == 0:
-                checkpoint.save(self.folder, self.model, self.tokens, weights)
+            self.write_model(weights)
             self.save()
         return better
 
@@ -267,8 +284,8 @@ class Trainer:
 
         Only while it runs. Then it is there, and memory has the best weights.
         """
-        if self.running and self.world.rank == 0:
-            self.state().save(self.folder / STATE)
+        if self.running:
+            self.state().save(self.folder / STATE, self.world.rank == 0)
 
     def resume(self) -> None:
         """Go on from last.safetensors, as if the run had never stopped."""

@@ -65,9 +65,12 @@ def layers(says: ArrayLike, words: Mapping[int, str], after: Mapping[str, ArrayL
     figure, ((above,), (below,)) = pic.picture(pic.WIDE, 5.2, rows=2, sharex=True)
     x = np.arange(len(says))
     above.plot(x, says, color=pic.QUERY, marker="o", markersize=4)
-    for layer, word in words.items():
-        above.text(layer, 0.2, f"“{word}”", ha="center", va="bottom", rotation=90)
-        above.plot([layer, layer], [says[layer] + 0.03, 0.17], color=pic.FAINT, linewidth=1)
+    last, low = -np.inf, True
+    for layer, word in words.items():  # neighbours stand at two heights
+        low = not low or layer - last > 4
+        last, top = layer, 0.2 if low else 0.36
+        write(above, layer, top + 0.06, f"“{word}”", ha="center" if low else "right")
+        above.plot([layer, layer], [says[layer] + 0.03, top], color=pic.FAINT, linewidth=1)
     above.set_title("what the lens reads after each layer")
     looks = {"dashes": ("-", (0, (4, 2))), "marks": ("o", "s"), "markersize": 4}
     curves(below, x, after, colours=(pic.QUERY, pic.KEY), **looks)

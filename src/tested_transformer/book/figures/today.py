@@ -113,7 +113,10 @@ def gate(rows: pic.Arrays, signs: Sequence[str]) -> pic.Picture:
 
 @pic.styled
 def hands(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
-    """Clocks with two hands each, a query's and a key's, and the angle between them: it is the same in all."""
+    """Clocks with two hands each, a query's and a key's, and the angle between them: it is the same in all.
+
+    As on a clock, a hand (1, 0) points up, and a growing angle turns it to the right.
+    """
     side, high = pic.PHONE / len(panels), 2.5
     figure, frame = blank(pic.PHONE, high)
     longest = max(np.linalg.norm(hand) for clock in panels.values() for hand in clock.values())
@@ -122,11 +125,12 @@ def hands(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
         x, y = side * (n + 0.5), radius + 0.08
         write(frame, x, high - 0.16, title)
         frame.add_patch(Circle((x, y), radius, facecolor="none", edgecolor=pic.INK, linewidth=0.8))
-        angles = [np.arctan2(*np.flip(hand)) for hand in clock.values()]
+        upright = {word: np.flip(hand) for word, hand in clock.items()}
+        angles = [np.arctan2(*np.flip(hand)) for hand in upright.values()]
         turn = (angles[1] - angles[0] + np.pi) % (2 * np.pi) - np.pi
         along = angles[0] + np.linspace(0, turn, 40)
         frame.plot(x + 0.32 * np.cos(along), y + 0.32 * np.sin(along), color=pic.INK, linewidth=1.2)
-        for (word, hand), colour in zip(clock.items(), (pic.QUERY, pic.KEY), strict=True):
+        for (word, hand), colour in zip(upright.items(), (pic.QUERY, pic.KEY), strict=True):
             tip = np.asarray(hand) * (radius - 0.42) / longest
             arrow(frame, (x, y), (x + tip[0], y + tip[1]), colour, 16)
             out = tip * (1 + 0.16 / np.linalg.norm(tip))
