@@ -19,10 +19,9 @@ import sys
 from pathlib import Path
 
 import torch
-from filelock import FileLock
+from records import keep, runs
 
 from tested_transformer.book import ablation
-from tested_transformer.files import read_json, sealed, write_json
 from tested_transformer.training import checkpoint
 
 RESULTS = Path(__file__).parents[1] / "book" / "results" / "today.json"
@@ -48,22 +47,11 @@ def main(words=None):
             row |= {"parameters": ablation.n_parameters(model), "d_ff": model.config.d_ff}
             row |= {"d_model": model.config.d_model}
             row |= {key: round(value, 6) for key, value in found.items()}
-            keep(told.out, row | {"weights": checkpoint.checksum(model.state_dict(), "{}")})
+            sizes = {name: size._asdict() for name, size in ablation.SIZES.items()}
+            whole = row | {"weights": checkpoint.checksum(model.state_dict(), "{}")}
+            keep(told.out, whole, place, sizes=sizes)
             print(row, flush=True)
     return 0
-
-
-def runs(path):
-    """What is kept so far."""
-    return read_json(path, "record of runs")["runs"] if path.exists() else []
-
-
-def keep(path, row):
-    """Add a run, unless somebody else has added it meanwhile."""
-    with FileLock(f"{path}.lock"):
-        rows = [r for r in runs(path) if place(r) != place(row)]
-        sizes = {name: size._asdict() for name, size in ablation.SIZES.items()}
-        write_json(path, sealed({"sizes": sizes, "runs": sorted([*rows, row], key=place)}))
 
 
 def place(row):

@@ -19,10 +19,9 @@ import time
 from pathlib import Path
 
 import torch
-from filelock import FileLock
+from records import keep, runs
 
 from tested_transformer.book import answering_runs as ways
-from tested_transformer.files import read_json, sealed, write_json
 from tested_transformer.training import checkpoint
 
 RESULTS = Path(__file__).parents[1] / "book" / "results" / "answering.json"
@@ -53,21 +52,10 @@ def main(words=None):
             model, found = ways.run(name, *starts[of], seed)
             row = {"name": name, "seed": seed, "seconds": round(time.process_time() - begun)}
             row["command"] = shlex.join(["tools/answering.py", "--seeds", str(seed), "--only", name])
-            keep(given.out, row | found | {"weights": checkpoint.checksum(model.state_dict(), "{}")})
+            whole = row | found | {"weights": checkpoint.checksum(model.state_dict(), "{}")}
+            keep(given.out, whole, place)
             print(row, found, flush=True)
     return 0
-
-
-def runs(path):
-    """What is kept so far."""
-    return read_json(path, "record of runs")["runs"] if path.exists() else []
-
-
-def keep(path, row):
-    """Add a run, unless somebody else has added it meanwhile."""
-    with FileLock(f"{path}.lock"):
-        rows = [r for r in runs(path) if place(r) != place(row)]
-        write_json(path, sealed({"runs": sorted([*rows, row], key=place)}))
 
 
 def place(row):

@@ -6,6 +6,7 @@ from collections import Counter
 import ablation as tool
 import numpy as np
 import pytest
+import records
 import step_times
 import torch
 from guards import BOOK
@@ -151,6 +152,14 @@ def test_what_was_measured_is_listed_for_the_seeds_that_all_models_have():
     assert list(found) == list(SWAPS)
     assert all(x.tolist() == [0.5, 2.5] for x in found.values())
     assert all(len(x) == 0 for x in ablation.measured(more, "packaged", "loss").values())
+
+
+def test_a_run_is_kept_once_and_in_its_place(tmp_path):
+    path = tmp_path / "out.json"
+    for name, loss in (("b", 1), ("a", 2), ("b", 3)):
+        records.keep(path, {"name": name, "loss": loss}, lambda row: row["name"], sizes={"x": 1})
+    assert records.runs(path) == [{"name": "a", "loss": 2}, {"name": "b", "loss": 3}]
+    assert read_json(path, "record")["sizes"] == {"x": 1}
 
 
 # What was recorded

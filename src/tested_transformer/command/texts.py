@@ -1,13 +1,13 @@
 """What `train` does with a text: its tokeniser, its ids in the folder, and a `Gpt`."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
 import torch
 from filelock import FileLock
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from tested_transformer.command.run import MERGES, Run
@@ -44,7 +44,8 @@ def create_trainer(
     that goes on reads those. What has to be done with the model before, prepare does.
     """
     make_folder(folder)
-    tokens, weights = beginning(run, folder if resumed else None)
+    first = islice(part(run, IDS[0]), FIRST)
+    tokens, weights = beginning(run, folder if resumed else None, first, Gpt)
     torch.manual_seed(run.options.seed)
     model = Gpt(run.config.replace(vocab_size=tokens.vocab_size))
     if weights:
@@ -63,20 +64,22 @@ def create_trainer(
     return trainer, [f"{told}; {len(valid):,} more to validate on"], ()
 
 
-def beginning(run: Run, resumed: Path | None) -> tuple[Saved, dict[str, Tensor] | None]:
+def beginning(
+    run: Run, resumed: Path | None, texts: Iterable[str], kind: type[nn.Module]
+) -> tuple[Saved, dict[str, Tensor] | None]:
     """The tokeniser, and the weights of --init, if there are any.
 
-    Without one of before, the tokeniser learns from the first texts that are trained on.
+    Without one of before, the tokeniser learns from the texts, which are read only then.
     """
     if resumed:
         return tokenizer.load(resumed / TOKENS), None
     if run.init:
-        model, tokens = checkpoint.load(run.init, kind=Gpt)
+        model, tokens = checkpoint.load(run.init, kind=kind)
         if tokens is None:
             raise ValueError(f"{run.init} has no {TOKENS}, so it reads no text")
         return tokens, model.state_dict()
     merges = MERGES if run.merges is None else run.merges
-    return BytePairEncoding.train(islice(part(run, IDS[0]), FIRST), merges), None
+    return BytePairEncoding.train(texts, merges), None
 
 
 def part(run: Run, name: str) -> Iterator[str]:

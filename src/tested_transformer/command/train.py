@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from tested_transformer.command import arguments as shared
 from tested_transformer.command import texts
@@ -33,15 +32,11 @@ from tested_transformer.data.rows import stream_pairs
 from tested_transformer.files import sweep, write
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
-from tested_transformer.text import tokenizer
 from tested_transformer.text.normalise import normalise
-from tested_transformer.text.tokenizer import Saved
-from tested_transformer.text.tokens import BytePairEncoding
-from tested_transformer.training import checkpoint
 from tested_transformer.training.curves import curves
 from tested_transformer.training.distributed import World, join
 from tested_transformer.training.events import Event
-from tested_transformer.training.filenames import CURVES, RUN, TOKENS, check_free
+from tested_transformer.training.filenames import CURVES, RUN, check_free
 from tested_transformer.training.log import RunLog, TensorBoard, import_writer
 from tested_transformer.training.memory import checkpoint_activations
 from tested_transformer.training.options import Options
@@ -200,7 +195,9 @@ def create_trainer(
     What has to be done with the model before, prepare does.
     """
     parts = read_texts(run.data)
-    tokens, weights = beginning(run, folder if resumed else None, parts[0])
+    both = (normalise(text) for pair in parts[0] for text in pair)
+    before = folder if resumed else None
+    tokens, weights = texts.beginning(run, before, both, Transformer)
     torch.manual_seed(run.options.seed)
     model = Transformer(run.config.replace(vocab_size=tokens.vocab_size))
     if weights:
@@ -216,25 +213,6 @@ def create_trainer(
     trainer = Trainer(model, run.options, pairs, valid, folder, world, tokens=tokens)
     told = f"{len(pairs):,} pairs; {left_out(taught, model.config)}"
     return trainer, [told, *repeated], held
-
-
-def beginning(
-    run: Run, resumed: Path | None, texts: Texts
-) -> tuple[Saved, dict[str, Tensor] | None]:
-    """The tokeniser, and the weights of --init, if there are any.
-
-    Without one of before, the tokeniser learns from the texts, both sides together.
-    """
-    if resumed:
-        return tokenizer.load(resumed / TOKENS), None
-    if run.init:
-        model, tokens = checkpoint.load(run.init)
-        if tokens is None:
-            raise ValueError(f"{run.init} has no {TOKENS}, so it reads no text")
-        return tokens, model.state_dict()
-    both = [normalise(text) for pair in texts for text in pair]
-    merges = MERGES if run.merges is None else run.merges
-    return BytePairEncoding.train(both, merges), None
 
 
 def check_left(train: Encoded, valid: Encoded, config: Config) -> None:

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 from tested_transformer.checks import instance, integer, probability
 from tested_transformer.config import Config
@@ -255,13 +256,10 @@ class Answers(LanguageModel):
     ) -> Batch:
         """What is read, filled up on the right, and what is asked."""
         c = self.config
-        read = [[*self.sides(example)[0]] for example in examples]
-        wanted = [[NOT_ASKED] * len(q) + [*a, c.eos_id] for q, a in examples]
-        width = max(map(len, read))
-        return (
-            torch.tensor([ids + [c.pad_id] * (width - len(ids)) for ids in read]),
-            torch.tensor([ids + [NOT_ASKED] * (width - len(ids)) for ids in wanted]),
-        )
+        read = [torch.tensor(self.sides(example)[0]) for example in examples]
+        asked = [[NOT_ASKED] * len(q) + [*a, c.eos_id] for q, a in examples]
+        wanted = [torch.tensor(row) for row in asked]
+        return pad_sequence(read, True, c.pad_id), pad_sequence(wanted, True, NOT_ASKED)
 
     def check(
         self, examples: Sequence[Any], name: str, batch_tokens: int, ends: bool = False
