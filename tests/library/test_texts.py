@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sys
 from types import SimpleNamespace
 
@@ -76,6 +77,28 @@ def test_a_text_becomes_a_model_that_writes(tmp_path, text, capsys):
             if read[0, -1] == 2:
                 break
     assert capsys.readouterr().out.rstrip("\n") == tokens.decode(read[0, 1 + len(tokens.encode("the cat")) :].tolist())
+
+
+def test_a_smaller_model_drafts_and_the_text_is_the_same(tmp_path, text, capsys):
+    for name, more in (("large", ()), ("draft", ("--d-model", 8))):
+        assert run(tmp_path / name, *text, *SIZES, *more, "--steps", 12) == 0
+    assert run(tmp_path / "other", *text, *SIZES, "--merges", 7, "--steps", 1) == 0
+    line = ["generate", "the cat", "--max-tokens", "9", "--device", "cpu", "--model", str(tmp_path / "large")]
+    drafted = [*line, "--draft", str(tmp_path / "draft"), "--n-drafted", "2"]
+    capsys.readouterr()
+    assert main(line) == 0
+    alone = capsys.readouterr().out
+    assert main(drafted) == 0
+    out, err = capsys.readouterr()
+    assert out == alone
+    n_tokens, calls = map(int, re.fullmatch(r"(\d+) tokens in (\d+) calls of the model\n", err).groups())
+    assert n_tokens / 3 <= calls <= n_tokens <= 9
+    assert main([*line, "--draft", str(tmp_path / "large"), "--n-drafted", "9"]) == 0
+    assert " in 1 calls" in capsys.readouterr().err
+    assert main([*line, "--draft", str(tmp_path / "other")]) == 1
+    assert f"{tmp_path / 'other'} has other tokens than the model" in capsys.readouterr().err
+    assert main([*drafted[:-1], "0"]) == 1
+    assert "n_drafted (0) must be at least 1" in capsys.readouterr().err
 
 
 def test_a_run_on_a_text_goes_on_bit_for_bit_and_reads_the_text_only_once(tmp_path, text):

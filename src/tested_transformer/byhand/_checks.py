@@ -4,7 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from tested_transformer.checks import at_least, attention_inputs, instance, same_batch
+from tested_transformer.checks import (
+    at_least,
+    attention_inputs,
+    instance,
+    integer,
+    same_batch,
+)
 from tested_transformer.config import Config
 
 
@@ -24,6 +30,16 @@ def linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> None:
 def attention(q: Any, k: Any, v: Any, mask: Any = None) -> None:
     """Arrays that fit together."""
     attention_inputs(np.ndarray, np.dtype(bool), q, k, v, mask)
+
+
+def attention_in_blocks(q: Any, k: Any, v: Any, block: int, mask: Any = None) -> None:
+    """Blocks of at least one key, and a mask that has a column for each."""
+    attention_inputs(np.ndarray, np.dtype(bool), q, k, v, mask)
+    integer(block=block)
+    at_least(1, block=block)
+    if mask is not None and mask.shape[-1:] != k.shape[-2:-1]:
+        rule = f"must have a column for each key ({k.shape[-2]})"
+        raise ValueError(f"mask of shape {mask.shape} {rule}")
 
 
 def multi_head_attention(

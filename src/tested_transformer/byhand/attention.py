@@ -27,6 +27,35 @@ def attention(
     return weights @ v, weights
 
 
+@checked(rules.attention_in_blocks)
+def attention_in_blocks(
+    q: Float[np.ndarray, "*B Tq Dk"],
+    k: Float[np.ndarray, "*B Tk Dk"],
+    v: Float[np.ndarray, "*B Tk Dv"],
+    block: int,
+    mask: Bool[np.ndarray, "..."] | None = None,
+) -> Float[np.ndarray, "*B Tq Dv"]:
+    """The out of `attention`, of keys and values that come a block at a time.
+
+    No row of scores is ever there as a whole: with a larger maximum, what has been added
+    up so far shrinks (Dao et al., 2022). block is how many keys come at once.
+    """
+    shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
+    most = np.full((*shape, q.shape[-2], 1), -np.inf)
+    total, out = np.zeros_like(most), np.zeros((*most.shape[:-1], v.shape[-1]))
+    for start in range(0, k.shape[-2], block):
+        some = slice(start, start + block)
+        scores = q @ k[..., some, :].swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = np.where(mask[..., some], scores, -np.inf)
+        before, most = most, np.maximum(most, scores.max(-1, keepdims=True))
+        top = np.where(most == -np.inf, 0, most)  # of a query with nothing to look at
+        shrink, exps = np.exp(before - top), np.exp(scores - top)
+        total = total * shrink + exps.sum(-1, keepdims=True)
+        out = out * shrink + exps @ v[..., some, :]
+    return out / np.where(total == 0, 1, total)
+
+
 def attention_backward(
     d_out: Float[np.ndarray, "*B Tq Dv"],
     q: Float[np.ndarray, "*B Tq Dk"],

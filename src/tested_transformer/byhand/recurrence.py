@@ -47,3 +47,22 @@ def recurrence_backward(
     d_w_h = linear_backward(d_sums, before, params["hidden.weight"])[1]
     d_params = {"input.weight": d_w_x, "input.bias": d_b, "hidden.weight": d_w_h}
     return d_x, d_back, d_params
+
+
+def linear_attention(
+    q: Float[np.ndarray, "*B T Dk"],
+    k: Float[np.ndarray, "*B T Dk"],
+    v: Float[np.ndarray, "*B T Dv"],
+) -> tuple[Float[np.ndarray, "*B T Dv"], Float[np.ndarray, "*B Dk Dv"]]:
+    """Causal attention without the softmax, as a recurrence: (out, the last state).
+
+    A token adds k^T v to a state of Dk x Dv numbers and reads q times the state
+    (Katharopoulos et al., 2020, without their feature map and their divisor). So it is
+    (Q K^T under a causal mask) V, and needs no old key or value.
+    """
+    out = np.empty((*q.shape[:-1], v.shape[-1]))
+    state = np.zeros((*k.shape[:-2], k.shape[-1], v.shape[-1]))
+    for t in range(q.shape[-2]):
+        state = state + k[..., t, :, None] * v[..., t, None, :]
+        out[..., t, :] = (q[..., t, None, :] @ state)[..., 0, :]
+    return out, state

@@ -2,14 +2,18 @@
 
 import argparse
 import sys
+from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Any
 
+from tested_transformer.checks import at_least
 from tested_transformer.command import published as shared
-from tested_transformer.command.arguments import use_threads
+from tested_transformer.command.arguments import named, use_threads
 from tested_transformer.command.translate import prepare_output
 from tested_transformer.data.parallel import LONGEST, decode_lines
 from tested_transformer.data.rows import opening
 from tested_transformer.decoding.conversation import pieces, stream
+from tested_transformer.decoding.speculative import speculate
 from tested_transformer.device import choose_device
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.published.installed import CHAT
@@ -26,6 +30,15 @@ def arguments(add: argparse.ArgumentParser) -> None:
     )
     shared.add_drawing(add, temperature=0.0)
     add.add_argument(
+        "--draft", type=named, metavar="PATH",
+        help="a smaller model with the same tokens drafts, and the model checks several "
+        "tokens in one call; what is written is as likely as without it",
+    )  # fmt: skip
+    add.add_argument(
+        "--n-drafted", type=int, default=4, metavar="N",
+        help="with --draft: how many tokens at a time (default %(default)s)",
+    )  # fmt: skip
+    add.add_argument(
         "prompt", nargs="?", help="the beginning (default: standard input)"
     )
 
@@ -35,6 +48,7 @@ def generate(given: argparse.Namespace) -> None:
     if given.prompt is None and sys.stdin is None:
         raise ValueError("there is nothing to read: give a prompt, or pipe one in")
     settings, generator = shared.draws(given)
+    at_least(1, n_drafted=given.n_drafted)
     prompt = piped() if given.prompt is None else given.prompt
     if not prompt:
         raise ValueError("the prompt is empty: give it some text")
@@ -45,11 +59,46 @@ def generate(given: argparse.Namespace) -> None:
         rule = f"the model goes on with 1 to {c.max_len - 1:,}"
         raise ValueError(f"the prompt has {len(ids):,} tokens, and {rule}")
     most = min(c.max_len, len(ids) + given.max_tokens)
+    draft = None if given.draft is None else load_draft(given, tokens)
     prepare_output()
-    written = stream(model, ids, {c.eos_id}, most, generator=generator, **settings)
+    how: dict[str, Any] = {"generator": generator} | settings
+    if draft is None:
+        show(tokens, stream(model, ids, {c.eos_id}, most, **how))
+        return
+    sizes: list[int] = []
+    rounds = speculate(model, draft, ids, {c.eos_id}, most, given.n_drafted, **how)
+    show(tokens, counted(rounds, sizes))
+    calls = f"{len(sizes):,} calls of the model"
+    print(f"{sum(sizes):,} tokens in {calls}", file=sys.stderr)
+
+
+def counted(rounds: Iterable[list[int]], sizes: list[int]) -> Iterator[int]:
+    """Token by token, with the size of each round kept in sizes."""
+    for new in rounds:
+        sizes.append(len(new))
+        yield from new
+
+
+def show(tokens: ByteLevelBPE | BytePairEncoding, written: Iterator[int]) -> None:
+    """Each piece of the text as soon as it is there, and the end of the line."""
     for piece in pieces(tokens, written):
         print(piece, end="", flush=True)
     print(flush=True)
+
+
+def load_draft(
+    given: argparse.Namespace, tokens: ByteLevelBPE | BytePairEncoding
+) -> Gpt:
+    """The model that drafts; one whose ids mean something else is refused."""
+    named = argparse.Namespace(**vars(given) | {"model": given.draft})
+    draft, others = load(named)
+    own, other = (
+        [t.decode_bytes([i]) for i in range(t.vocab_size)] for t in (tokens, others)
+    )
+    if own != other:
+        rule = "both models must have the same tokens"
+        raise ValueError(f"{given.draft} has other tokens than the model: {rule}")
+    return draft
 
 
 def load(given: argparse.Namespace) -> tuple[Gpt, ByteLevelBPE | BytePairEncoding]:
