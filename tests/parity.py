@@ -17,6 +17,7 @@ from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.phrasebook import corpus
 from tested_transformer.text.tokens import pad
+from tested_transformer.training.int8 import rounded
 
 NEAR = 1e-6
 TIED = 1e-9
@@ -42,10 +43,10 @@ def asked(n):
 
 
 @cache
-def translator():
-    """The package's model in double precision."""
+def translator(bits=8):
+    """The package's model in double precision, with its matrices rounded to so many bits."""
     loaded = Translator.load()
-    loaded.model.double()
+    loaded.model.double().load_state_dict(rounded(loaded.model.state_dict(), bits))
     return loaded
 
 
@@ -101,13 +102,13 @@ def answer(text, off=(), hidden=(), begun=()):
 
 
 @unchecked()
-def many(texts, at_once=50):
+def many(texts, bits=8, most=None, at_once=50):
     """For each text the ids of its translation and their log-probability, as the package finds them in batches."""
-    asked, found = translator(), []
+    asked, found = translator(bits), []
     for first in range(0, len(texts), at_once):
         read = [asked.encode(text, 1) for text in texts[first : first + at_once]]
         source = torch.from_numpy(pad(read, 0))
-        written = greedy(asked.model, source)
+        written = greedy(asked.model, source, most)
         begun = torch.cat([torch.ones_like(written[:, :1]), written[:, :-1]], 1)
         with torch.no_grad():
             log_p = asked.model(source, begun).log_softmax(-1)

@@ -34,6 +34,19 @@ const ASKED = {
       encoder: read.weights, decoder: weights("decoder"), cross: weights("cross"),
     };
   },
+  weights: ({ bits }) => { // all of them, as bytes
+    const all = Object.values(model.rounded(bits).weights);
+    return all.map((weight) => Buffer.from(weight.buffer).toString("base64"));
+  },
+  rounds: ({ row, bits }) => globalThis.translator.inBits(row, bits),
+  written: ({ texts, bits, most }) => {
+    const rounded = model.rounded(bits);
+    if (most) rounded.config = { ...model.config, max_len: most };
+    return texts.map((text) => {
+      const { ids, logP } = finish(rounded.greedy(finish(rounded.encode(model.read(text)))));
+      return [ids, logP];
+    });
+  },
   most: ({ text, max_len }) => {
     const short = Object.assign(Object.create(model), { config: { ...model.config, max_len } });
     return short.start(finish(short.encode(short.read(text)))).most;

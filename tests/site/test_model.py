@@ -1,5 +1,6 @@
 """The page's translator under Node answers what the package answers: it is tested where there is no browser, too."""
 
+import base64
 import json
 import pathlib
 import re
@@ -21,6 +22,7 @@ from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.text.merges import merge
 from tested_transformer.text.normalise import normalise
 from tested_transformer.text.tokens import BYTE_IDS, split
+from tested_transformer.training.int8 import BITS, rounded, to_int8
 
 SENTENCES = parity.asked(50)
 CUTS = "The armchair is a chair.", "Donaudampfschifffahrt", "Käse 🙂 and tea", "aaaaaaaa eeeee", "the the the"
@@ -210,6 +212,48 @@ def test_what_cannot_be_read_is_refused_with_a_reason(ask):
     with pytest.raises(ValueError, match="half of a surrogate pair"):
         parity.translator().encode("\ud83d", 1)
     assert ask("ids", text="\ud83d")["error"] == "the text has half a character"
+
+
+# Weights of fewer bits
+
+OFTEN = 500
+RUBBISH = 16  # so many tokens of what 2 bits write are enough: it goes on to the end
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_every_weight_is_rounded_to_the_same_number(answered, bits):
+    wanted = rounded(parity.translator().model.state_dict(), bits)
+    found = [np.frombuffer(base64.b64decode(weight), "<f8") for weight in answered("weights", bits=bits)]
+    assert sum(map(len, found)) == 884_736
+    for mine, (name, theirs) in zip(found, wanted.items(), strict=True):
+        assert np.array_equal(mine, theirs.numpy().ravel()), name
+    packed = answered("weights", bits=8)
+    assert (answered("weights", bits=bits) == packed) == (bits == 8), "8 bits change nothing"
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_any_row_is_rounded_to_the_same_integers_and_scale(answered, bits):
+    """Of all sizes, and among them powers of two, which a logarithm may miss, halves of steps, and zeros."""
+    draws = np.random.default_rng(bits)
+    rows = [draws.normal(0, 10.0**size, 7) for size in range(-28, 34, 3)]
+    most = 2 ** (bits - 1) - 1
+    rows += [np.array([1.0, -0.5, 0.25, 0.0]) * most * 2.0**power for power in range(-90, 110, 7)]
+    rows += [np.arange(-2 * most, 2 * most + 1) / 2, np.zeros(3), np.array([0.0, -3.0]), np.array([most - 2.0**-40])]
+    for row in rows:
+        (integers, scale), found = to_int8(torch.from_numpy(row), bits), answered("rounds", row=row.tolist(), bits=bits)
+        assert found["integers"] == integers.tolist(), row
+        assert float(found["scale"]) == scale.item(), row
+
+
+@pytest.mark.parametrize("bits", BITS[:-1])
+def test_five_hundred_sentences_become_what_they_become_in_the_package_with_the_same_weights(answered, bits):
+    """At 8 bits the weights are the packed ones, and `test_live_figure.py` asks as many sentences of these."""
+    texts, most = parity.asked(OFTEN), RUBBISH if bits == 2 else None
+    assert len({*texts}) == OFTEN
+    wanted = parity.many(texts, bits, most)
+    for text, mine, theirs in zip(texts, answered("written", texts=texts, bits=bits, most=most), wanted, strict=True):
+        assert mine[0] == theirs[0], text
+        assert abs(mine[1] - theirs[1]) < parity.NEAR, text
 
 
 # The walk through the model, at a sentence of the reader's own

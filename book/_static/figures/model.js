@@ -99,6 +99,15 @@
     return places;
   };
 
+  // A row rounded to so many bits, as training.int8 of the package does it: integers, a half to the even one, and their scale.
+  const SCALE_BITS = 17;
+  const toEven = (x) => { const low = Math.floor(x), over = x - low; return low + (over > 0.5 || (over === 0.5 && low % 2 !== 0)); };
+  const inBits = (row, bits) => {
+    const largest = row.reduce((most, w) => Math.max(most, Math.abs(w)), 0), wanted = largest ? largest / (2 ** (bits - 1) - 1) : 1;
+    const digit = 2 ** (Math.floor(Math.log2(wanted)) + 1 - SCALE_BITS), scale = Math.ceil(wanted / digit) * digit;
+    return { integers: row.map((w) => toEven(w / scale)), scale };
+  };
+
   // Nothing is changed in the model. Readers change it: `off(kind, layer, head)` says which heads give nothing, and
   // `hides(kind, layer, head, row, column)` which looks are forbidden. Kinds are encoder, decoder and cross.
   const AS_IT_IS = { off: () => false, hides: () => false };
@@ -112,13 +121,26 @@
       this.words = new Set(words);
       const bytes = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0)).buffer;
       const whole = new Int8Array(bytes(integers)), scale = new DataView(bytes(scales));
-      this.weights = {};
+      Object.assign(this, { shapes, weights: {} });
       let [at, row] = [0, 0];
       for (const [name, shape] of Object.entries(shapes)) {
         const width = shape.at(-1), weight = this.weights[name] = new Float64Array(shape.reduce((a, b) => a * b));
         for (let n = 0; n < weight.length; n++) weight[n] = whole[at++] * scale.getFloat32(4 * (row + Math.floor(n / width)), true);
         row += weight.length / width;
       }
+    }
+
+    // The same model with its matrices rounded to so many bits. Vectors stay as they are.
+    rounded(bits) {
+      const weights = { ...this.weights };
+      for (const [name, [, width]] of Object.entries(this.shapes).filter(([, shape]) => shape.length > 1)) {
+        const exact = this.weights[name], weight = weights[name] = new Float64Array(exact.length);
+        for (let n = 0; n < exact.length; n += width) {
+          const { integers, scale } = inBits(exact.subarray(n, n + width), bits);
+          weight.set(integers.map((whole) => whole * scale), n);
+        }
+      }
+      return Object.assign(Object.create(this), { weights });
     }
 
     // The same model, with somebody who notes what it calculates: each place in it, and its rows there by their names.
@@ -343,5 +365,5 @@
     document.head.append(script);
   }));
 
-  globalThis.translator = { Translator, Tokens, finish, load, normalise, sliced, softmax };
+  globalThis.translator = { Translator, Tokens, finish, inBits, load, normalise, sliced, softmax };
 })();
