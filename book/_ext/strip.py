@@ -60,6 +60,7 @@ ELSEWHERE = {
     "today": ("the layer, nine years later", ENCODER | {"embedding", "positions"}),
     "chat": ("a chat model, opened", {"decoder", "decode"}),
     "answering": ("it learns to answer", {"decoder", "loss", "train"}),
+    "fast": ("many answers, cheaply", {"decoder", "decode"}),
     "derivatives": ("before it learns", set()),
     "backward": (
         "backwards: loss and attention",

@@ -38,6 +38,7 @@ from tested_transformer.book.figures.picture import (
 )
 from tested_transformer.book.figures.running import COLOURS
 from tested_transformer.book.logit_lens import takes_over
+from tested_transformer.book.serving import Ride
 from tested_transformer.book.signal_propagation import Stage
 from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.feedforward import relu
@@ -85,6 +86,15 @@ FIGURES |= {
         range(5),
         {"judge": {"accepted": RISING[0], "right": RISING[1]}, "held": {"accepted": RISING[0], "right": RISING[2]}},
     ),
+}
+DRAFTED = [(["if", "it"], 0, "in"), (["the", "evening"], 2, "<eos>")]
+FIGURES |= {
+    "reading": lambda: figures.fast.reading(64, 0.2, 2.6),
+    "times": lambda: figures.fast.times([1, 2, 4], {"as it is": [40, 45, 60], "the copy": [20, 30, 55]}),
+    "rounds": lambda: figures.fast.rounds("this boy", DRAFTED),
+    "overlap": lambda: figures.fast.overlap(["in", "if"], [0.5, 0.1], [0.2, 0.4]),
+    "seats": lambda: figures.fast.seats({"a": [Ride(0, 0, 0, 9), Ride(1, 1, 0, 4)], "b": [Ride(0, 0, 0, 12)]}),
+    "recalled": lambda: figures.fast.recalled([1, 16, 64], {"attention": [1, 1, 1], "a state": [1, 0.9, 0.3]}, 16),
 }
 MAPS = np.linspace(0, 1, 48).reshape(2, 2, 3, 4)
 SENTENCES = WORDS, ("<bos>", "ich", "liebe", "KI")

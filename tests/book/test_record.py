@@ -192,6 +192,7 @@ def test_all_records_are_looked_at():
     seen |= {"today.json", "today_times.json"}  # by test_ablation
     seen |= {"chat.json", "layers.json", "scaling.json"}  # by test_chat_model, test_logit_lens, test_scaling
     seen |= {"answering.json", "answering.safetensors", "chat_lora.json"}  # by test_answering
+    seen |= {"fast.json", "fast.safetensors"}  # by test_fast
     assert found == {"published.json", *seen}, "what others published is typed"
     assert len(RUNS) >= 1
     assert len(MEASURED) == 4

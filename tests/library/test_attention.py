@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tested_transformer import byhand
 from tested_transformer.book.example import W_K, W_Q, W_V, P, X
-from tested_transformer.byhand.attention import attention, attention_backward
+from tested_transformer.byhand.attention import attention, attention_backward, attention_in_blocks
 from tested_transformer.byhand.decoder import decoder, decoder_layer
 from tested_transformer.byhand.encoder import encoder, encoder_layer
 from tested_transformer.byhand.heads import multi_head_attention
@@ -517,6 +517,7 @@ ROWS, N = np.zeros((1, 3, TINY.d_model)), TINY.n_layers
 DRAWN = create_params(TINY, np.random.default_rng(0))
 MASKED = {  # for each argument of byhand that is a mask, a call with it
     "attention mask": lambda mask: attention(ROWS, ROWS, ROWS, mask),
+    "attention_in_blocks mask": lambda mask: attention_in_blocks(ROWS, ROWS, ROWS, 2, mask),
     "multi_head_attention mask": lambda mask: multi_head_attention(
         ROWS, ROWS, ROWS, part(DRAWN, "encoder.layers.0.self_attention"), 2, mask
     ),
@@ -555,3 +556,37 @@ def test_every_mask_that_byhand_takes_is_among_them():
         if parameter.endswith("mask")
     }
     assert found == MASKED.keys()
+
+
+# In blocks
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 8, 100])
+@pytest.mark.parametrize("masked", ["no mask", "causal", "nothing at first", "nothing at all"])
+def test_in_blocks_the_output_is_the_same(block, masked):
+    draws = np.random.default_rng(block)
+    q, k, v = draws.normal(size=(2, 5, 4)), draws.normal(size=(2, 8, 4)), draws.normal(size=(2, 8, 3))
+    mask = {"no mask": None, "causal": np.tri(5, 8, dtype=bool), "nothing at first": np.arange(8) > 4}
+    mask["nothing at all"] = np.arange(5)[:, None] > np.zeros((5, 8))
+    found = attention_in_blocks(q, k, v, block, mask[masked])
+    assert found.shape == (2, 5, 3)
+    assert_near(found, attention(q, k, v, mask[masked])[0], 1e-12)
+
+
+def test_in_blocks_large_scores_are_no_trouble_wherever_they_come():
+    q, k = np.array([[1000.0]]), np.array([[-700.0], [1.0], [700.0], [699.0]])
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        v = np.arange(4.0)[order, None]
+        assert_near(attention_in_blocks(q, k[order], v, 1), attention(q, k[order], v)[0], 1e-12)
+
+
+def test_blocks_that_cannot_be_are_refused():
+    q, k, v = np.ones((3, 2, 4))
+    with pytest.raises(ValueError, match=r"block \(0\) must be at least 1"):
+        attention_in_blocks(q, k, v, 0)
+    with pytest.raises(TypeError, match="block"):
+        attention_in_blocks(q, k, v, 1.0)
+    with pytest.raises(ValueError, match=r"mask of shape \(2, 1\) must have a column for each key \(2\)"):
+        attention_in_blocks(q, k, v, 1, np.ones((2, 1), dtype=bool))
+    with pytest.raises(ValueError, match="k"):
+        attention_in_blocks(q, k[:, :3], v, 1)

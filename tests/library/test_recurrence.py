@@ -12,7 +12,11 @@ from torch.nn import functional as F
 
 from tested_transformer.book import figures
 from tested_transformer.book.example import WORDS, X
-from tested_transformer.byhand.recurrence import recurrence, recurrence_backward
+from tested_transformer.byhand.recurrence import (
+    linear_attention,
+    recurrence,
+    recurrence_backward,
+)
 from tested_transformer.data.tasks import reverse
 from tested_transformer.model.recurrence import EncoderDecoder, Recurrence
 
@@ -453,3 +457,27 @@ def test_the_machine_reads_from_above_and_writes_to_below():
     below = [token for i in range(3, 7) for token, x, height in places if height < 0 and x == i]
     assert above == ["4", "9", "7", "BOS", "7", "9", "4"]  # what is written is read in the next step
     assert below == ["7", "9", "4", "EOS"]
+
+
+# Without a softmax
+
+
+def test_linear_attention_is_a_product_under_a_causal_mask_and_its_state_does_not_grow():
+    draws = np.random.default_rng(0)
+    q, k = draws.normal(size=(2, 3, 7, 4))
+    v = draws.normal(size=(3, 7, 5))
+    out, state = linear_attention(q, k, v)
+    assert_near(out, np.tril(q @ k.swapaxes(-1, -2)) @ v, 1e-12)
+    assert_near(state, k.swapaxes(-1, -2) @ v, 1e-12)
+    assert out.shape == (3, 7, 5)
+    assert state.shape == (3, 4, 5)
+    for length in (1, 4):  # later tokens change nothing before them
+        assert_near(linear_attention(q[:, :length], k[:, :length], v[:, :length])[0], out[:, :length], 1e-12)
+
+
+def test_a_state_keeps_as_many_pairs_as_a_key_has_numbers_and_no_more():
+    keys, values = np.eye(4), np.random.default_rng(0).normal(size=(4, 3))
+    assert_near(linear_attention(keys, keys, values)[1], values, 1e-12)
+    again = np.concatenate([keys, keys[:1]])
+    _, state = linear_attention(again, again, np.concatenate([values, values[:1] + 1]))
+    assert_near(state[0], 2 * values[0] + 1, 1e-12)  # a sum of both, and neither comes back

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tested_transformer.book.small import language_model
 from tested_transformer.config import Config
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.model.gpt import Gpt
@@ -353,13 +354,10 @@ def log_probability(
     return float(answer_log_probabilities(model, *Answers(model).tensors([pair], ())))
 
 
-@torch.no_grad()
 def smallest_lead(
     model: Gpt, question: Sequence[str], said: Sequence[str], vocabulary: Vocabulary
 ) -> float:
     """By how much the word that was written led the second, where that was least; the end counts as a word."""
-    asked, written = vocabulary.encode(question), vocabulary.encode(said)
-    p = model(torch.tensor([[BOS, *asked, *written]]))[0, len(asked) :].softmax(-1)
-    first, second = p.topk(2).values.unbind(-1)
-    assert p.argmax(-1).tolist() == [*written, EOS]
-    return float((first - second).min())
+    asked = [BOS, *vocabulary.encode(question)]
+    ids = [*asked, *vocabulary.encode(said), EOS]
+    return language_model.smallest_lead(model, ids, len(asked))

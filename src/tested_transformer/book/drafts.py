@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from tested_transformer.book.small import language_model, training
@@ -56,10 +55,7 @@ def trained(name: str, seed: int = 0) -> dict[str, Tensor]:
 
 def kept(path: Path) -> Pair:
     """The pair whose weights were kept in a file."""
-    weights, vocabulary = (
-        unpacked(checkpoint.read_tensors(path)[0]),
-        language_model.read().vocabulary,
-    )
+    weights, phrases = unpacked(checkpoint.read_tensors(path)[0]), language_model.read()
     models = []
     for name in SIZES:
         model = create(name, phrases.vocabulary.vocab_size, np.random.default_rng(0))
@@ -90,10 +86,3 @@ def likeliest(pair: Pair, begun: Sequence[int], n_drafted: int) -> list[Round]:
         rounds.append(Round([*stream(pair.draft, text, (), most, top_k=1)], settled))
         text += settled
     return rounds
-
-
-@torch.no_grad()
-def smallest_lead(model: Gpt, ids: Sequence[int], first: int) -> float:
-    """By how much the likeliest token leads the second, where it leads least, from position first on."""
-    best = model(torch.tensor([ids]))[0, first - 1 : -1].softmax(-1).topk(2).values
-    return (best[:, 0] - best[:, 1]).min().item()

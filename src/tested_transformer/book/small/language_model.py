@@ -1,5 +1,6 @@
 """A small model that writes: what it learns from, its start, its loss, and how it goes on with a text."""
 
+from collections.abc import Sequence
 from itertools import chain
 from math import sqrt
 from typing import Any, NamedTuple
@@ -93,3 +94,15 @@ def following(
     logits[suppressed(model.config)] = -torch.inf
     p, best = next_probabilities(logits, t).sort(descending=True)
     return p.numpy(), vocabulary.decode(best.tolist())
+
+
+@torch.no_grad()
+def smallest_lead(model: Gpt, ids: Sequence[int], first: int) -> float:
+    """By how much the likeliest token leads the second, where it leads least, from position first on.
+
+    Where ids hold a token that is not the likeliest, it is negative.
+    """
+    p = model(torch.tensor([ids]))[0, first - 1 : -1].softmax(-1)
+    written = p.gather(-1, torch.tensor(ids[first:])[:, None])[:, 0]
+    others = p.scatter(-1, torch.tensor(ids[first:])[:, None], 0.0).amax(-1)
+    return float((written - others).min())
