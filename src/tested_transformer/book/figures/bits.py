@@ -11,7 +11,7 @@ from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import beside, chart, listed
 from tested_transformer.shares import written
 
-SHOWN = 120
+SHOWN = 100
 """So many characters of a translation are shown: at 2 bits, one goes on to the end."""
 
 
