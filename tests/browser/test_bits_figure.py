@@ -390,7 +390,3 @@ def test_fewer_bits_have_a_larger_bound_and_a_smaller_model():
     for more, fewer in pairwise(FALLING):
         assert settings[fewer].bound > settings[more].bound
         assert settings[fewer].megabytes < settings[more].megabytes
-    with pytest.raises(ValueError, match=r"sentences \(0\) must be one at least, each translated at all of \[8, 7"):
-        figures.bits.rounding(*given()[:3], {})
-    with pytest.raises(ValueError, match=r"sentences \(1\) must be one at least"):
-        figures.bits.rounding(*given()[:3], {"a": {8: "b"}})
