@@ -125,6 +125,7 @@ FIGURES |= {
     "kept": lambda: figures.cache.kept(("a", "b"), [1, 0], np.eye(2), [[1, 2], [3, 4]], [0.25, 0.75], [2.5, 3.5]),
     "work": lambda: figures.cache.work([1, 2, 3], {"without": [1, 3, 6], "with": [1, 2, 3]}, "rows", {"the end": 3}),
     "bill": lambda: figures.cache.bill({"a": (2, 1), "b": (3, 0.5), "c": (0.1, 0.1)}, ("dear", "cheap"), "steps"),
+    "bits": lambda: figures.bits.right({8: (9, 8), 2: (1, 0)}, ("pronoun", "all"), of=9),
     "changes": lambda: figures.cache.changes("abc", {"one": np.zeros((3, 3)), "two": np.tri(3) > 0}),
 }
 OF_K = {"top-k": ("top-k 5", "all")}
@@ -467,6 +468,8 @@ REFUSED = {
     "keys .3, 1. must be for 4 slots": lambda: figures.cache.ancestors(SEES, "xy", "abcd", 2, KEPT[0][:3], KEPT[1]),
     "7 parts, colours for 6": lambda: figures.cache.bill(dict.fromkeys("abcdefg", (1, 1)), ("dear", "cheap"), "steps"),
     "3 tokens need as many steps": lambda: figures.cache.changes("abc", {"kept": np.zeros((2, 2))}),
+    r"names \(a\) must be two": lambda: figures.bits.right({8: (1,)}, ["a"], of=1),
+    "each number of bits needs a count for both": lambda: figures.bits.right({8: (1, 2), 7: (1,)}, "ab", of=2),
     "one of each for every group": lambda: figures.gpt.doubts([1, 1], [1], [9, 9], low=0.001),
     "came more than 0 times": lambda: figures.gpt.doubts([1, 1], [1, 0], [9, 9], low=0.001),
     r"the point \(1.0\) must be on the line, which ends at 1": lambda: figures.gpt.hit([0.5, 0.3, 0.2], "abc", 1.0),
@@ -579,6 +582,7 @@ BARS = {
     "mixture": [(sum(A[i, :j, None] * V[:j])[c] if j else 0, A[i, j] * V[j, c]) for i, j, c in np.ndindex(3, 3, 3)],
     "uses": [(0, length) for lengths in USES.values() for length in lengths],
     "bill": [(0, 2), (0, 1), (2, 3), (1, 0.5), (5, 0.1), (1.5, 0.1)],
+    "bits": [(0, 9), (0, 1), (0, 8), (0, 0)],
     "rules": [(0, 0.3), (0, 0.2), (0, 0.1), (0, 0.8)],
     "a blind guess": [(0, 0.4), (0, 0.1)],
     "cut links": [(0, 9), (0, 9), (0, 9), (0, 3), (0, 9), (0, 8)],

@@ -55,7 +55,7 @@
       const { label } = slider("bits for each weight", { min: 2, max: MOST, step: 1, value: MOST }, (bits) => `${bits} bits`, (bits) => this.set(bits));
       this.size = make("b");
       this.bar = make("span", { class: "bar" });
-      this.line = make("p", { class: "status", role: "status" });
+      this.line = make("p", { class: "status" });
       this.german = make("p", { class: "german", lang: "de" });
       this.note = make("p", { class: "note" });
       this.heard = make("p", { class: "heard", role: "status" });
@@ -139,9 +139,8 @@
       this.size.textContent = `${written(data.megabytes[bits], 2)} MB`;
       this.bar.style.width = `${(100 * data.megabytes[bits]) / data.megabytes[MOST]}%`;
       const zeros = integers.filter((whole) => whole === 0).length;
-      const said = bits === MOST ? "These weights were rounded to 8 bits before they were packed, so 8 changes nothing."
+      this.line.textContent = bits === MOST ? "These weights were rounded to 8 bits before they were packed, so 8 changes nothing."
         : `Two neighbouring values are ${written(scale, 4)} apart. ${zeros} of the ${now.length} weights ${zeros === 1 ? "is" : "are"} 0 now.`;
-      if (this.live) this.announce(this.line, said); else this.line.textContent = said;
     }
 
     // The translation of a sentence at the present bits and at 8: known, or asked for. Until it is there, the last one stays;
@@ -180,7 +179,7 @@
       this.german.replaceChildren(...(parts.length ? parts.flat() : ["(nothing)"]));
       const news = refused ? [refused] : [...compared(bits, marked.size, german), ...untrained(unknown)];
       this.note.replaceChildren(...news);
-      if (aloud) this.announce(this.heard, make("span", { lang: "de" }, this.german.textContent), " ", this.note.textContent);
+      if (aloud) this.announce(this.heard, `${this.line.textContent} `, make("span", { lang: "de" }, this.german.textContent), " ", this.note.textContent);
     }
   }
 

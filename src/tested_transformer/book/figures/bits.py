@@ -11,7 +11,7 @@ from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import beside, chart, listed
 from tested_transformer.shares import written
 
-SHOWN = 120
+SHOWN = 100
 """So many characters of a translation are shown: at 2 bits, one goes on to the end."""
 
 
@@ -57,7 +57,7 @@ def right(counts: Mapping[int, Sequence[int]], names: Sequence[str], of: int) ->
     """For each number of bits so many of all that are right, a bar for each name, with the number at its end."""
     if len(names) != 2 or any(len(row) != len(names) for row in counts.values()):
         raise ValueError(f"names ({', '.join(names)}) must be two, and each number of bits needs a count for both")
-    figure, axes = chart(0.9 + 0.5 * len(counts), pic.WIDE)
+    figure, axes = chart(0.9 + 0.46 * len(counts))
     looks = {"edgecolor": pic.QUERY, "linewidth": 1}
     for n, (name, colour) in enumerate(zip(names, (pic.tint(pic.QUERY)(0.3), pic.QUERY), strict=True)):
         places = np.arange(len(counts)) + 0.4 * n - 0.2
