@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from tested_transformer.book.small import language_model, training
@@ -86,3 +88,12 @@ def likeliest(pair: Pair, begun: Sequence[int], n_drafted: int) -> list[Round]:
         rounds.append(Round([*stream(pair.draft, text, (), most, top_k=1)], settled))
         text += settled
     return rounds
+
+
+@torch.no_grad()
+def following(
+    pair: Pair, ids: Sequence[int]
+) -> tuple[Float[Tensor, "V"], Float[Tensor, "V"]]:
+    """How likely the large model finds each token after ids, and how likely the draft does."""
+    large, draft = (model(torch.tensor([ids]))[0, -1].softmax(-1) for model in pair[:2])
+    return large, draft

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def outcomes(run: Callable[[], Hashable], where: ModuleType) -> dict[Hashable, float]:
-    """Every result of run, and how likely it is, where all its lots are drawn by `draw` of a module.
+    """Every result of run, and how likely it is; `draw` of a module draws all lots.
 
     It runs once for each way that the lots can fall.
     """

@@ -40,7 +40,10 @@ def in_three_steps(memory: SlowMemory, rows: int) -> None:
 
 
 def in_one_step(memory: SlowMemory, rows: int, block: int) -> None:
-    """Some queries at a time meet all keys and values in blocks; scores and weights never leave the fast memory."""
+    """Some queries at a time meet all keys and values, in blocks.
+
+    Scores and weights never leave the fast memory.
+    """
     for start in range(0, len(memory.arrays["q"]), rows):
         q = memory.read("q", slice(start, start + rows))
         memory.write(

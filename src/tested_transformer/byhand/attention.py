@@ -37,8 +37,8 @@ def attention_in_blocks(
 ) -> Float[np.ndarray, "*B Tq Dv"]:
     """The out of `attention`, of keys and values that come a block at a time.
 
-    No row of scores is ever there as a whole: with a larger maximum, what has been added
-    up so far shrinks (Dao et al., 2022). block is how many keys come at once.
+    No row of scores is ever there as a whole: with a larger maximum, what has been
+    added up so far shrinks (Dao et al., 2022). block is how many keys come at once.
     """
     shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
     most = np.full((*shape, q.shape[-2], 1), -np.inf)

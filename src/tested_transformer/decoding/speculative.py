@@ -26,7 +26,7 @@ def speculate(
     top_p: float = 1.0,
     generator: torch.Generator | None = None,
 ) -> Generator[list[int], None, None]:
-    """Go on with ids as `stream` does; the tokens that a call of model has settled come together.
+    """Go on with ids as `stream` does; what a call of model has settled comes together.
 
     In each round, draft writes up to n_drafted tokens. One call of model gives its own
     probabilities at all their places. From the left, a token stays or is refused, by
@@ -51,7 +51,7 @@ def speculate(
 
 
 def acceptance(p: Float[Tensor, "*B V"], q: Float[Tensor, "*B V"]) -> Tensor:
-    """How likely each token stays, drafted with probability q and wanted with p: min(1, p/q).
+    """How likely a token stays that was drafted with q and wanted with p: min(1, p/q).
 
     What is never drafted stays, too.
     """
@@ -59,7 +59,7 @@ def acceptance(p: Float[Tensor, "*B V"], q: Float[Tensor, "*B V"]) -> Tensor:
 
 
 def leftover(p: Float[Tensor, "*B V"], q: Float[Tensor, "*B V"]) -> Tensor:
-    """What to draw from after a refusal: what p wants more often than q has drafted it."""
+    """What to draw from after a refusal: tokens that q has drafted too seldom for p."""
     more = (p - q).clamp(min=0)
     total = more.sum(-1, keepdim=True)
     return torch.where(total > 0, more / total, p)  # equal but for rounding
