@@ -1,7 +1,7 @@
 """The routes through the book: which page tells a part of the story, how long it takes, and what comes after it.
 
-The story is the idea lanes, one after the other, without the side trip; the workshop is the same pages whole, and the
-side trip; the reference is apart.
+The story is the idea lanes, one after the other, without the side trips; the workshop is the same pages whole, and the
+side trips; the reference is apart.
 """
 
 import functools
@@ -38,7 +38,7 @@ def pages():
 
 
 def route(name):
-    """The route that a page belongs to: the story, the side trip (the workshop has both), or the reference."""
+    """The route that a page belongs to: the story, a side trip (the workshop has both), or the reference."""
     top = name.partition("/")[0]
     return next((where for where, names in settings().items() if top in names), "story")
 
@@ -48,6 +48,14 @@ def neighbour(name, step):
     order = ["index", *pages()]
     place = order.index(name) + step
     return order[place] if 0 <= place < len(order) else None
+
+
+def goes_on(name):
+    """The pages after another one, up to the next of the story; after its last page, only the one that comes next."""
+    order = ["index", *pages()]
+    after = order[order.index(name) + 1 :]
+    told = next((n for n, page in enumerate(after) if route(page) == "story"), 0)
+    return after[: told + 1]
 
 
 @functools.cache

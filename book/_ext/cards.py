@@ -28,7 +28,7 @@ ROUTES = {
     ),
     "workshop": (
         "Start the workshop",
-        "The same chapters in full, with the code, and a side trip through every gradient.",
+        "The same chapters in full, with the code, and the side trips: models for pictures, costs, every gradient.",
     ),
     "reference": (
         "Open the reference",

@@ -148,7 +148,8 @@ def lasting(name):
     said = [
         f"{what}: {routes.clock(minutes)}" for what, minutes in parts.items() if minutes
     ]
-    return " · ".join(said)
+    apart = ["A side trip"] if routes.route(name) == "side trip" else []
+    return " · ".join([*apart, *said])
 
 
 def leads_to_promise(app, name):

@@ -48,30 +48,44 @@ def neighbour(app, page, name, step):
 
 
 def onward(name, other, step):
-    """What is said above the title of a neighbour: the route, and how long it takes there."""
+    """What is said above the title of another page, before this one or after it: the route, and how long it takes."""
     if other == "index":
         return "Back to the beginning"
-    route, (idea, whole, _) = routes.route(other), routes.times(other)
-    said = f"{'Next' if step > 0 else 'Before'} in the {route}"
-    if name != "index" and routes.route(name) != route:
-        said = (
-            f"The {routes.route(name)} ends here. {said}"
-            if step > 0
-            else said.replace("Before", "Back")
-        )
-    minutes = idea or whole
-    return said + (f" · {routes.clock(minutes)}" if minutes else "")
+    here, there = routes.route(name), routes.route(other)
+    if here == there:
+        said = f"{'Next' if step > 0 else 'Before'} in the {there}"
+    elif there == "side trip":
+        said = "A side trip" if step > 0 else "Before: a side trip"
+    else:
+        said = f"{'Next' if there == 'reference' else 'Back'} in the {there}"
+    ends = step > 0 and here == "story" and routes.route(routes.goes_on(name)[-1]) != here
+    idea, whole, _ = routes.times(other)
+    said = "The story ends here. " * ends + said
+    return said + (f" · {routes.clock(minutes)}" if (minutes := idea or whole) else "")
 
 
 def to_next(app, page, name):
     """The end of the idea of a chapter: a line that says where the story goes on, and what is asked there."""
-    other, title, said = neighbour(app, page, name, 1)
-    words, _, minutes = said.partition(" · ")
-    link = nodes.reference("", title, internal=True, refuri=uri(app, page, other))
-    line = [nodes.Text(f"{words}: "), link, nodes.Text(f" · {minutes} ")]
+    *skipped, other = routes.goes_on(name)
+    if routes.route(name) != "story":  # in a side trip, one page after the other
+        skipped, other = [], routes.neighbour(name, 1)
+    words, _, minutes = onward(name, other, 1).partition(" · ")
+    line = [nodes.Text(f"{words}: "), door(app, page, other), nodes.Text(f" · {minutes} ")]
     asked = smartyPants(front.routes.headline(f"book/{other}")[1], attr="q")
     line += [nodes.emphasis("", asked, classes=["asked"])]
+    if skipped:
+        trips = nodes.inline("", "Or first a side trip: ", classes=["asked"])
+        for n, trip in enumerate(skipped):
+            time = routes.clock(routes.times(trip)[0])
+            trips += [nodes.Text(", " * bool(n)), door(app, page, trip), nodes.Text(f" · {time}")]
+        line += [trips]
     return nodes.paragraph("", "", *line, classes=["story-on"])
+
+
+def door(app, page, name):
+    """A link to a page, with its title."""
+    title = app.env.titles[f"book/{name}"].astext()
+    return nodes.reference("", title, internal=True, refuri=uri(app, page, name))
 
 
 def lead_on(app, page, template, context, doctree):

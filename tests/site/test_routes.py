@@ -17,16 +17,32 @@ def test_a_page_has_two_lanes_or_stands_in_the_reference(name):
     assert told, f'{name}: no heading "Going deeper"; a page without an idea stands under reference in book/story.yml'
 
 
-def test_the_story_comes_first_in_the_table_of_contents_then_the_side_trip_then_the_reference():
-    apart = [name for name in routes.pages() if routes.route(name) == "reference"]
-    assert routes.pages() == [*STORY, *routes.settings()["side trip"], *apart]
+def test_the_side_trips_leave_the_story_where_they_stand_in_the_contents_and_the_reference_is_apart():
+    trips = [name for name in TOLD if routes.route(name) == "side trip"]
+    assert trips == routes.settings()["side trip"]
+    apart = routes.pages()[len(TOLD) :]
+    assert {routes.route(name) for name in apart} == {"reference"}
     assert set(routes.settings()["reference"]) <= set(apart)
 
 
+def test_the_story_takes_an_afternoon():
+    assert routes.sums([(routes.route(name), routes.times(name)) for name in TOLD])["story"] <= 210
+
+
 @pytest.mark.parametrize("name", ["derivatives", "loss"])
-def test_a_door_leads_from_the_story_to_the_side_trip(name):
+def test_a_door_leads_from_the_story_to_the_gradients(name):
     told = "".join(part.cell["source"] for part in routes.chapter(name) if part.lane == "idea")
     assert any(f"({page}.ipynb" in told for page in routes.settings()["side trip"])
+
+
+def test_a_page_of_the_story_leads_to_the_next_and_passes_the_side_trips():
+    following = {name: routes.goes_on(name) for name in STORY}
+    assert [pages[-1] for pages in following.values()][:-1] == STORY[1:]
+    passed = {trip for pages in following.values() for trip in pages if routes.route(trip) == "side trip"}
+    last = following[STORY[-1]]
+    assert last == routes.settings()["side trip"][-4:-3]  # the story has ended: what comes next
+    assert passed == {*routes.settings()["side trip"][:-3]}
+    assert routes.goes_on("index") == STORY[:1]
 
 
 def test_there_are_pages_before_and_after_another_one():

@@ -35,7 +35,7 @@ def test_a_chapter_has_its_box_lit_or_says_in_words_where_it_is(name):
 def test_each_box_leads_to_a_chapter_and_no_chapter_has_two():
     pages = re.findall(r'href="(\w+)\.html"', shown("heads"))
     assert len(pages) == len(set(pages)) == 16
-    assert set(pages) <= set(STORY)
+    assert set(pages) <= set(TOLD)
 
 
 def test_the_boxes_stand_in_the_direction_of_the_flow():
@@ -85,11 +85,15 @@ def test_what_comes_next_says_its_route_and_its_time():
 
 
 def test_no_route_leads_into_the_next_one_without_a_word():
-    first, last = SIDE_TRIP[0], SIDE_TRIP[-1]
-    assert way.onward(STORY[-1], first, 1).startswith("The story ends here. Next in the side trip · ")
-    assert way.onward(first, STORY[-1], -1).startswith("Back in the story · ")
-    assert way.onward(last, "reuse", 1).startswith("The side trip ends here. Next in the reference · ")
-    assert way.onward("reuse", last, -1).startswith("Back in the side trip · ")
+    last = SIDE_TRIP[-1]
+    assert way.onward(STORY[-1], "backward", 1).startswith("The story ends here. A side trip · ")
+    assert way.onward("backward", STORY[-1], -1).startswith("Back in the story · ")
+    assert way.onward("backward", "backward_layer", 1).startswith("Next in the side trip · ")
+    assert way.onward(last, "reuse", 1).startswith("Next in the reference · ")
+    assert way.onward("reuse", last, -1).startswith("Before: a side trip · ")
+    assert way.onward("heads", "order", 1).startswith("A side trip · ")
+    assert way.onward("order", "feedforward", 1).startswith("Back in the story · ")
+    assert way.onward("feedforward", "order", -1).startswith("Before: a side trip · ")
 
 
 def title(text):
@@ -160,12 +164,20 @@ def test_the_last_idea_says_that_the_story_ends(app):
     assert on.parent["ids"] == ["three"]
 
 
-def test_a_page_of_the_side_trip_has_a_way_of_its_own(app, monkeypatch):
-    monkeypatch.setattr(routes, "settings", lambda: {"side trip": ["b"], "reference": ["c"]})
-    whole = page("One", "Going deeper")
-    way.show_way(app, whole, "book/b")
-    (on,) = paragraphs(whole, "story-on")
-    assert on.astext() == "The side trip ends here. Next in the reference: Title & c · 40 min What is “c”?"
+def test_a_side_trip_has_a_way_of_its_own_and_the_story_passes_it(app, monkeypatch):
+    monkeypatch.setattr(routes, "settings", lambda: {"side trip": ["b"], "reference": []})
+    for name, wanted in (
+        ("a", "Back in the story: Title & c · 40 min What is “c”?Or first a side trip: Title & b · 1 h 1 min"),
+        ("b", "Back in the story: Title & c · 40 min What is “c”?"),
+    ):
+        whole = page("One", "Going deeper")
+        front.show_badge(app, whole, f"book/{name}")
+        way.show_way(app, whole, f"book/{name}")
+        (on,) = paragraphs(whole, "story-on")
+        assert on.astext() == wanted.replace("Back", "Next") if name == "a" else wanted
+        assert [link["refuri"] for link in on.findall(nodes.reference)] == ["c.html", "b.html"][: len(on) - 3]
+        (badge,) = paragraphs(whole, "badge-line")
+        assert badge.astext().startswith("A side trip · The idea" if name == "b" else "The idea")
 
 
 def test_the_reference_gets_no_way(app):
