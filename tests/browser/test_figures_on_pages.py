@@ -33,7 +33,7 @@ class Figure(NamedTuple):
 FIGURES = {
     "attention": Figure("attention", "love", "love", (0, None, None)),
     "beam": Figure("decode", "greedy", "liebe", (LINE, 0, 2 * LINE)),
-    "bits": Figure("fast", "megabytes", "chair", (0, 0, LINE), 800),
+    "bits": Figure("fast", "megabytes", "weil", (0, 0, LINE), 800),
     "cost": Figure("scale", "kept by layers", '"base"', (0, 0, LINE)),
     "encoding": Figure("tokens", "Käsebrot"),
     "film": Figure("translation", "validation loss", "office", (0, 0, LINE)),
