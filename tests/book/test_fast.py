@@ -82,25 +82,29 @@ def test_everybody_is_served_once_and_no_seat_is_taken_twice(lengths, seats):
         assert ride.start == 0 or sum(r.start < ride.start <= r.end for r in in_turn) >= seats
 
 
-def test_what_is_carried_is_counted_number_by_number():
-    memory = slow_memory.SlowMemory({"q": np.ones((5, 2))})
+def test_what_is_carried_is_counted_number_by_number_and_must_fit():
+    memory = slow_memory.SlowMemory({"q": np.zeros((5, 2))}, room=6)
     assert memory.read("q", slice(1, 3)).shape == (2, 2)
-    memory.write("out", np.ones((3, 4)))
-    memory.write("out", np.zeros((1, 4)))
-    assert memory.carried == 4 + 12 + 4
-    assert memory.arrays["out"].tolist() == [[1] * 4] * 3 + [[0] * 4]
+    memory.write("q", np.ones((3, 1)), slice(2, 5), slice(1, 2))
+    assert memory.carried == 4 + 3
+    assert memory.arrays["q"].tolist() == [[0, 0]] * 2 + [[0, 1]] * 3
+    for carry in (lambda: memory.read("q"), lambda: memory.write("q", np.ones((5, 2)))):
+        with pytest.raises(ValueError, match="10 numbers don't fit into a room for 6"):
+            carry()
+    assert memory.carried == 7
 
 
-@pytest.mark.parametrize(("rows", "block"), [(1, 1), (4, 3), (6, 6), (9, 9)])
-def test_one_step_and_three_steps_give_the_same_attention(rows, block):
+@pytest.mark.parametrize("tile", [1, 2, 4, 6, 9])
+def test_one_step_and_three_steps_give_the_same_attention(tile):
     arrays = dict(zip("qkv", np.random.default_rng(0).normal(size=(3, 6, 2)), strict=True))
-    three, one = slow_memory.SlowMemory(arrays), slow_memory.SlowMemory(arrays)
-    slow_memory.in_three_steps(three, rows)
-    slow_memory.in_one_step(one, rows, block)
+    three, one = (slow_memory.SlowMemory(arrays, room=max(6, tile * tile, 2 * tile)) for _ in range(2))
+    slow_memory.in_three_steps(three, tile)
+    slow_memory.in_one_step(one, tile)
     wanted = attention(*arrays.values())[0]
     for memory in (three, one):
         np.testing.assert_allclose(memory.arrays["out"], wanted, rtol=0, atol=1e-12)
-    parts = -(-6 // rows)
+    assert "scores" not in one.arrays
+    parts = -(-6 // tile)
     assert one.carried == 12 + 12 + 2 * 12 * parts
     assert three.carried == one.carried + 4 * 36
 
@@ -108,8 +112,9 @@ def test_one_step_and_three_steps_give_the_same_attention(rows, block):
 def test_the_record_is_as_the_tool_writes_it():
     record = read_json(RESULTS / "fast.json", "record of times")
     assert sealed(record) == record
-    for times in record["milliseconds"].values():
-        assert [*map(int, times)] == [*tool.TOKENS]
+    for name, times in record["milliseconds"].items():
+        assert [*map(int, times)] == [*tool.TOKENS], name
+    assert record["written"]["tokens"] == 64
 
 
 def test_the_tool_trains_and_times(monkeypatch, tmp_path):

@@ -27,6 +27,14 @@ def attention(
     return weights @ v, weights
 
 
+SoFar = tuple[
+    Float[np.ndarray, "*B Tq 1"],
+    Float[np.ndarray, "*B Tq 1"],
+    Float[np.ndarray, "*B Tq Dv"],
+]
+"""Of each query: the largest score so far, and with it taken off, the sum and the mixture."""
+
+
 @checked(rules.attention_in_blocks)
 def attention_in_blocks(
     q: Float[np.ndarray, "*B Tq Dk"],
@@ -35,24 +43,45 @@ def attention_in_blocks(
     block: int,
     mask: Bool[np.ndarray, "..."] | None = None,
 ) -> Float[np.ndarray, "*B Tq Dv"]:
-    """The out of `attention`, of keys and values that come a block at a time.
+    """The out of `attention`, from keys and values that come a block at a time.
 
-    No row of scores is ever there as a whole: with a larger maximum, what has been
-    added up so far shrinks (Dao et al., 2022). block is how many keys come at once.
+    No row of scores is ever there as a whole (Milakov and Gimelshein, 2018; Rabe and
+    Staats, 2021; Dao et al., 2022). block is how many keys come at once.
     """
-    shape = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-    most = np.full((*shape, q.shape[-2], 1), -np.inf)
-    total, out = np.zeros_like(most), np.zeros((*most.shape[:-1], v.shape[-1]))
+    shape = (*np.broadcast_shapes(q.shape[:-2], k.shape[:-2]), q.shape[-2])
+    so_far = (
+        np.full((*shape, 1), -np.inf),
+        np.zeros((*shape, 1)),
+        np.zeros((*shape, v.shape[-1])),
+    )
     for start in range(0, k.shape[-2], block):
         some = slice(start, start + block)
-        scores = q @ k[..., some, :].swapaxes(-1, -2) / np.sqrt(q.shape[-1])
-        if mask is not None:
-            scores = np.where(mask[..., some], scores, -np.inf)
-        before, most = most, np.maximum(most, scores.max(-1, keepdims=True))
-        top = np.where(most == -np.inf, 0, most)  # of a query with nothing to look at
-        shrink, exps = np.exp(before - top), np.exp(scores - top)
-        total = total * shrink + exps.sum(-1, keepdims=True)
-        out = out * shrink + exps @ v[..., some, :]
+        allowed = None if mask is None else mask[..., some]
+        so_far = take_block(so_far, q, k[..., some, :], v[..., some, :], allowed)
+    return mixture(so_far)
+
+
+def take_block(
+    so_far: SoFar,
+    q: Float[np.ndarray, "*B Tq Dk"],
+    k: Float[np.ndarray, "*B Tk Dk"],
+    v: Float[np.ndarray, "*B Tk Dv"],
+    mask: Bool[np.ndarray, "..."] | None = None,
+) -> SoFar:
+    """Some more keys and values: with a larger maximum, what was added up shrinks."""
+    before, total, out = so_far
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)
+    most = np.maximum(before, scores.max(-1, keepdims=True))
+    top = np.where(most == -np.inf, 0, most)  # of a query with nothing to look at
+    shrink, exps = np.exp(before - top), np.exp(scores - top)
+    return most, total * shrink + exps.sum(-1, keepdims=True), out * shrink + exps @ v
+
+
+def mixture(so_far: SoFar) -> Float[np.ndarray, "*B Tq Dv"]:
+    """What attention gives, when all keys have come."""
+    _, total, out = so_far
     return out / np.where(total == 0, 1, total)
 
 

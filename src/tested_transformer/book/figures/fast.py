@@ -107,11 +107,11 @@ def seats(panels: Mapping[str, Sequence[Ride]]) -> pic.Picture:
 
 @pic.styled
 def recalled(pairs: ArrayLike, lines: pic.Arrays, width: int) -> pic.Picture:
-    """The part of the values that come back, over the number of pairs kept; the width of a key is dotted."""
-    figure, axes = chart(3.2, pic.WIDE)
-    looks = {"dashes": DASHES[:2], "marks": ("o", "s"), "markersize": 5, "clip_on": False}
-    curves(axes, pairs, lines, colours=(LARGE, pic.OUT), **looks)
+    """How far what comes back is from what was kept, over the number of pairs; the width of a key is dotted."""
+    figure, axes = chart(3.4, pic.WIDE)
+    looks = {"dashes": DASHES[:3], "marks": ("o", "s", "^"), "markersize": 5, "clip_on": False}
+    curves(axes, pairs, lines, colours=(LARGE, pic.OUT, pic.VALUE), **looks)
     axes.axvline(width, color=pic.INK, linestyle=":", linewidth=1.5)
-    axes.set(ylim=(0, 1.03), yticks=[0, 0.5, 1], xlim=(0, None), xlabel="pairs", ylabel="share that comes back")
-    axes.legend(loc="lower left")
+    axes.set(ylim=(0, None), xlim=(0, None), xlabel="pairs", ylabel="distance")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
     return figure
