@@ -108,8 +108,9 @@
         ticks.map((x) => [draw("path", { class: "axis", d: `M${place(x)} ${AXIS - 4}v8` }), draw("text", { class: "small", x: place(x), y: 104, "text-anchor": "middle" }, written(x, 0))]),
         this.ends, draw("path", { class: "exact", d: `M${MIDDLE} ${AXIS - HALF - 8}V${AXIS + HALF + 4}` }), draw("text", { class: "small", x: MIDDLE, y: 18, "text-anchor": "middle" }, "exact"), this.point);
       this.numbers = ["exact", "rounded", "apart", "at most"].map(() => make("dd"));
-      const what = ["exact", "rounded", "how far apart", ["at most ", make("var", {}, "s"), "/2 · Σ|", make("var", {}, "x"), "|"]];
-      return [make("div", { class: "part" }, make("p", { class: "name" }, this.data.place), svg, make("dl", {}, what.map((name, n) => make("div", {}, make("dt", {}, name), this.numbers[n]))))];
+      const sign = (kind, text = "") => make("i", { class: kind, "aria-hidden": "true" }, text);
+      const what = [[sign("exact"), "exact"], [sign("weight"), "rounded"], "how far apart", [sign("end", "[ ]"), "at most ", make("var", {}, "s"), "/2 · Σ|", make("var", {}, "x"), "|"]];
+      return [make("div", { class: "part" }, make("p", { class: "name place" }, this.data.place), svg, make("dl", {}, what.map((name, n) => make("div", {}, make("dt", {}, name), this.numbers[n]))))];
     }
 
     set(bits) {
