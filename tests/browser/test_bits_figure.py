@@ -221,12 +221,12 @@ def test_each_sentence_is_translated_as_in_python_and_what_8_bits_do_not_write_i
         marked = page.locator(".german b").all_text_contents()
         if translations[bits] == translations[8]:
             assert marked == []
-            wanted = "" if bits == 8 else "Word for word what 8 bits write."
+            wanted = "" if bits == 8 else "The same as with 8 bits."
         else:
             count = len(now) - common(now, eight)
             assert 0 < len(marked) <= count
-            wanted = f"{count} words are" if count > 1 else "One word is"
-            wanted += " not what 8 bits write."
+            wanted = f"{count} words differ" if count > 1 else "One word differs"
+            wanted += " from the 8-bit translation."
         assert page.locator(".note").text_content().strip() == wanted
     page.get_by_role("button", name="Another sentence").click()
     assert page.get_by_role("textbox").input_value() == SENTENCES[0], "and the first again"
@@ -326,7 +326,7 @@ def test_what_cannot_be_read_is_told_and_the_last_sentence_goes_on(page, text, w
     slide(page, 2)
     page.wait_for_timeout(200)
     assert german(page).startswith(shown(given()[3][SENTENCES[0]][2])[:5])
-    assert page.locator(".note").text_content().strip() == "5 words are not what 8 bits write."
+    assert page.locator(".note").text_content().strip() == "5 words differ from the 8-bit translation."
     slide(page, 5)
     assert ask(page, "I love AI.") == "Ich liebe KI.", "and others can be asked"
 
@@ -371,7 +371,7 @@ def test_all_of_it_works_with_the_keyboard_alone(page):
 
 def test_what_changed_is_told_in_words(page):
     slide(page, 4)
-    words = f"16 of the 128 weights are 0 now. {RUNNING[0].german} Word for word what 8 bits write."
+    words = f"16 of the 128 weights are 0 now. {RUNNING[0].german} The same as with 8 bits."
     page.get_by_role("status").filter(has_text=words).wait_for(state="attached")
 
 

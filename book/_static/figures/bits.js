@@ -38,9 +38,9 @@
   const cut = (text, most) => (seen(text).length > most ? `${seen(text).slice(0, most)}…` : seen(text));
   const compared = (bits, marked, german) => {
     if (bits === MOST) return [];
-    if (german[bits] === german[MOST]) return ["Word for word what 8 bits write. "];
-    if (!marked) return ["Words are missing that 8 bits write. "];
-    return [marked === 1 ? "One word is not what 8 bits write. " : `${marked} words are not what 8 bits write. `];
+    if (german[bits] === german[MOST]) return ["The same as with 8 bits. "];
+    if (!marked) return ["Words of the 8-bit translation are missing. "];
+    return [marked === 1 ? "One word differs from the 8-bit translation. " : `${marked} words differ from the 8-bit translation. `];
   };
   const shape = (points) => points.map(([x, y], n) => `${n ? "L" : "M"}${x} ${y}`).join("");
 
