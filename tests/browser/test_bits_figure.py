@@ -289,7 +289,7 @@ def test_an_own_sentence_is_translated_at_every_setting(page):
         note = page.locator(".note").text_content()
         assert note.endswith("Never trained: Hello, house. It guesses.")
         now, eight = (wanted[b].split() for b in (bits, 8))
-        assert note.startswith("Word for word") == (now == eight and bits < 8)
+        assert note.startswith("The same as with 8 bits") == (now == eight and bits < 8)
     page.locator(".heard[role=status]", has_text="It guesses").wait_for(state="attached")
 
 
