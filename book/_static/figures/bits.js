@@ -39,8 +39,10 @@
   const compared = (bits, marked, german) => {
     if (bits === MOST) return [];
     if (german[bits] === german[MOST]) return ["The same as with 8 bits. "];
-    if (!marked) return ["Words of the 8-bit translation are missing. "];
-    return [marked === 1 ? "One word differs from the 8-bit translation. " : `${marked} words differ from the 8-bit translation. `];
+    const [now, eight] = [bits, MOST].map((b) => words(german[b]).length), same = now - marked;
+    if (!same) return ["No word is the same as with 8 bits. "];
+    const differ = Math.max(now, eight) - same; // what is lost counts, too
+    return [differ === 1 ? "One word differs from the 8-bit translation. " : `${differ} words differ from the 8-bit translation. `];
   };
   const shape = (points) => points.map(([x, y], n) => `${n ? "L" : "M"}${x} ${y}`).join("");
 

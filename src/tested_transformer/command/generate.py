@@ -68,7 +68,7 @@ def generate(given: argparse.Namespace) -> None:
     sizes: list[int] = []
     rounds = speculate(model, draft, ids, {c.eos_id}, most, given.n_drafted, **how)
     show(tokens, counted(rounds, sizes))
-    calls = f"{len(sizes):,} calls of the model"
+    calls = f"{len(sizes):,} call{'s' * (len(sizes) != 1)} of the model"
     print(f"{sum(sizes):,} tokens in {calls}", file=sys.stderr)
 
 
