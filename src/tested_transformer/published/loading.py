@@ -14,11 +14,14 @@ from tested_transformer.model.bert import Bert, SentenceBert
 from tested_transformer.names import check_unwrapped, renamed
 from tested_transformer.published.about import About, naming
 from tested_transformer.published.bert import BertFamily
+from tested_transformer.published.distilbert import DistilBertFamily
 from tested_transformer.published.folder import MODULES, Folder, opened
 from tested_transformer.published.gguf import MAGIC, GgufFile
 from tested_transformer.published.gpt2 import Gpt2Family
 from tested_transformer.published.llama import GgufLlama, LlamaFamily
+from tested_transformer.published.marian import MarianFamily, check_sinusoids
 from tested_transformer.published.tokenisers import gguf_tokens, read_tokens
+from tested_transformer.published.vit import VitFamily
 from tested_transformer.text._published import Published
 from tested_transformer.training.checkpoint import (
     DTYPES,
@@ -61,7 +64,11 @@ FAMILIES: dict[str, _Family] = {
     "gpt2": Gpt2Family(),
     "bert": BertFamily(),
     "roberta": BertFamily(),
+    "xlm-roberta": BertFamily(),
+    "distilbert": DistilBertFamily(),
+    "vit": VitFamily(),
     "llama": LlamaFamily(),
+    "marian": MarianFamily(),
 }
 """By the name that a config.json, or a GGUF file, has for the architecture."""
 
@@ -75,10 +82,11 @@ def load_published(
     """A published model, in eval mode, and its tokeniser, or None if it has none.
 
     path is a folder as Hugging Face publishes it (config.json, safetensors and the files
-    of a tokeniser), a zip of one, or a GGUF file. The architectures are GPT-2, BERT,
-    RoBERTa and Llama; what becomes of one is a `Gpt`, a `Bert`, `MaskedLM`,
-    `Pretraining`, `Classifier` or `SentenceBert`, or a `Llama`. With kind, it must be
-    of that class. Names, shapes and sizes are checked before anything is made.
+    of a tokeniser), a zip of one, or a GGUF file. GPT-2 becomes a `Gpt`; BERT, RoBERTa,
+    XLM-R and DistilBERT a `Bert` or `DistilBert`, or a `MaskedLM`, `Pretraining`,
+    `Classifier` or `SentenceBert` on one; Llama a `Llama`, Marian (OPUS-MT) a `Marian`,
+    and ViT a `VisionTransformer`. With kind, it must be of that class. Names, shapes
+    and sizes are checked before anything is made.
     """
     if dtype not in DTYPES:
         rule = f"must be one of {', '.join(map(str, DTYPES))}"
@@ -148,7 +156,7 @@ def _filled(
     model = with_room(model, device, dtype)
     room, filled = model.state_dict(), set[str]()
     for key, parts in ours.items():
-        if not parts:
+        if not parts and not key.endswith(POSITIONS):
             continue
         tensor = weights.tensor(key)
         if tensor.dtype not in DTYPES:
@@ -156,6 +164,9 @@ def _filled(
             raise ValueError(f"{source}: {key} is stored as {tensor.dtype}; {rule}")
         if not all(x.isfinite() for x in tensor.aminmax()):  # NaN is both
             raise ValueError(f"{source}: {key} has numbers that are not finite")
+        if not parts:
+            with naming(source):
+                check_sinusoids(key, tensor)
         for (name, _), (_, part) in zip(
             parts, renamed(key, tensor, family.names(about)), strict=True
         ):
@@ -165,6 +176,10 @@ def _filled(
             room[name].copy_(part)
             filled.add(name)
     return model
+
+
+POSITIONS = "embed_positions.weight"
+"""A table that is computed, and that some files have."""
 
 
 def _our_names(
