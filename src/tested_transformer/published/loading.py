@@ -190,7 +190,7 @@ def _our_names(
     for key, shape in weights.shapes.items():
         try:
             found[key] = renamed(key, torch.empty(()).expand(shape), names)
-        except (RuntimeError, TypeError, ValueError):
+        except (RuntimeError, TypeError, ValueError, IndexError):
             raise ValueError(f"{key} has the shape {shape!r:.80}") from None
     shapes: dict[str, torch.Size] = {}
     for key, parts in found.items():

@@ -75,6 +75,7 @@ def check_sinusoids(key: str, given: Tensor) -> None:
     """Refuse a table of positions in a file that is not the one that is computed."""
     if given.dim() != 2 or not given.is_floating_point():
         raise ValueError(f"{key} has the shape {tuple(given.shape)}")
-    off = in_halves(sinusoids(*given.shape, torch.float64)) - given
+    n, d_model = given.shape
+    off = in_halves(sinusoids(n, d_model, torch.float64)) - given
     if not off.abs().max() <= 2 * torch.finfo(given.dtype).eps:
         raise ValueError(f"{key} must be sinusoids: others are not known here")
