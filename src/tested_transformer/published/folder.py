@@ -22,6 +22,11 @@ WEIGHTS, INDEX, PICKLE = (
     "pytorch_model.bin",
 )
 MODULES = "modules.json"
+SOURCE_SPM, TARGET_SPM, XLM_R_SPM = (
+    "source.spm",
+    "target.spm",
+    "sentencepiece.bpe.model",
+)
 WHAT = "file of a published model"
 READ = (
     "config.json",
@@ -33,6 +38,9 @@ READ = (
     "vocab.json",
     "merges.txt",
     "vocab.txt",
+    SOURCE_SPM,
+    TARGET_SPM,
+    XLM_R_SPM,
     WEIGHTS,
 )
 """What is taken out of a zip: nothing else is looked at."""
@@ -59,6 +67,10 @@ class Folder:
             return path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is no UTF-8: {error}") from None
+
+    def content(self, name: str) -> bytes:
+        """The bytes of a file of SentencePiece."""
+        return self._small(name).read_bytes()
 
     def json(self, name: str) -> dict[str, Any]:
         """The object in a JSON file."""
