@@ -38,6 +38,13 @@ def trained(lines, pieces=90, **more):
     return out.getvalue()
 
 
+def vocabulary_of(models):
+    """One vocabulary for the pieces of both languages, with `<pad>` last."""
+    known = [library.SentencePieceProcessor(model_proto=model) for model in models]
+    pieces = dict.fromkeys(p.id_to_piece(i) for p in known for i in range(3, p.get_piece_size()))
+    return {token: i for i, token in enumerate(["</s>", "<unk>", *pieces, CODE, "<pad>"])}
+
+
 @pytest.fixture(scope="module")
 def models():
     return trained([*ENGLISH, "abcdefghijklmnopqrstuvwxyz"]), trained([*GERMAN, "abcdefghijklmnopqrstuvwxyzß"])
@@ -45,11 +52,9 @@ def models():
 
 @pytest.fixture(scope="module")
 def folder(models, tmp_path_factory):
-    """A Marian in its real layout: one vocabulary for the pieces of both languages, and `<pad>` last."""
+    """A Marian in its real layout."""
     made = tmp_path_factory.mktemp("marian")
-    known = [library.SentencePieceProcessor(model_proto=model) for model in models]
-    pieces = dict.fromkeys(p.id_to_piece(i) for p in known for i in range(3, p.get_piece_size()))
-    vocab = {token: i for i, token in enumerate(["</s>", "<unk>", *pieces, CODE, "<pad>"])}
+    vocab = vocabulary_of(models)
     pad = len(vocab) - 1
     ids = {"vocab_size": len(vocab), "pad_token_id": pad, "decoder_start_token_id": pad, "bos_token_id": 0}
     theirs("MarianMTModel", MARIAN | ids).float().save_pretrained(made)

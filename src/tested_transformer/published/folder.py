@@ -21,7 +21,17 @@ WEIGHTS, INDEX, PICKLE = (
     "model.safetensors.index.json",
     "pytorch_model.bin",
 )
-MODULES = "modules.json"
+MODULES, POOLING, LENGTH = (
+    "modules.json",
+    "1_Pooling/config.json",
+    "sentence_bert_config.json",
+)
+POOLINGS = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+}
+"""How sentence-transformers calls what we call so."""
 SOURCE_SPM, TARGET_SPM, XLM_R_SPM = (
     "source.spm",
     "target.spm",
@@ -31,8 +41,8 @@ WHAT = "file of a published model"
 READ = (
     "config.json",
     MODULES,
-    "1_Pooling/config.json",
-    "sentence_bert_config.json",
+    POOLING,
+    LENGTH,
     "tokenizer.json",
     "tokenizer_config.json",
     "vocab.json",

@@ -15,7 +15,14 @@ from tested_transformer.names import check_unwrapped, renamed
 from tested_transformer.published.about import About, naming
 from tested_transformer.published.bert import BertFamily
 from tested_transformer.published.distilbert import DistilBertFamily
-from tested_transformer.published.folder import MODULES, Folder, opened
+from tested_transformer.published.folder import (
+    LENGTH,
+    MODULES,
+    POOLING,
+    POOLINGS,
+    Folder,
+    opened,
+)
 from tested_transformer.published.gguf import MAGIC, GgufFile
 from tested_transformer.published.gpt2 import Gpt2Family
 from tested_transformer.published.llama import GgufLlama, LlamaFamily
@@ -224,17 +231,15 @@ def _check_rows(model: nn.Module, tokens: Published | None, path: Path) -> None:
 
 def _for_sentences(model: Any, folder: Folder) -> Any:
     """The model with the pooling that sentence-transformers wrote beside it, if any."""
-    if not isinstance(model, Bert) or not folder.has("1_Pooling/config.json"):
+    if not isinstance(model, Bert) or not folder.has(POOLING):
         return model
-    about = About(
-        folder.json("1_Pooling/config.json"), folder.path / "1_Pooling/config.json"
-    )
+    about = About(folder.json(POOLING), folder.path / POOLING)
     chosen = [
         name
         for name in about.fields
         if name.startswith("pooling_mode_") and about.flag(name, False)
     ]
-    if len(chosen) != 1 or chosen[0] not in _POOLINGS:
+    if len(chosen) != 1 or chosen[0] not in POOLINGS:
         raise ValueError(
             f"{about.name}: {' and '.join(chosen) or 'no pooling'} is not known here"
         )
@@ -242,21 +247,13 @@ def _for_sentences(model: Any, folder: Folder) -> Any:
     if modules not in (_PLAIN, [*_PLAIN, "Normalize"]):
         rule = "only Transformer, Pooling and Normalize are known here, in this order"
         raise ValueError(f"{folder.path / MODULES} has {modules!r:.80}: {rule}")
-    most, pooling = None, _POOLINGS[chosen[0]]
-    if folder.has(_LENGTH):
-        about = About(folder.json(_LENGTH), folder.path / _LENGTH)
+    most, pooling = None, POOLINGS[chosen[0]]
+    if folder.has(LENGTH):
+        about = About(folder.json(LENGTH), folder.path / LENGTH)
         if "max_seq_length" in about:
             most = about.integer("max_seq_length", least=1)
-    with naming(folder.path / _LENGTH):
+    with naming(folder.path / LENGTH):
         return SentenceBert(model, pooling, "Normalize" in modules, most)
 
 
 _PLAIN = ["Transformer", "Pooling"]
-_LENGTH = "sentence_bert_config.json"
-
-
-_POOLINGS = {
-    "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_max_tokens": "max",
-}
