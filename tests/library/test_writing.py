@@ -248,7 +248,7 @@ def test_a_classifier_says_how_many_classes_it_has(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 def test_ctranslate2_converts_a_marian_and_translates_as_we_do(tmp_path):
-    converter = pytest.importorskip("ctranslate2").converters
+    other = pytest.importorskip("ctranslate2")
     pytest.importorskip("sentencepiece")
     from test_sentence_pieces import ENGLISH, GERMAN, trained, vocabulary_of
 
@@ -265,10 +265,8 @@ def test_ctranslate2_converts_a_marian_and_translates_as_we_do(tmp_path):
         ours.embedding.weight[pad] = 0.0  # as published: a translation begins with nothing
     to_huggingface(ours, tmp_path / "ours", tokens)
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    converter.TransformersConverter(str(tmp_path / "ours")).convert(str(tmp_path / "made"))
-    import ctranslate2
-
-    engine = ctranslate2.Translator(str(tmp_path / "made"), inter_threads=1, intra_threads=1)
+    other.converters.TransformersConverter(str(tmp_path / "ours")).convert(str(tmp_path / "made"))
+    engine = other.Translator(str(tmp_path / "made"), inter_threads=1, intra_threads=1)
     for text in ENGLISH:
         source = [*tokens.encode(text), tokens.special_ids.eos]
         asked = [[tokens.tokens[i] for i in source]]

@@ -12,6 +12,10 @@ from tested_transformer.decoding.hypothesis import length_penalty
 from tested_transformer.decoding.translator import PHRASEBOOK, Translator
 from tested_transformer.device import choose_device
 from tested_transformer.files import check_writable
+from tested_transformer.model.marian import Marian
+from tested_transformer.published.folder import SOURCE_SPM
+from tested_transformer.published.loading import load_published
+from tested_transformer.text.sentence_pieces import SentencePieces
 from tested_transformer.training.filenames import (
     CONFIG,
     CURVES,
@@ -127,7 +131,8 @@ def add_translator(add: argparse.ArgumentParser) -> None:
     """The model and the search."""
     add.add_argument(
         "--model", type=model_folder, default=PHRASEBOOK, metavar="FOLDER",
-        help="folder of a trained model (default phrasebook, the model in this package)",
+        help="folder of a trained model, or of a Marian of Hugging Face's (default "
+        "phrasebook, the model in this package)",
     )  # fmt: skip
     add.add_argument(
         "--beam", type=int, default=4, metavar="WIDTH",
@@ -142,8 +147,12 @@ def add_translator(add: argparse.ArgumentParser) -> None:
 
 
 def load_translator(given: argparse.Namespace) -> Translator:
-    """The translator that the command line asks for."""
+    """The translator that the command line asks for: of our files, or a published one."""
     use_threads(given.threads)
     length_penalty(1, given.alpha)  # refused before there is much to wait for
     device = choose_device(given.device)
-    return Translator.load(given.model, device, given.beam, given.alpha)
+    if (given.model / TOKENS).is_file() or not (given.model / SOURCE_SPM).is_file():
+        return Translator.load(given.model, device, given.beam, given.alpha)
+    model, tokens = load_published(given.model, device, Marian)
+    assert isinstance(tokens, SentencePieces)
+    return Translator(model, tokens, given.beam, given.alpha)

@@ -35,10 +35,10 @@ from tested_transformer.training.checkpoint import (
     describe,
 )
 
-Fields = dict[str, Any]
-Renaming = Callable[[str], str]
+_Fields = dict[str, Any]
+_Renaming = Callable[[str], str]
 
-ON_BODY = {
+_ON_BODY = {
     "Bert": "Model",
     "DistilBert": "Model",
     "SentenceBert": "Model",
@@ -78,11 +78,11 @@ def to_huggingface(
     files.write_all({folder / name: content for name, content in contents.items()})
 
 
-def _told(model: nn.Module, tokens: Published | None) -> tuple[Fields, Renaming]:
+def _told(model: nn.Module, tokens: Published | None) -> tuple[_Fields, _Renaming]:
     """What config.json says, and from our names to theirs."""
-    kind = next((kind for kind in WRITERS if isinstance(model, kind)), None)
+    kind = next((kind for kind in _WRITERS if isinstance(model, kind)), None)
     if kind is None:
-        known = ", ".join(each.__name__ for each in WRITERS)
+        known = ", ".join(each.__name__ for each in _WRITERS)
         rule = f"cannot be written; these can: {known}"
         raise TypeError(f"{type(model).__name__} {rule}")
     if own := describe(model).get("replaced"):
@@ -91,7 +91,7 @@ def _told(model: nn.Module, tokens: Published | None) -> tuple[Fields, Renaming]
     if tokens is not None and tokens.vocab_size > config.vocab_size:
         found = f"{tokens.vocab_size} tokens, the model {config.vocab_size}"
         raise ValueError(f"the tokeniser has {found}")
-    about, renaming = WRITERS[kind](model)
+    about, renaming = _WRITERS[kind](model)
     if about["model_type"] == "roberta" and isinstance(tokens, SentencePieces):
         of = about["architectures"][0].replace("Roberta", "XLMRoberta")
         about |= {"model_type": "xlm-roberta", "architectures": [of]}
@@ -109,7 +109,7 @@ def _beside(model: nn.Module) -> dict[str, bytes]:
     kinds = ["Transformer", "Pooling", *["Normalize"] * model.normalised]
     paths = ["", "1_Pooling", "2_Normalize"]
     modules = [
-        {"idx": i, "name": f"{i}", "path": path, "type": f"{OF_SENTENCES}.{kind}"}
+        {"idx": i, "name": f"{i}", "path": path, "type": f"{_OF_SENTENCES}.{kind}"}
         for i, (kind, path) in enumerate(zip(kinds, paths, strict=False))
     ]
     width = {"word_embedding_dimension": model.bert.config.d_model}
@@ -122,17 +122,19 @@ def _beside(model: nn.Module) -> dict[str, bytes]:
     }
 
 
-OF_SENTENCES = "sentence_transformers.models"
+_OF_SENTENCES = "sentence_transformers.models"
 """Where the classes are that a modules.json names."""
 
 
 def _renamed(
-    weights: Mapping[str, Tensor], renaming: Renaming, about: Fields
+    weights: Mapping[str, Tensor], renaming: _Renaming, about: _Fields
 ) -> dict[str, Tensor]:
     """The weights by their names and in their shapes."""
     found: dict[str, list[Tensor]] = {}
     for name, tensor in weights.items():  # a w_q comes before its w_k and w_v
-        name = renaming(re.sub(r"w_[qkv]\b", "w_qkv", name) if GPT_2 in about else name)
+        name = renaming(
+            re.sub(r"w_[qkv]\b", "w_qkv", name) if _GPT_2 in about else name
+        )
         found.setdefault(name, []).append(_shaped(name, tensor, about))
     axis = {name: int(name.endswith("weight")) for name in found}
     joined = {
@@ -142,11 +144,11 @@ def _renamed(
     return {name: tensor.cpu().contiguous() for name, tensor in joined.items()}
 
 
-GPT_2 = "n_embd"
+_GPT_2 = "n_embd"
 """A field that only a GPT-2 has, whose matrices are (in, out)."""
 
 
-def _shaped(name: str, tensor: Tensor, about: Fields) -> Tensor:
+def _shaped(name: str, tensor: Tensor, about: _Fields) -> Tensor:
     """One of our tensors with the axes that theirs has."""
     if re.search(r"\.c_\w+\.weight$", name):
         return tensor.t()
@@ -159,7 +161,7 @@ def _shaped(name: str, tensor: Tensor, about: Fields) -> Tensor:
     return tensor
 
 
-def backwards(table: Mapping[str, str], *without: str) -> Renaming:
+def _backwards(table: Mapping[str, str], *without: str) -> _Renaming:
     """From our names to theirs. Of several for one of ours, the first in table counts."""
     known = {
         our: their
@@ -189,12 +191,12 @@ def _activation(config: Config) -> str:
     return next(their for their, our in ACTIVATIONS.items() if our == config.activation)
 
 
-def _labels(n: int) -> Fields:
+def _labels(n: int) -> _Fields:
     named = {str(i): f"LABEL_{i}" for i in range(n)}
     return {"id2label": named, "label2id": {name: int(i) for i, name in named.items()}}
 
 
-def _gpt2(model: Any) -> tuple[Fields, Renaming]:
+def _gpt2(model: Any) -> tuple[_Fields, _Renaming]:
     c = model.config
     _usual(c, "GPT-2", norm_first=True, final_norm=True, attention_bias=True)
     about = {
@@ -212,14 +214,14 @@ def _gpt2(model: Any) -> tuple[Fields, Renaming]:
         "layer_norm_epsilon": c.norm_eps,
         "activation_function": _activation(c),
     }
-    theirs = backwards(names.GPT_2, "lm_head")
+    theirs = _backwards(names.GPT_2, "lm_head")
     return about, lambda name: f"transformer.{theirs(name)}"
 
 
-def _llama(model: Any) -> tuple[Fields, Renaming]:
+def _llama(model: Any) -> tuple[_Fields, _Renaming]:
     c = model.config
     _usual(c, "Llama", norm_first=True, final_norm=True, dropout=0.0)
-    rope: Fields = {"rope_type": "default", "rope_theta": c.rope_base}
+    rope: _Fields = {"rope_type": "default", "rope_theta": c.rope_base}
     if c.rope_factors is not None:
         if len({*c.rope_factors}) > 1:
             rule = "must be one for all pairs: which settings gave these is not known"
@@ -242,16 +244,16 @@ def _llama(model: Any) -> tuple[Fields, Renaming]:
         "tie_word_embeddings": c.tied,
         "hidden_act": "silu",
     }
-    return about, backwards(names.LLAMA)
+    return about, _backwards(names.LLAMA)
 
 
-def _bert(model: Any) -> tuple[Fields, Renaming]:
+def _bert(model: Any) -> tuple[_Fields, _Renaming]:
     bert, c = body(model), body(model).config
     _usual(c, "BERT", norm_first=False, final_norm=False, attention_bias=True)
     if isinstance(bert, DistilBert):
         return _distilbert(model)
     roberta = bert.first_position > 0
-    kind, ending = "Roberta" if roberta else "Bert", ON_BODY[type(model).__name__]
+    kind, ending = "Roberta" if roberta else "Bert", _ON_BODY[type(model).__name__]
     if roberta and (
         bert.first_position != c.pad_id + 1
         or ending == "ForPreTraining"
@@ -284,11 +286,11 @@ def _bert(model: Any) -> tuple[Fields, Renaming]:
         without += ["classifier.dense", "classifier.out_proj"]
     if isinstance(model, Classifier):
         about |= _labels(model.head.out_features)
-    return about, _of_body(model, backwards(names.BERT, *without))
+    return about, _of_body(model, _backwards(names.BERT, *without))
 
 
-def _distilbert(model: Any) -> tuple[Fields, Renaming]:
-    c, ending = body(model).config, ON_BODY[type(model).__name__]
+def _distilbert(model: Any) -> tuple[_Fields, _Renaming]:
+    c, ending = body(model).config, _ON_BODY[type(model).__name__]
     _usual(c, "DistilBERT", norm_eps=1e-12)
     about = {
         "model_type": "distilbert",
@@ -305,17 +307,17 @@ def _distilbert(model: Any) -> tuple[Fields, Renaming]:
     }
     if isinstance(model, Classifier):
         about |= _labels(model.head.out_features)
-    theirs = backwards(names.DISTILBERT, "layer", "vocab_projector.weight")
+    theirs = _backwards(names.DISTILBERT, "layer", "vocab_projector.weight")
     return about, _of_body(model, theirs)
 
 
-def _of_body(model: nn.Module, theirs: Renaming) -> Renaming:
+def _of_body(model: nn.Module, theirs: _Renaming) -> _Renaming:
     """For vectors of texts the names of the body alone, as they are published."""
-    whole = ON_BODY[type(model).__name__] != "Model"
+    whole = _ON_BODY[type(model).__name__] != "Model"
     return theirs if whole else lambda name: theirs(name.removeprefix("bert."))
 
 
-def _vit(model: Any) -> tuple[Fields, Renaming]:
+def _vit(model: Any) -> tuple[_Fields, _Renaming]:
     c, side = model.config, math.isqrt(model.config.max_len - 1)
     _usual(c, "ViT", norm_first=True, final_norm=True, attention_bias=True)
     if side**2 + 1 != c.max_len:
@@ -335,13 +337,13 @@ def _vit(model: Any) -> tuple[Fields, Renaming]:
         "layer_norm_eps": c.norm_eps,
         "hidden_act": _activation(c),
     }
-    theirs = backwards(names.VIT)
+    theirs = _backwards(names.VIT)
     return about | _labels(
         model.n_classes
     ), lambda name: theirs(name) if name.startswith("head") else f"vit.{theirs(name)}"
 
 
-def _marian(model: Any) -> tuple[Fields, Renaming]:
+def _marian(model: Any) -> tuple[_Fields, _Renaming]:
     c = model.config
     _usual(c, "Marian", norm_first=False, final_norm=False, attention_bias=True)
     _usual(c, "Marian", norm_eps=1e-5)
@@ -365,7 +367,7 @@ def _marian(model: Any) -> tuple[Fields, Renaming]:
     }
     for side in ("encoder", "decoder"):
         about |= {f"{side}_{name}": size for name, size in sizes.items()}
-    theirs = backwards(names.MARIAN)
+    theirs = _backwards(names.MARIAN)
 
     def renaming(name: str) -> str:
         name = theirs(name).replace("third_layer_norm", "final_layer_norm")
@@ -376,7 +378,7 @@ def _marian(model: Any) -> tuple[Fields, Renaming]:
     return about, renaming
 
 
-def _search(config: Config) -> Fields:
+def _search(config: Config) -> _Fields:
     """What their search has to know: the begin, the end, and that padding is no word."""
     return {
         "decoder_start_token_id": config.bos_id,
@@ -387,7 +389,7 @@ def _search(config: Config) -> Fields:
     }
 
 
-WRITERS: dict[type[nn.Module], Callable[[Any], tuple[Fields, Renaming]]] = {
+_WRITERS: dict[type[nn.Module], Callable[[Any], tuple[_Fields, _Renaming]]] = {
     Marian: _marian,
     Llama: _llama,
     Gpt: _gpt2,

@@ -151,7 +151,7 @@ def _processor(model: bytes) -> Any:
     try:
         library = import_module("sentencepiece")
     except ImportError:
-        needed = 'not installed: pip install "tested-transformer[models]"'
+        needed = 'not installed: pip install "tested-transformer[sentencepiece]"'
         raise ValueError(
             f"SentencePieces needs the package sentencepiece, {needed}"
         ) from None
