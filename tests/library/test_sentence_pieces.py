@@ -208,6 +208,7 @@ WRONG = [
     ("vocab.json", {"</s>": 0, "<unk>": "1", "<pad>": 2}, "the id of token '<unk>' must be a whole number"),
     ("vocab.json", [1], "vocab.json"),
     ("tokenizer_config.json", {"unk_token": "<UNK>"}, "vocab.json has no '<UNK>', the unk_token"),
+    ("tokenizer_config.json", {"sp_model_kwargs": {"nbest_size": 3}}, "sp_model_kwargs must be empty"),
     ("tokenizer_config.json", {"separate_vocabs": True}, "separate_vocabs must be False"),
     ("tokenizer_config.json", {"eos_token": {"content": "<pad>"}}, r"pad_id \(\d+\) must differ from eos_id"),
 ]

@@ -67,6 +67,9 @@ class SentencePieces(Published):
         if tokenizer_config.get("separate_vocabs", False) is not False:
             rule = "must be False: one vocabulary serves both languages here"
             raise ValueError(f"tokenizer_config.json: separate_vocabs {rule}")
+        if tokenizer_config.get("sp_model_kwargs"):
+            rule = "must be empty: SentencePiece is asked for the best pieces here"
+            raise ValueError(f"tokenizer_config.json: sp_model_kwargs {rule}")
         vocab = vocabulary({"vocab": vocab})
         added = []
         for name, usual in NAMES.items():
