@@ -206,6 +206,16 @@ class OnnxSearch(Search):
 
     _stepper = OnnxCache
 
+    def __init__(
+        self,
+        model: OnnxModel,
+        source: Int[Tensor, "B S"],
+        width: int,
+        alpha: float,
+        max_len: int | None,
+    ) -> None:
+        super().__init__(model, source, width, alpha, max_len)
+
 
 class OnnxTranslator(Translator):
     """A `Translator` that runs what `export_onnx` wrote, on a processor."""
@@ -328,7 +338,7 @@ def _graph(
     either = torch.export.Dim.DYNAMIC
     shapes = {name: dict.fromkeys(free.get(name, ()), either) for name in example}
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it tells what it lacks
-    program = torch.onnx.export(
+    program: Any = torch.onnx.export(
         module.eval(),
         (*example.values(),),
         input_names=[*example],
@@ -336,7 +346,6 @@ def _graph(
         dynamic_shapes=(*shapes.values(),),
         verbose=False,
     )
-    assert program is not None
     content: bytes = program.model_proto.SerializeToString()
     return content
 
