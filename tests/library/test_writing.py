@@ -74,11 +74,17 @@ def test_what_is_written_is_read_with_the_same_numbers(tmp_path, name):
 
 
 def test_a_marian_writes_there_what_it_writes_here(tmp_path):
-    """Their generate has from the folder that padding is the begin and never written, and where to end."""
-    ours, read, _ = written("swish", tmp_path)
-    source, _ = sentences(ours.config.pad_id, n=20)
+    """Their generate has from the folder that padding is the begin and never written, however likely, and the end."""
+    theirs("MarianMTModel", MARIAN).save_pretrained(tmp_path / "theirs")
+    ours, _ = load_published(tmp_path / "theirs", kind=Marian, dtype=torch.float64)
+    pad = ours.config.pad_id
+    with torch.no_grad():
+        ours.embedding.bias[pad] += 100
+    to_huggingface(ours, tmp_path / "ours")
+    read = transformers.MarianMTModel.from_pretrained(tmp_path / "ours", dtype=torch.float64)
+    source, _ = sentences(pad, n=20)
     with precise(read):
-        out = read.generate(source, attention_mask=(source != ours.config.pad_id).long(), max_new_tokens=15)
+        out = read.generate(source, attention_mask=(source != pad).long(), max_new_tokens=15)
     found = greedy(ours, source, 15)
     assert torch.equal(out[:, 1 : found.size(1) + 1], found)
 
