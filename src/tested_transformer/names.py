@@ -78,8 +78,15 @@ VIT = {
     "output.dense": "feed_forward.w_2",
     "layernorm": "encoder.norm",
     "classifier": "head",
+    "layers": "encoder.layers",
+    "attention.q_proj": "self_attention.w_q",
+    "attention.k_proj": "self_attention.w_k",
+    "attention.v_proj": "self_attention.w_v",
+    "attention.o_proj": "self_attention.w_o",
+    "mlp.fc1": "feed_forward.w_1",
+    "mlp.fc2": "feed_forward.w_2",
 }
-"""Those of a Vision Transformer, after "vit."."""
+"""Those of a Vision Transformer, after "vit.": in files, and then in the library's own model."""
 
 MARIAN = {
     "model.shared": "embedding",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from foreign import MARIAN, VIT, changed, halved_sinusoids, precise, theirs
+from foreign import DISTILBERT, MARIAN, VIT, changed, halved_sinusoids, precise, theirs
 from helpers import unchecked
 from safetensors.torch import load_file
 from test_hostile import refused
@@ -15,6 +15,7 @@ from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.cache import Cache, stepper
 from tested_transformer.decoding.greedy import greedy
+from tested_transformer.exchange import from_huggingface
 from tested_transformer.model.marian import BiasedEmbedding, HalvedPositions, Marian, MarianConfig, in_halves
 from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.published.about import About
@@ -335,6 +336,19 @@ def test_what_files_of_a_marian_have_twice_is_read_once(folders, tmp_path):
         assert max(differences(load_published(made, dtype=torch.float64)[0], other).values()) <= 1e-10
     half = {key: tensor.bfloat16() if "positions" in key else tensor for key, tensor in twice.items()}
     load_published(changed(folder, tmp_path, tensors=half))
+
+
+@pytest.mark.parametrize("name", ["swish", "ViT", "DistilBERT, masked", "DistilBERT"])
+def test_weights_without_a_folder_are_renamed_as_well(folders, tmp_path, name):
+    if name in CASES | VITS:
+        other, folder = folders(name)
+    else:
+        other, folder = theirs(f"DistilBert{'ForMaskedLM' if 'masked' in name else 'Model'}", DISTILBERT), tmp_path
+        other.save_pretrained(folder)
+    ours = load_published(folder, dtype=torch.float64)[0]
+    renamed = from_huggingface(other.state_dict())
+    assert renamed.keys() == ours.state_dict().keys()
+    assert all(torch.equal(renamed[key], tensor) for key, tensor in ours.state_dict().items())
 
 
 def test_settings_that_are_not_there_are_those_of_their_library():
