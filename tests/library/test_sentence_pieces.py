@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 import torch
@@ -222,6 +223,15 @@ def test_a_damaged_folder_is_refused_by_name(folder, tmp_path, name, content, wo
     told = str(refused.value)
     assert str(made) in told
     assert told.isprintable()
+
+
+def test_a_zip_of_a_folder_is_read_as_the_folder(folder, both, tmp_path):
+    with zipfile.ZipFile(tmp_path / "marian.zip", "w") as packed:
+        for path in folder.iterdir():
+            packed.write(path, path.name)
+    model, tokens = load_published(tmp_path / "marian.zip", kind=Marian)
+    assert tokens.encode(ENGLISH[0]) == both[0].encode(ENGLISH[0])
+    assert torch.equal(model.embedding.bias, load_published(folder)[0].embedding.bias)
 
 
 def test_a_folder_without_one_of_its_files_is_refused(folder, tmp_path):
