@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tested_transformer.__main__ import main
+from tested_transformer.command.arguments import translator_of
 from tested_transformer.config import SpecialIds
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.marian import Marian
@@ -153,6 +154,8 @@ def test_the_command_translates_with_a_published_translator(folder, both, tmp_pa
     model, tokens = load_published(folder, kind=Marian)
     wanted = Translator(model, tokens, 2).translate(["You see the child.", "", "We see."])
     assert capsys.readouterr().out.splitlines() == wanted
+    asked = translator_of(folder, "cpu", 3, 0.25)
+    assert (type(asked.model), asked.width, asked.alpha) == (Marian, 3, 0.25)
 
 
 def test_it_comes_back_from_its_file_and_with_a_model(folder, both, tmp_path):

@@ -310,18 +310,18 @@ def _encoder(model: Transformer) -> bytes:
 
 def _decoder(model: Transformer) -> bytes:
     """The graph of a step: batch, width, the source's length and the slots stay free."""
-    c, (batch, width, earlier, length) = model.config, (2, 3, 4, 5)
-    heads = c.n_layers, batch, c.n_heads
+    eos, (batch, width, earlier, length) = model.config.eos_id, (2, 3, 4, 5)
+    memory = EncoderGraph(model)(torch.full((batch, length), eos))
     every = torch.ones(batch, 1, width, earlier + width, dtype=torch.bool)
     example = {
-        "tokens": torch.full((batch, width), c.eos_id),
+        "tokens": torch.full((batch, width), eos),
         "place": torch.tensor([[1]]),
         "mask": every,
         "source_mask": every[:, :, :1, :length],
-        "memory_keys": torch.zeros(*heads, length, c.d_k),
-        "memory_values": torch.zeros(*heads, length, c.d_v),
-        "keys": torch.zeros(*heads, earlier, c.d_k),
-        "values": torch.zeros(*heads, earlier, c.d_v),
+        "memory_keys": memory[0],
+        "memory_values": memory[1],
+        "keys": memory[0][:, :, :, :earlier].clone(),
+        "values": memory[1][:, :, :, :earlier].clone(),
     }
     free = {"tokens": (0, 1), "mask": (0, 2, 3), "source_mask": (0, 3)}
     free |= dict.fromkeys((*READS[4:], "keys", "values"), (1, 3))
