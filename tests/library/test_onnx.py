@@ -195,3 +195,29 @@ def test_what_cannot_be_exported_is_refused_and_nothing_written(tmp_path, monkey
     assert not folder.exists()
     with pytest.raises(ValueError, match=r"device \(cuda\) must be cpu"):
         OnnxTranslator.load(folder, "cuda")
+
+
+@pytest.mark.slow
+def test_a_search_that_cannot_be_made_is_refused_before_a_sentence_is_read(exported):
+    _, graphs, _ = exported["Marian"]
+    for settings in ((0, 0.6), (41, 0.6), (4, 51.0)):
+        with pytest.raises(ValueError, match=r"width|alpha"):
+            OnnxTranslator(graphs, Forty(), *settings)
+    with unchecked(), pytest.raises(TypeError, match=r"model must be a .*OnnxModel, not Transformer"):
+        OnnxTranslator(Transformer(TINY), Forty())
+    with pytest.raises(ValueError, match="does not belong to the model"):
+        OnnxTranslator(graphs, WordPiece.train(["low lower lowest"], 20))
+
+
+class Forty:
+    """A tokeniser of the Marian's size and ids."""
+
+    vocab_size, special_ids = 40, MARIAN.special_ids
+
+    def encode(self, text):
+        """No ids."""
+        return []
+
+    def decode(self, ids):
+        """No text."""
+        return ""
