@@ -2,6 +2,7 @@
 
 import logging
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
@@ -338,14 +339,16 @@ def _graph(
     either = torch.export.Dim.DYNAMIC
     shapes = {name: dict.fromkeys(free.get(name, ()), either) for name in example}
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it tells what it lacks
-    program: Any = torch.onnx.export(
-        module.eval(),
-        (*example.values(),),
-        input_names=[*example],
-        output_names=outputs,
-        dynamic_shapes=(*shapes.values(),),
-        verbose=False,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of PyTorch's own parts, about each other
+        program: Any = torch.onnx.export(
+            module.eval(),
+            (*example.values(),),
+            input_names=[*example],
+            output_names=outputs,
+            dynamic_shapes=(*shapes.values(),),
+            verbose=False,
+        )
     content: bytes = program.model_proto.SerializeToString()
     return content
 
