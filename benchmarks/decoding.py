@@ -1,6 +1,6 @@
-"""Greedy and beam search beside Hugging Face's generate, nn.Transformer and CTranslate2: sentences a second.
+"""Greedy and beam search beside Hugging Face's generate, nn.Transformer, ONNX and CTranslate2: sentences a second.
 
-    pip install transformers ctranslate2
+    pip install transformers ctranslate2 onnxruntime onnxscript
     python benchmarks/decoding.py [--rounds 5] [--threads 1] [--out FOLDER]
 
 The sides take turns, and the median of each counts. All write exactly 50 tokens for each sentence: nobody may write the
@@ -18,6 +18,7 @@ from training import SIZES, Torch, some
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.cache import Cache
 from tested_transformer.decoding.greedy import greedy
+from tested_transformer.decoding.onnx import OnnxCache, OnnxModel, OnnxSearch, export_onnx
 from tested_transformer.model.embedding import Embedding
 from tested_transformer.model.transformer import Transformer
 
@@ -47,6 +48,38 @@ def ours():
         if width == 1:
             return greedy(model, source, NEW)
         return beam(model, source, width, 0.6, NEW)
+
+    return search
+
+
+class EndlessCache(OnnxCache):
+    """As `Endless`, for the graphs of ONNX."""
+
+    def step(self, tokens, mask=None):
+        """As ever, but for one token."""
+        out = super().step(tokens, mask)
+        out[..., SIZE.eos_id] = -torch.inf
+        return out
+
+
+class EndlessSearch(OnnxSearch):
+    """A search that no sentence ends."""
+
+    _stepper = EndlessCache
+
+
+def onnx(threads):
+    """The same package and size as graphs of ONNX, which onnxruntime runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        export_onnx(Transformer(SIZE), folder)
+        model = OnnxModel(folder, threads)
+
+    @torch.inference_mode()
+    def search(source, width):
+        at_work = EndlessSearch(model, source, width, 0.6, NEW)
+        while at_work.sentences:
+            at_work.step()
+        return at_work.finished
 
     return search
 
@@ -162,6 +195,7 @@ def main():
     torch.set_num_threads(given.threads)
     torch.manual_seed(0)
     sides = {"ours": ours(), "Marian": marian(), "nn.Transformer": theirs()}
+    sides["ONNX"] = onnx(given.threads)
     try:
         sides["CTranslate2"] = ctranslate2(given.threads)
     except ImportError as error:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import torch
 import transformers
-from helpers import randomised
+from helpers import normal, randomised
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
@@ -22,6 +22,13 @@ LLAMA = {"vocab_size": 40, "hidden_size": 32, "intermediate_size": 48, "num_hidd
 LLAMA |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64, "rms_norm_eps": 1e-5}
 LLAMA_3 = {"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 LLAMA_3 |= {"original_max_position_embeddings": 40}
+DISTILBERT = {"vocab_size": 40, "dim": 32, "hidden_dim": 64, "n_heads": 4, "n_layers": 2, "max_position_embeddings": 20}
+VIT = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "num_labels": 3}
+VIT |= {"image_size": 24, "patch_size": 8, "layer_norm_eps": 1e-6}
+MARIAN = {"vocab_size": 200, "d_model": 32, "max_position_embeddings": 64, "activation_function": "swish"}
+MARIAN |= {f"{side}_{size}": n for side in ("encoder", "decoder") for size, n in (("layers", 2), ("ffn_dim", 48))}
+MARIAN |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "scale_embedding": True}
+MARIAN |= {"pad_token_id": 199, "decoder_start_token_id": 199, "eos_token_id": 0, "forced_eos_token_id": None}
 LINEAR = {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0}
 
 
@@ -29,9 +36,15 @@ def theirs(kind, settings, pooler=True):
     """A model of theirs with random weights, all of them, biases and norms too."""
     model = getattr(transformers, kind)
     more = {} if pooler else {"add_pooling_layer": False}
-    attention = "sdpa" if "Llama" in kind else "eager"  # their own softmax of a Llama rounds to float32
-    made = model(model.config_class(**settings, attn_implementation=attention), **more)
-    return randomised(made).eval()
+    rounds = "Llama" in kind or "ViT" in kind  # in their own softmax, to float32
+    made = model(model.config_class(**settings, attn_implementation="sdpa" if rounds else "eager"), **more)
+    tables = {n: p.detach().clone() for n, p in made.named_parameters() if not p.requires_grad}  # sinusoids
+    made = randomised(made).eval()
+    if kind == "MarianMTModel":
+        made.final_logits_bias = 0.3 * torch.tensor(normal(*made.final_logits_bias.shape))
+    for name, table in tables.items():
+        made.get_parameter(name).data = table.double()
+    return made
 
 
 def speeds(config):
@@ -50,9 +63,18 @@ def speeds(config):
     return torch.where(wave < old / high, plain, torch.where(wave > old / low, plain / rope["factor"], between))
 
 
+def halved_sinusoids(n, width):
+    """Sines and then cosines: column i of either half turns by 10000^(-2i / width) from one position to the next."""
+    angles = torch.arange(n)[:, None] * 10000 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+    return torch.cat([angles.sin(), angles.cos()], 1)
+
+
 @contextmanager
 def precise(model):
-    """Theirs rounds to float32 in the norms of a Llama and in its angles: not here."""
+    """Theirs rounds to float32 in the norms of a Llama and in its angles, and in the sinusoids of Marian: not here."""
+    if isinstance(model, transformers.MarianMTModel):
+        for side in (model.model.encoder, model.model.decoder):
+            side.embed_positions.weight.data = halved_sinusoids(*side.embed_positions.weight.shape)
     if not isinstance(model, transformers.LlamaForCausalLM):
         yield model
         return

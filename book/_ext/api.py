@@ -35,6 +35,7 @@ PARTS = (
     "data",
     "phrasebook.corpus",
     "published.loading",
+    "published.writing",
     "published.installed",
     "training",
     "decoding",

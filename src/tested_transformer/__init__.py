@@ -22,6 +22,7 @@ __all__ = [
     "Gpt",
     "Llama",
     "LlamaConfig",
+    "Marian",
     "MaskedLM",
     "MultiHeadAttention",
     "Options",
@@ -41,6 +42,7 @@ __all__ = [
     "load_published",
     "sample",
     "save",
+    "to_huggingface",
     "to_torch",
 ]
 
@@ -81,7 +83,9 @@ _HOME = {
     "LlamaConfig": "model.llama",
     "MaskedLM": "model.bert",
     "SentenceBert": "model.bert",
+    "Marian": "model.marian",
     "load_published": "published.loading",
+    "to_huggingface": "published.writing",
 }
 
 if TYPE_CHECKING:
@@ -106,9 +110,11 @@ if TYPE_CHECKING:
     from tested_transformer.model.gpt import GPT_2, Gpt
     from tested_transformer.model.heads import MultiHeadAttention
     from tested_transformer.model.llama import Llama, LlamaConfig
+    from tested_transformer.model.marian import Marian
     from tested_transformer.model.patches import VIT_BASE, VisionTransformer
     from tested_transformer.model.transformer import Transformer
     from tested_transformer.published.loading import load_published
+    from tested_transformer.published.writing import to_huggingface
     from tested_transformer.text.tokens import BytePairEncoding, WordPiece
     from tested_transformer.training.checkpoint import load, save
     from tested_transformer.training.options import Options

@@ -13,6 +13,7 @@ from tested_transformer import __version__, command
 COMMANDS = {
     "train": "train a model on pairs or on a text, and keep it in a folder",
     "translate": "translate sentences, one per line",
+    "export": "write a translator as two graphs of ONNX",
     "evaluate": "measure how well a model translates, with BLEU and chrF",
     "chat": "talk with a published chat model",
     "generate": "let a model go on with a text",

@@ -26,8 +26,8 @@ class SpecialIds(NamedTuple):
     unk: int = 3
 
 
-ACTIVATIONS = ("relu", "gelu", "gelu_tanh")
-"""Of a feed-forward network: the paper's, BERT's, and its approximation in GPT-2."""
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
+"""Of a feed-forward network: the paper's, BERT's, its approximation in GPT-2, Marian's."""
 
 DERIVED: Any = None  # where a field is not given that follows from others
 

@@ -133,13 +133,14 @@ def to_torch(ours: nn.Module) -> nn.Module:
 
 
 def from_huggingface(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of BERT, RoBERTa, GPT-2 or Llama by our names, for `load_state_dict`.
+    """The weights of a published model by our names, for `load_state_dict`.
 
-    given is the state_dict of Hugging Face's model: theirs alone for `Bert`, with the
-    heads of pre-training for `Pretraining`, with or without its head for `Gpt`. A
-    name that is not known stays, so that loading refuses it. Theirs has some weights
-    under two names; if they are not the same, that is a ValueError. `load_published`
-    reads a whole folder, with the sizes.
+    given is the state_dict of Hugging Face's model: of BERT and its relatives, GPT-2,
+    Llama, Marian or ViT. A BERT alone is for `Bert`, one with the heads of pre-training
+    for `Pretraining`, a GPT-2 with or without its head for `Gpt`. A name that is not
+    known stays, so that loading refuses it. Theirs has some weights under two names; if
+    they are not the same, that is a ValueError. `load_published` reads a whole folder,
+    with the sizes.
     """
     _check_state(given)
     names, state = names_of(given), dict[str, Tensor]()

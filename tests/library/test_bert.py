@@ -11,6 +11,7 @@ from tested_transformer.model.bert import (
     ROBERTA_BASE,
     Bert,
     Classifier,
+    DistilBert,
     MaskedLM,
     Pretraining,
     SentenceBert,
@@ -233,3 +234,24 @@ def test_bad_settings_are_refused():
     for wrong in (-1, 12):
         with pytest.raises(ValueError, match=rf"first_position \({wrong}\) must be at least 0 and below max_len"):
             Bert(CONFIG, first_position=wrong)
+
+
+def test_a_distilbert_has_no_segments_and_pools_with_relu():
+    model = DistilBert(CONFIG).double().eval()
+    assert not any("segments" in name for name, _ in model.named_parameters())
+    by_hand = model.norm(model.tokens(IDS) + model.positions.table[: IDS.size(1)])
+    padding = CONFIG.pad_id == IDS
+    assert torch.allclose(model.embed(IDS)[~padding], by_hand[~padding], rtol=0, atol=1e-12)
+    assert torch.equal(model.embed(IDS, torch.zeros_like(IDS)), model.embed(IDS))
+    with pytest.raises(ValueError, match="segments must be None, or all 0: this model has none"):
+        model.embed(IDS, torch.ones_like(IDS))
+    ids = torch.tensor([[CONFIG.pad_id, CONFIG.pad_id, 5, 6], [5, 6, 7, 8]])
+    x = model(ids)
+    firsts = torch.stack([x[0, 2], x[1, 0]])
+    assert torch.equal(model.pool(x, ids), model.pooler(firsts).clamp(min=0))
+    assert torch.equal(model.pool(x), model.pooler(x[:, 0]).clamp(min=0))
+    with pytest.raises(ValueError, match=r"pooled \(False\) must be True"):
+        DistilBert(CONFIG, pooled=False).pool(x.float())
+    for numbers in ((1, 0), (0, 2)):
+        with pytest.raises(ValueError, match=rf"n_segments \({numbers[0]}\) and .* \({numbers[1]}\) must be 0"):
+            DistilBert(CONFIG, *numbers)

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import time
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -18,11 +19,12 @@ from torch import nn
 
 from tested_transformer.config import TINY
 from tested_transformer.files import write_all, write_json
-from tested_transformer.model.bert import Bert, Classifier, MaskedLM, Pretraining, SentenceBert
+from tested_transformer.model.bert import Bert, Classifier, DistilBert, MaskedLM, Pretraining, SentenceBert
 from tested_transformer.model.encoder import Encoder
 from tested_transformer.model.feedforward import FeedForward
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.llama import Llama, LlamaConfig
+from tested_transformer.model.marian import Marian, MarianConfig
 from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text import tokenizer
@@ -187,6 +189,9 @@ MADE = {
     "Classifier": (Classifier(Bert(CONFIG, 3), 5), {"n_segments": 3, "first_position": 0}, (IDS[0],)),
     "MaskedLM": (MaskedLM(Bert(CONFIG, 1, 2, False)), {"first_position": 2, "pooled": False}, (IDS[0],)),
     "SentenceBert": (SentenceBert(Bert(CONFIG, 1, 2), "max", False, 9), {"n_segments": 1, "pooled": True}, (IDS[0],)),
+    "DistilBert": (Classifier(DistilBert(CONFIG), 3), {"n_segments": 0, "pooled": True}, (IDS[0],)),
+    "DistilBert, no pooler": (MaskedLM(DistilBert(CONFIG, pooled=False)), {"pooled": False}, (IDS[0],)),
+    "Marian": (Marian(MarianConfig(**asdict(CONFIG), scaled=False)), {}, IDS),
     "Llama": (Llama(LLAMA), {}, (IDS[0],)),
     "VisionTransformer": (
         VisionTransformer(TINY.replace(max_len=5), 2, 3, 1),
@@ -204,7 +209,7 @@ def test_every_kind_of_model_comes_back_as_it_was(tmp_path, name):
     checkpoint.save(tmp_path, model)
     loaded, tokens = checkpoint.load(tmp_path, kind=type(model))
     body, its = (getattr(m, "bert", m) for m in (model, loaded))
-    assert (type(loaded), its.config, tokens) == (type(model), body.config, None)
+    assert (type(loaded), type(its), its.config, tokens) == (type(model), type(body), body.config, None)
     assert {setting: getattr(its, setting) for setting in settings} == settings
     if name == "SentenceBert":
         assert (loaded.pooling, loaded.normalised, loaded.max_tokens) == ("max", False, 9)
@@ -219,6 +224,14 @@ def test_a_model_of_another_kind_than_was_asked_for_is_refused_with_both_names(t
         words = rf"another kind: its model is '{own.__name__}', not '{kind.__name__}': give kind={own.__name__}$"
         with pytest.raises(ValueError, match=words):
             checkpoint.load(tmp_path, kind=kind)
+
+
+def test_a_bert_without_segments_comes_back_as_one(tmp_path):
+    model = DistilBert(CONFIG).eval()
+    checkpoint.save(tmp_path, model)
+    loaded, _ = checkpoint.load(tmp_path, kind=Bert)
+    assert type(loaded) is DistilBert
+    assert torch.equal(loaded.pool(loaded(IDS[0])), model.pool(model(IDS[0])))
 
 
 def test_a_head_of_another_width_is_described_by_its_own(tmp_path):
@@ -385,11 +398,11 @@ def test_a_model_of_a_class_of_its_own_is_kept_too_and_never_taken_for_the_class
 def test_a_kind_that_has_no_files_is_refused_on_both_ways(tmp_path, folder):
     with unchecked():
         for model in (nn.Linear(2, 2), Encoder(CONFIG)):
-            with pytest.raises(TypeError, match=r"cannot be saved; these can: Transformer, Llama, Gpt, .*, Vision"):
+            with pytest.raises(TypeError, match=r"cannot be saved; these can: Marian, Transformer, Llama, .*, Vision"):
                 checkpoint.save(tmp_path / "new", model)
         assert not (tmp_path / "new").exists()
         for kind in (nn.Linear, "Bert", None):
-            with pytest.raises(TypeError, match=r"kind \(.*\) must be one of Transformer, Llama, Gpt"):
+            with pytest.raises(TypeError, match=r"kind \(.*\) must be one of Marian, Transformer, Llama, Gpt"):
                 checkpoint.load(folder, kind=kind)
 
 

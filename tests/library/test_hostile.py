@@ -326,7 +326,7 @@ SETTINGS = [
     ("bert", {"position_embedding_type": "relative_key"}, r"embedding_type \('relative_key'\) must be 'absolute'"),
     ("bert", {"is_decoder": True}, r"is_decoder \(True\) must be False"),
     ("bert", {"add_cross_attention": True}, r"add_cross_attention \(True\) must be False"),
-    ("bert", {"hidden_act": "silu"}, r"hidden_act \('silu'\) is not known here; these are: gelu, gelu_new"),
+    ("bert", {"hidden_act": "mish"}, r"hidden_act \('mish'\) is not known here; these are: gelu, gelu_new"),
     ("bert", {"num_attention_heads": 3}, r"n_heads \(3\) must divide d_model \(32\)"),
     ("bert", {"hidden_dropout_prob": 1}, r"dropout \(1\.0\) must be at least 0 and below 1"),
     ("bert", {"pad_token_id": 1, "eos_token_id": 1}, r"pad_id \(1\) must differ from"),

@@ -20,6 +20,7 @@ SHOWN_IN = {
     "llama": "today",
     "lowrank": "answering",
     "preference": "answering",
+    "marian": "reuse",
 }  # what these have in others' chapters
 
 

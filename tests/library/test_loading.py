@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from foreign import BERT, GPT_2, LINEAR, LLAMA, LLAMA_3, ROBERTA, changed, precise, theirs
+from foreign import BERT, DISTILBERT, GPT_2, LINEAR, LLAMA, LLAMA_3, ROBERTA, changed, precise, theirs
 from safetensors.torch import load_file, save_file
 from torch.nn import functional as F
 
 from tested_transformer.config import SpecialIds
 from tested_transformer.decoding.cache import GptCache
-from tested_transformer.model.bert import Bert, Classifier, MaskedLM, Pretraining, SentenceBert
+from tested_transformer.model.bert import Bert, Classifier, DistilBert, MaskedLM, Pretraining, SentenceBert
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.llama import Llama, LlamaConfig
 from tested_transformer.published.about import About
@@ -36,6 +36,14 @@ CASES = {
     "RoBERTa": ("RobertaModel", ROBERTA),
     "RoBERTa, padding is 3": ("RobertaModel", ROBERTA | {"pad_token_id": 3, "max_position_embeddings": 24}),
     "RoBERTa, masked words": ("RobertaForMaskedLM", ROBERTA),
+    "RoBERTa, three classes": ("RobertaForSequenceClassification", ROBERTA | {"num_labels": 3}),
+    "XLM-R": ("XLMRobertaModel", ROBERTA),
+    "XLM-R, masked words": ("XLMRobertaForMaskedLM", ROBERTA | {"pad_token_id": 3, "max_position_embeddings": 24}),
+    "XLM-R, two classes": ("XLMRobertaForSequenceClassification", ROBERTA),
+    "DistilBERT": ("DistilBertModel", DISTILBERT),
+    "DistilBERT, masked": ("DistilBertForMaskedLM", DISTILBERT),
+    "DistilBERT, relu": ("DistilBertForMaskedLM", DISTILBERT | {"activation": "relu", "pad_token_id": 4}),
+    "DistilBERT, 3 classes": ("DistilBertForSequenceClassification", DISTILBERT | {"num_labels": 3}),
     "Llama": ("LlamaForCausalLM", LLAMA),
     "Llama, tied": ("LlamaForCausalLM", LLAMA | {"tie_word_embeddings": True}),
     "Llama, 1 key head": ("LlamaForCausalLM", LLAMA | {"num_key_value_heads": 1}),
@@ -48,6 +56,9 @@ CASES = {
 KINDS = {"BertModel": Bert, "RobertaModel": Bert, "GPT2Model": Gpt, "GPT2LMHeadModel": Gpt}
 KINDS |= {"BertForMaskedLM": MaskedLM, "RobertaForMaskedLM": MaskedLM, "BertForPreTraining": Pretraining}
 KINDS |= {"BertForSequenceClassification": Classifier, "LlamaForCausalLM": Llama}
+KINDS |= {"RobertaForSequenceClassification": Classifier, "XLMRobertaForSequenceClassification": Classifier}
+KINDS |= {"XLMRobertaModel": Bert, "XLMRobertaForMaskedLM": MaskedLM, "DistilBertModel": DistilBert}
+KINDS |= {"DistilBertForMaskedLM": MaskedLM, "DistilBertForSequenceClassification": Classifier}
 WITHIN = {torch.float64: 1e-10, torch.float32: 1e-5}
 
 
@@ -99,7 +110,8 @@ def outputs(model, ids, segments, real):
 
 @torch.inference_mode()
 def their_outputs(model, ids, segments, real):
-    more = {} if hasattr(model.config, "n_embd") or "Llama" in type(model).__name__ else {"token_type_ids": segments}
+    without = ("gpt2", "llama", "distilbert")
+    more = {} if model.config.model_type in without else {"token_type_ids": segments}
     out = model(ids, attention_mask=real.long(), **more)
     if isinstance(model, transformers.GPT2Model):
         return [F.linear(out.last_hidden_state, model.wte.weight)[real]]
@@ -107,7 +119,7 @@ def their_outputs(model, ids, segments, real):
         return [out.prediction_logits[real], out.seq_relationship_logits]
     if "logits" in out:
         return [out.logits[real] if out.logits.dim() == 3 else out.logits]
-    pooled = [] if out.pooler_output is None else [out.pooler_output]
+    pooled = [] if out.get("pooler_output") is None else [out.pooler_output]
     return [out.last_hidden_state[real], *pooled]
 
 
@@ -126,7 +138,7 @@ def differences(ours, other):
     for name, padded in (("whole", False), ("padded", True)):
         ids, segments = texts(pad_id, padded)
         real = ids != pad_id
-        segments = segments.clamp(max=getattr(segmented, "n_segments", 1) - 1)
+        segments = segments.clamp(max=max(getattr(segmented, "n_segments", 1) - 1, 0))
         wanted = their_outputs(other, ids, segments, real)
         found[name] = largest(outputs(ours, ids, segments, real), wanted)
     if isinstance(ours, Gpt):
@@ -159,7 +171,7 @@ def test_what_is_read_gives_the_numbers_that_theirs_gives(folders, capsys):
     assert not wrong
 
 
-@pytest.mark.parametrize("name", ["GPT-2", "BERT, masked words", "Llama, tied"])
+@pytest.mark.parametrize("name", ["GPT-2", "BERT, masked words", "DistilBERT, masked", "Llama, tied"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_on_the_disk_is_read_as_the_same_numbers(tmp_path, name, dtype):
     other = case(name).to(dtype)
@@ -171,7 +183,9 @@ def test_half_precision_on_the_disk_is_read_as_the_same_numbers(tmp_path, name, 
     assert {p.dtype for p in kept.parameters()} == {dtype}
 
 
-@pytest.mark.parametrize("name", ["GPT-2", "BERT, pre-training", "Llama"])
+@pytest.mark.parametrize(
+    "name", ["GPT-2", "BERT, pre-training", "XLM-R, masked words", "DistilBERT, 3 classes", "Llama"]
+)
 def test_weights_in_several_files_are_read_as_in_one(folders, tmp_path, name):
     other, folder = folders(name)
     other.save_pretrained(tmp_path, max_shard_size="20KB")

@@ -12,6 +12,10 @@ from tested_transformer.decoding.hypothesis import length_penalty
 from tested_transformer.decoding.translator import PHRASEBOOK, Translator
 from tested_transformer.device import choose_device
 from tested_transformer.files import check_writable
+from tested_transformer.model.marian import Marian
+from tested_transformer.published.folder import SOURCE_SPM
+from tested_transformer.published.loading import load_published
+from tested_transformer.text.sentence_pieces import SentencePieces
 from tested_transformer.training.filenames import (
     CONFIG,
     CURVES,
@@ -125,10 +129,7 @@ def use_threads(number: int | None) -> None:
 
 def add_translator(add: argparse.ArgumentParser) -> None:
     """The model and the search."""
-    add.add_argument(
-        "--model", type=model_folder, default=PHRASEBOOK, metavar="FOLDER",
-        help="folder of a trained model (default phrasebook, the model in this package)",
-    )  # fmt: skip
+    add_folder(add)
     add.add_argument(
         "--beam", type=int, default=4, metavar="WIDTH",
         help="width of the beam search; 1 is greedy (default %(default)s)",
@@ -141,9 +142,32 @@ def add_translator(add: argparse.ArgumentParser) -> None:
     add.add_argument("--threads", **THREADS)
 
 
+def add_folder(add: argparse.ArgumentParser) -> None:
+    """The model."""
+    add.add_argument(
+        "--model", type=model_folder, default=PHRASEBOOK, metavar="FOLDER",
+        help="folder of a trained model, or of a Marian of Hugging Face's (default "
+        "phrasebook, the model in this package)",
+    )  # fmt: skip
+
+
 def load_translator(given: argparse.Namespace) -> Translator:
     """The translator that the command line asks for."""
     use_threads(given.threads)
     length_penalty(1, given.alpha)  # refused before there is much to wait for
     device = choose_device(given.device)
-    return Translator.load(given.model, device, given.beam, given.alpha)
+    return translator_of(given.model, device, given.beam, given.alpha)
+
+
+def translator_of(
+    folder: Path,
+    device: torch.device | str = "cpu",
+    width: int = 4,
+    alpha: float = 0.6,
+) -> Translator:
+    """A translator of our files, or a published Marian."""
+    if (folder / TOKENS).is_file() or not (folder / SOURCE_SPM).is_file():
+        return Translator.load(folder, device, width, alpha)
+    model, tokens = load_published(folder, device, Marian)
+    assert isinstance(tokens, SentencePieces)
+    return Translator(model, tokens, width, alpha)

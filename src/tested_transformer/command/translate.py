@@ -12,6 +12,7 @@ from pathlib import Path
 from tested_transformer.command import arguments as shared
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.data.parallel import LONGEST, decode_lines
+from tested_transformer.decoding.onnx import OnnxTranslator
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.files import write
 from tested_transformer.text.normalise import normalise
@@ -36,6 +37,10 @@ def arguments(add: argparse.ArgumentParser) -> None:
         "--attention", type=Path, metavar="PAGE.html",
         help=f"write a page with the attention weights of the first {FEW} sentences",
     )  # fmt: skip
+    add.add_argument(
+        "--onnx", type=shared.named, metavar="FOLDER",
+        help="run what export has written there, on a processor, instead of --model",
+    )  # fmt: skip
 
 
 def translate(given: argparse.Namespace) -> None:
@@ -48,7 +53,7 @@ def translate(given: argparse.Namespace) -> None:
         shared.check_output(given.attention, given.model, given.input)
     if given.input is None and sys.stdin is None:
         raise ValueError("there is nothing to read: name a file, or pipe lines in")
-    translator = shared.load_translator(given)
+    translator = load(given)
     prepare_output()
     seen: list[Seen] = []
     sentences = lost = 0
@@ -67,6 +72,17 @@ def translate(given: argparse.Namespace) -> None:
     if lost:
         what = "line was" if lost == 1 else "lines were"
         raise ValueError(f"{lost:,} {what} too long to be translated")
+
+
+def load(given: argparse.Namespace) -> Translator:
+    """A model with its tokeniser, or the graphs of one."""
+    if not given.onnx:
+        return shared.load_translator(given)
+    if given.attention:
+        raise ValueError("give --attention with --model: a graph gives no weights")
+    shared.use_threads(given.threads)
+    device = "cpu" if given.device == "auto" else given.device
+    return OnnxTranslator.load(given.onnx, device, given.beam, given.alpha)
 
 
 def prepare_output() -> None:

@@ -1,6 +1,8 @@
 """Beam search: several unfinished sentences side by side, the best of them go on."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -41,9 +43,11 @@ class Search:
     one, later those that have ended.
     """
 
+    _stepper: Callable[..., Any] = staticmethod(stepper)
+
     def __init__(
         self,
-        model: Transformer,
+        model: Any,
         source: Int[Tensor, "B S"],
         width: int,
         alpha: float,
@@ -53,14 +57,14 @@ class Search:
         memory = model.encode(source)
         self.limits = max_lengths(source, max_len, self.config)
         batch, most = len(source), int(self.limits.max())
-        self.cache = stepper(model, memory, source, most, width)
+        self.cache = self._stepper(model, memory, source, most, width)
         self.sentences = list(range(batch))  # those still being written
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         start = self.config.bos_id
         self.ids = source.new_full((batch, width, 1 + most), start)
         self.sees = self.ids.new_zeros(batch, width, most * width, dtype=torch.bool)
         dtype = torch.promote_types(memory.dtype, torch.float32)
-        self.log_p = memory.new_full((batch, width), -torch.inf, dtype=dtype)
+        self.log_p = source.new_full((batch, width), -torch.inf, dtype=dtype)
         self.log_p[:, 0] = 0.0
 
     def step(self) -> None:

@@ -85,6 +85,47 @@ class Bert(nn.Module):
         return self.pooler(x[rows, first]).tanh()
 
 
+class DistilBert(Bert):
+    """A `Bert` without segments, whose `pool` ends with ReLU (Sanh et al., 2019).
+
+    The two numbers say so to `save`, and have to be 0.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        n_segments: int = 0,
+        first_position: int = 0,
+        pooled: bool = True,
+    ) -> None:
+        super().__init__(config, 1, first_position, pooled)
+        if n_segments or first_position:
+            found = f"n_segments ({n_segments}) and first_position ({first_position})"
+            raise ValueError(f"{found} must be 0")
+        self.n_segments = 0
+        del self.segments
+
+    @checked(rules.bert_embed)
+    def embed(
+        self, ids: Int[Tensor, "B S"], segments: Int[Tensor, "B S"] | None = None
+    ) -> Float[Tensor, "B S D"]:
+        """Two rows added, of token and position; then norm and dropout."""
+        if segments is not None and segments.any():
+            raise ValueError("segments must be None, or all 0: this model has none")
+        x = look_up(self.tokens, ids, self.config.vocab_size, "id", "vocab_size")
+        offset = skip_padding(ids, self.config.pad_id)
+        return self.dropout(self.norm(self.positions(x, offset)))
+
+    def pool(
+        self, x: Float[Tensor, "B S D"], ids: Int[Tensor, "B S"] | None = None
+    ) -> Float[Tensor, "B D"]:
+        """As `Bert.pool`, with ReLU instead of tanh."""
+        rules.pooled(self)
+        first = 0 if ids is None else (ids != self.config.pad_id).int().argmax(-1)
+        rows = torch.arange(x.size(0), device=x.device)
+        return self.pooler(x[rows, first]).relu()
+
+
 class WordHead(nn.Module):
     """From a vector to logits: a layer, GELU, norm, then the rows of the token table.
 

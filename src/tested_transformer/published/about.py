@@ -12,6 +12,8 @@ ACTIVATIONS = {
     "gelu_new": "gelu_tanh",
     "gelu_pytorch_tanh": "gelu_tanh",
     "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
 }
 """Activations by the names that Hugging Face gives them, and by ours."""
 
@@ -106,6 +108,12 @@ def naming(path: Path) -> Iterator[None]:
     except (ValueError, TypeError, RuntimeError, ArithmeticError) as error:
         told = str(error).partition("\n")[0]
         raise ValueError(told if str(path) in told else f"{path}: {told}") from None
+
+
+def n_labels(about: About) -> int:
+    """The number of classes, which are two where no list of their names is."""
+    labels = about.fields.get("id2label")
+    return len(labels) if isinstance(labels, dict) else 2
 
 
 def ids_of(ids: SpecialIds) -> dict[str, Any]:

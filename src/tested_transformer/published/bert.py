@@ -1,4 +1,4 @@
-"""BERT as Hugging Face publishes it, with one of its heads, or for sentence vectors."""
+"""BERT and RoBERTa as Hugging Face publishes them, with one of its heads, or for sentence vectors."""
 
 from collections.abc import Collection, Mapping
 
@@ -7,7 +7,10 @@ from torch import nn
 from tested_transformer import names
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.model.bert import Bert, Classifier, MaskedLM, Pretraining
-from tested_transformer.published.about import ACTIVATIONS, About, ids_of
+from tested_transformer.published.about import ACTIVATIONS, About, ids_of, n_labels
+
+ROBERTAS = ("roberta", "xlm-roberta")
+"""Those that begin to count positions after padding, and have a different head."""
 
 
 class BertFamily:
@@ -42,22 +45,20 @@ class BertFamily:
 
     def model(self, config: Config, about: About, found: Collection[str]) -> nn.Module:
         """A `Bert`, alone or in a `Pretraining`, `MaskedLM` or `Classifier`."""
+        roberta = about.text("model_type") in ROBERTAS
         bert = Bert(
             config,
             n_segments=about.integer("type_vocab_size", 2, 1),
-            first_position=config.pad_id + 1
-            if about.text("model_type") == "roberta"
-            else 0,
+            first_position=config.pad_id + 1 if roberta else 0,
             pooled=any("pooler" in name for name in found),
         )
         heads = {name.split(".")[0] for name in found}
         if "next_head" in heads and bert.pooled:
             return Pretraining(bert)
         if "word_head" in heads:
-            if about.text("model_type") == "roberta":  # its head has always this one
+            if roberta:  # its head has always this one
                 about.require("hidden_act", "gelu")
             return MaskedLM(bert)
         if "head" in heads and bert.pooled:
-            labels = about.fields.get("id2label")
-            return Classifier(bert, len(labels) if isinstance(labels, dict) else 2)
+            return Classifier(bert, n_labels(about))
         return bert

@@ -21,18 +21,36 @@ WEIGHTS, INDEX, PICKLE = (
     "model.safetensors.index.json",
     "pytorch_model.bin",
 )
-MODULES = "modules.json"
+MODULES, POOLING, LENGTH = (
+    "modules.json",
+    "1_Pooling/config.json",
+    "sentence_bert_config.json",
+)
+POOLINGS = {
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+}
+"""How sentence-transformers calls what we call so."""
+SOURCE_SPM, TARGET_SPM, XLM_R_SPM = (
+    "source.spm",
+    "target.spm",
+    "sentencepiece.bpe.model",
+)
 WHAT = "file of a published model"
 READ = (
     "config.json",
     MODULES,
-    "1_Pooling/config.json",
-    "sentence_bert_config.json",
+    POOLING,
+    LENGTH,
     "tokenizer.json",
     "tokenizer_config.json",
     "vocab.json",
     "merges.txt",
     "vocab.txt",
+    SOURCE_SPM,
+    TARGET_SPM,
+    XLM_R_SPM,
     WEIGHTS,
 )
 """What is taken out of a zip: nothing else is looked at."""
@@ -59,6 +77,10 @@ class Folder:
             return path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is no UTF-8: {error}") from None
+
+    def content(self, name: str) -> bytes:
+        """The bytes of a file of SentencePiece."""
+        return self._small(name).read_bytes()
 
     def json(self, name: str) -> dict[str, Any]:
         """The object in a JSON file."""

@@ -14,11 +14,21 @@ from tested_transformer.model.bert import Bert, SentenceBert
 from tested_transformer.names import check_unwrapped, renamed
 from tested_transformer.published.about import About, naming
 from tested_transformer.published.bert import BertFamily
-from tested_transformer.published.folder import MODULES, Folder, opened
+from tested_transformer.published.distilbert import DistilBertFamily
+from tested_transformer.published.folder import (
+    LENGTH,
+    MODULES,
+    POOLING,
+    POOLINGS,
+    Folder,
+    opened,
+)
 from tested_transformer.published.gguf import MAGIC, GgufFile
 from tested_transformer.published.gpt2 import Gpt2Family
 from tested_transformer.published.llama import GgufLlama, LlamaFamily
+from tested_transformer.published.marian import MarianFamily, check_sinusoids
 from tested_transformer.published.tokenisers import gguf_tokens, read_tokens
+from tested_transformer.published.vit import VitFamily
 from tested_transformer.text._published import Published
 from tested_transformer.training.checkpoint import (
     DTYPES,
@@ -61,7 +71,11 @@ FAMILIES: dict[str, _Family] = {
     "gpt2": Gpt2Family(),
     "bert": BertFamily(),
     "roberta": BertFamily(),
+    "xlm-roberta": BertFamily(),
+    "distilbert": DistilBertFamily(),
+    "vit": VitFamily(),
     "llama": LlamaFamily(),
+    "marian": MarianFamily(),
 }
 """By the name that a config.json, or a GGUF file, has for the architecture."""
 
@@ -75,10 +89,11 @@ def load_published(
     """A published model, in eval mode, and its tokeniser, or None if it has none.
 
     path is a folder as Hugging Face publishes it (config.json, safetensors and the files
-    of a tokeniser), a zip of one, or a GGUF file. The architectures are GPT-2, BERT,
-    RoBERTa and Llama; what becomes of one is a `Gpt`, a `Bert`, `MaskedLM`,
-    `Pretraining`, `Classifier` or `SentenceBert`, or a `Llama`. With kind, it must be
-    of that class. Names, shapes and sizes are checked before anything is made.
+    of a tokeniser), a zip of one, or a GGUF file. GPT-2 becomes a `Gpt`; BERT, RoBERTa,
+    XLM-R and DistilBERT a `Bert` or `DistilBert`, or a `MaskedLM`, `Pretraining`,
+    `Classifier` or `SentenceBert` on one; Llama a `Llama`, Marian (OPUS-MT) a `Marian`,
+    and ViT a `VisionTransformer`. With kind, it must be of that class. Names, shapes
+    and sizes are checked before anything is made.
     """
     if dtype not in DTYPES:
         rule = f"must be one of {', '.join(map(str, DTYPES))}"
@@ -148,7 +163,7 @@ def _filled(
     model = with_room(model, device, dtype)
     room, filled = model.state_dict(), set[str]()
     for key, parts in ours.items():
-        if not parts:
+        if not parts and not key.endswith(POSITIONS):
             continue
         tensor = weights.tensor(key)
         if tensor.dtype not in DTYPES:
@@ -156,6 +171,9 @@ def _filled(
             raise ValueError(f"{source}: {key} is stored as {tensor.dtype}; {rule}")
         if not all(x.isfinite() for x in tensor.aminmax()):  # NaN is both
             raise ValueError(f"{source}: {key} has numbers that are not finite")
+        if not parts:
+            with naming(source):
+                check_sinusoids(key, tensor)
         for (name, _), (_, part) in zip(
             parts, renamed(key, tensor, family.names(about)), strict=True
         ):
@@ -167,6 +185,10 @@ def _filled(
     return model
 
 
+POSITIONS = "embed_positions.weight"
+"""A table that is computed, and that some files have."""
+
+
 def _our_names(
     weights: _Weights, names: Mapping[str, str]
 ) -> dict[str, list[tuple[str, Tensor]]]:
@@ -175,7 +197,7 @@ def _our_names(
     for key, shape in weights.shapes.items():
         try:
             found[key] = renamed(key, torch.empty(()).expand(shape), names)
-        except (RuntimeError, TypeError, ValueError):
+        except (RuntimeError, TypeError, ValueError, IndexError):
             raise ValueError(f"{key} has the shape {shape!r:.80}") from None
     shapes: dict[str, torch.Size] = {}
     for key, parts in found.items():
@@ -209,17 +231,15 @@ def _check_rows(model: nn.Module, tokens: Published | None, path: Path) -> None:
 
 def _for_sentences(model: Any, folder: Folder) -> Any:
     """The model with the pooling that sentence-transformers wrote beside it, if any."""
-    if not isinstance(model, Bert) or not folder.has("1_Pooling/config.json"):
+    if not isinstance(model, Bert) or not folder.has(POOLING):
         return model
-    about = About(
-        folder.json("1_Pooling/config.json"), folder.path / "1_Pooling/config.json"
-    )
+    about = About(folder.json(POOLING), folder.path / POOLING)
     chosen = [
         name
         for name in about.fields
         if name.startswith("pooling_mode_") and about.flag(name, False)
     ]
-    if len(chosen) != 1 or chosen[0] not in _POOLINGS:
+    if len(chosen) != 1 or chosen[0] not in POOLINGS:
         raise ValueError(
             f"{about.name}: {' and '.join(chosen) or 'no pooling'} is not known here"
         )
@@ -227,21 +247,13 @@ def _for_sentences(model: Any, folder: Folder) -> Any:
     if modules not in (_PLAIN, [*_PLAIN, "Normalize"]):
         rule = "only Transformer, Pooling and Normalize are known here, in this order"
         raise ValueError(f"{folder.path / MODULES} has {modules!r:.80}: {rule}")
-    most, pooling = None, _POOLINGS[chosen[0]]
-    if folder.has(_LENGTH):
-        about = About(folder.json(_LENGTH), folder.path / _LENGTH)
+    most, pooling = None, POOLINGS[chosen[0]]
+    if folder.has(LENGTH):
+        about = About(folder.json(LENGTH), folder.path / LENGTH)
         if "max_seq_length" in about:
             most = about.integer("max_seq_length", least=1)
-    with naming(folder.path / _LENGTH):
+    with naming(folder.path / LENGTH):
         return SentenceBert(model, pooling, "Normalize" in modules, most)
 
 
 _PLAIN = ["Transformer", "Pooling"]
-_LENGTH = "sentence_bert_config.json"
-
-
-_POOLINGS = {
-    "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_max_tokens": "max",
-}

@@ -5,11 +5,17 @@ from typing import Any
 
 from tested_transformer.config import SpecialIds
 from tested_transformer.published.about import About, naming
-from tested_transformer.published.folder import Folder
+from tested_transformer.published.folder import (
+    SOURCE_SPM,
+    TARGET_SPM,
+    XLM_R_SPM,
+    Folder,
+)
 from tested_transformer.published.gguf import GgufFile
 from tested_transformer.text._published import Published
 from tested_transformer.text.bert import BertWordPiece
 from tested_transformer.text.byte_level import ByteLevelBPE
+from tested_transformer.text.sentence_pieces import SentencePieces
 
 SETTINGS = "tokenizer_config.json"
 
@@ -18,11 +24,22 @@ def read_tokens(folder: Folder, about: About) -> tuple[Published | None, Special
     """The tokeniser in a folder, and the special ids; from config.json if it has none."""
     config = folder.json(SETTINGS) if folder.has(SETTINGS) else {}
     template = config.get("chat_template")
-    bert = about.fields.get("model_type") == "bert"
+    kind = about.fields.get("model_type")
+    bert = kind in ("bert", "distilbert")
     tokens: Published | None = None
     found: dict[str, Any] = {}
     with naming(folder.path):
-        if folder.has("tokenizer.json"):
+        if kind == "marian" and folder.has(SOURCE_SPM):
+            tokens = SentencePieces.marian(
+                folder.json("vocab.json"),
+                folder.content(SOURCE_SPM),
+                folder.content(TARGET_SPM),
+                config,
+                about.integer("decoder_start_token_id", 58100),
+            )
+        elif kind == "xlm-roberta" and folder.has(XLM_R_SPM):
+            tokens = SentencePieces.xlm_roberta(folder.content(XLM_R_SPM))
+        elif folder.has("tokenizer.json"):
             found = folder.json("tokenizer.json")
             if bert:
                 tokens = BertWordPiece.from_json(found)

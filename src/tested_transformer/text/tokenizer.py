@@ -8,13 +8,20 @@ from tested_transformer.config import SpecialIds
 from tested_transformer.files import read_json
 from tested_transformer.text.bert import BertWordPiece
 from tested_transformer.text.byte_level import ByteLevelBPE
+from tested_transformer.text.sentence_pieces import SentencePieces
 from tested_transformer.text.tokens import BytePairEncoding, WordPiece
 
-Saved = BytePairEncoding | WordPiece | ByteLevelBPE | BertWordPiece
+Saved = BytePairEncoding | WordPiece | ByteLevelBPE | BertWordPiece | SentencePieces
 """The tokenisers that have files."""
 KINDS: dict[str, type[Saved]] = {
     kind.__name__: kind
-    for kind in (BytePairEncoding, WordPiece, ByteLevelBPE, BertWordPiece)
+    for kind in (
+        BytePairEncoding,
+        WordPiece,
+        ByteLevelBPE,
+        BertWordPiece,
+        SentencePieces,
+    )
 }
 
 

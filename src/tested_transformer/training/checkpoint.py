@@ -22,12 +22,14 @@ from tested_transformer.device import given_device
 from tested_transformer.model.bert import (
     Bert,
     Classifier,
+    DistilBert,
     MaskedLM,
     Pretraining,
     SentenceBert,
 )
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.llama import Llama
+from tested_transformer.model.marian import Marian
 from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text import tokenizer
@@ -39,6 +41,7 @@ from tested_transformer.training.memory import class_of, gathered, like
 OF_BERT = ("n_segments", "first_position", "pooled")
 OF_SENTENCES = ("pooling", "normalised", "max_tokens")
 MODELS: dict[type[nn.Module], tuple[str, ...]] = {
+    Marian: (),
     Transformer: (),
     Llama: (),
     Gpt: (),
@@ -245,11 +248,17 @@ def load_tokens(folder: Path, config: Config) -> Saved | None:
 def make(
     kind: type[nn.Module], config: Config, settings: Mapping[str, Any]
 ) -> nn.Module:
-    """A model of that kind. If it is built on a Bert, it gets a Bert of these sizes."""
+    """A model of that kind. If it is built on a Bert, it gets a Bert of these sizes.
+
+    Without segments, a Bert is a `DistilBert`.
+    """
+    bert = DistilBert if settings.get("n_segments") == 0 else Bert
+    if kind is Bert:
+        return bert(config, **settings)
     if kind not in ON_BERT:
         return kind(config, **settings)
-    bert = Bert(config, **{name: settings[name] for name in OF_BERT})
-    return kind(bert, **{n: v for n, v in settings.items() if n not in OF_BERT})
+    body = bert(config, **{name: settings[name] for name in OF_BERT})
+    return kind(body, **{n: v for n, v in settings.items() if n not in OF_BERT})
 
 
 def body(model: nn.Module) -> Any:
