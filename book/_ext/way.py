@@ -58,7 +58,9 @@ def onward(name, other, step):
         said = "A side trip" if step > 0 else "Before: a side trip"
     else:
         said = f"{'Next' if there == 'reference' else 'Back'} in the {there}"
-    ends = step > 0 and here == "story" and routes.route(routes.goes_on(name)[-1]) != here
+    ends = (
+        step > 0 and here == "story" and routes.route(routes.goes_on(name)[-1]) != here
+    )
     idea, whole, _ = routes.times(other)
     said = "The story ends here. " * ends + said
     return said + (f" · {routes.clock(minutes)}" if (minutes := idea or whole) else "")
@@ -70,14 +72,22 @@ def to_next(app, page, name):
     if routes.route(name) != "story":  # in a side trip, one page after the other
         skipped, other = [], routes.neighbour(name, 1)
     words, _, minutes = onward(name, other, 1).partition(" · ")
-    line = [nodes.Text(f"{words}: "), door(app, page, other), nodes.Text(f" · {minutes} ")]
+    line = [
+        nodes.Text(f"{words}: "),
+        door(app, page, other),
+        nodes.Text(f" · {minutes} "),
+    ]
     asked = smartyPants(front.routes.headline(f"book/{other}")[1], attr="q")
     line += [nodes.emphasis("", asked, classes=["asked"])]
     if skipped:
         trips = nodes.inline("", "Or first a side trip: ", classes=["asked"])
         for n, trip in enumerate(skipped):
             time = routes.clock(routes.times(trip)[0])
-            trips += [nodes.Text(", " * bool(n)), door(app, page, trip), nodes.Text(f" · {time}")]
+            trips += [
+                nodes.Text(", " * bool(n)),
+                door(app, page, trip),
+                nodes.Text(f" · {time}"),
+            ]
         line += [trips]
     return nodes.paragraph("", "", *line, classes=["story-on"])
 
