@@ -18,6 +18,8 @@ from tested_transformer.text.byte_level import ByteLevelBPE
 from tested_transformer.text.sentence_pieces import SentencePieces
 
 SETTINGS = "tokenizer_config.json"
+CUT_BY_FILE = ("qwen2", "qwen3")
+"""Kinds of models whose tokenisers do not cut as GPT-2's does."""
 
 
 def read_tokens(folder: Folder, about: About) -> tuple[Published | None, SpecialIds]:
@@ -50,6 +52,9 @@ def read_tokens(folder: Folder, about: About) -> tuple[Published | None, Special
         elif bert and folder.has("vocab.txt"):
             tokens = BertWordPiece.from_vocab(folder.text("vocab.txt"), config)
         elif folder.has("vocab.json") and folder.has("merges.txt"):
+            if kind in CUT_BY_FILE:
+                rule = "which says how texts are cut: have their library save it again"
+                raise ValueError(f"{folder.path} has no tokenizer.json, {rule}")
             vocab = folder.json("vocab.json")
             tokens = ByteLevelBPE.from_merges(vocab, folder.text("merges.txt"))
     if tokens is None:
