@@ -71,7 +71,7 @@ def halved_sinusoids(n, width):
 
 @contextmanager
 def precise(model):
-    """Theirs rounds to float32 in the norms of a Llama or a Qwen and in its angles, and in the sinusoids of Marian: not here."""
+    """Theirs rounds to float32 in norms and angles (Llama, Qwen), and in the sinusoids of Marian: not here."""
     if isinstance(model, transformers.MarianMTModel):
         for side in (model.model.encoder, model.model.decoder):
             side.embed_positions.weight.data = halved_sinusoids(*side.embed_positions.weight.shape)

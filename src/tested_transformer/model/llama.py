@@ -347,11 +347,11 @@ class RMSAddNorm(AddNorm):
 
 def create_self_attention(config: LlamaConfig) -> RotaryAttention:
     """Self-attention of the sizes in config, with the norms and biases that it names."""
-    c, heads = config, RotaryAttention
-    more: dict[str, Any] = {"factors": c.rope_factors}
-    if c.qk_norm:
-        heads, more = NormedAttention, more | {"eps": c.norm_eps}
+    c = config
+    heads: type[RotaryAttention] = NormedAttention if c.qk_norm else RotaryAttention
+    more: dict[str, Any] = {"eps": c.norm_eps} if c.qk_norm else {}
     sizes = (c.d_model, c.n_heads, c.n_kv_heads, c.d_k)
+    more |= {"factors": c.rope_factors}
     made = heads(*sizes, c.rope_base, c.attention_bias, c.fused, **more)
     if not c.output_bias:
         made.w_o.register_parameter("bias", None)

@@ -8,6 +8,7 @@ from tested_transformer.published.about import About, naming
 from tested_transformer.published.folder import (
     SOURCE_SPM,
     TARGET_SPM,
+    TEMPLATE,
     XLM_R_SPM,
     Folder,
 )
@@ -26,6 +27,8 @@ def read_tokens(folder: Folder, about: About) -> tuple[Published | None, Special
     """The tokeniser in a folder, and the special ids; from config.json if it has none."""
     config = folder.json(SETTINGS) if folder.has(SETTINGS) else {}
     template = config.get("chat_template")
+    if folder.has(TEMPLATE):  # where their library writes it today
+        template = folder.text(TEMPLATE)
     kind = about.fields.get("model_type")
     bert = kind in ("bert", "distilbert")
     tokens: Published | None = None

@@ -1,6 +1,7 @@
 """Byte-level BPE with somebody else's ids: GPT-2, Llama 3, SmolLM2, Qwen."""
 
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
@@ -45,6 +46,16 @@ QWEN = LLAMA_3.replace(r"\p{N}{1,3}", r"\p{N}")
 """How Qwen2 and Qwen3 do: each digit is a piece."""
 NFC = {"type": "NFC"}
 """The normaliser that a `tokenizer.json` may have: Unicode's composed form."""
+LATER = re.compile(
+    "([\u05c8-\u05c9\u07fd\u0897-\u08d3\u09fe\u0c3c\u0d3b-\u0d3c\u0eba\u1715"
+    "\u1abf-\u1af0\u1df6-\u1dfa\ua82c\U000105d2-\U000105da\U00010d24-\U00010f85"
+    "\U00011070\U0001133b\U000113b8-\U000113d0\U0001145e\U00011839-\U00011930"
+    "\U0001193d-\U00011a99\U00011d42-\U00011f42\U0001611e-\U0001612f"
+    "\U00016d67-\U00016ff1\U0001d127-\U0001d128\U0001d250-\U0001d281"
+    "\U0001e08f-\U0001e6f5])"
+)
+"""Marks that came after Unicode 9, and what is between them. The library `tokenizers` has
+that version: it neither sorts these nor composes them, so we don't, on any Python."""
 
 
 def _byte_level(use_regex: bool) -> dict[str, Any]:
@@ -135,10 +146,10 @@ class ByteLevelBPE(Published):
     ) -> None:
         added = list(added)
         self._nfc = nfc
-        for token in added if nfc else ():
-            if token.normalized and token.content != _composed(token.content):
+        for one in added if nfc else ():
+            if one.normalized and one.content != _composed(one.content):
                 rule = "must be in the form NFC, as the texts that it is looked for in"
-                raise ValueError(f"added token {short(token.content)} {rule}")
+                raise ValueError(f"added token {short(one.content)} {rule}")
         tokens = in_order(vocab, added)
         super().__init__(len(tokens), special_ids, added)
         raw = {token.content for token in added}
@@ -445,7 +456,9 @@ def _cuts(pre_tokenizer: Any) -> Iterator[Callable[[str], list[str]]]:
 
 
 def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
+    """The text in the form NFC, as the library `tokenizers` has it."""
+    parts = LATER.split(text)
+    return "".join(unicodedata.normalize("NFC", part) for part in parts)
 
 
 def _spaced(part: str) -> list[str]:
