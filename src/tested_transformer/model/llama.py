@@ -345,7 +345,7 @@ class RMSAddNorm(AddNorm):
         self.norm = RMSNorm(d_model, eps)
 
 
-def create_self_attention(config: LlamaConfig) -> RotaryAttention:
+def _self_attention(config: LlamaConfig) -> RotaryAttention:
     """Self-attention of the sizes in config, with the norms and biases that it names."""
     c = config
     heads: type[RotaryAttention] = NormedAttention if c.qk_norm else RotaryAttention
@@ -359,7 +359,7 @@ def create_self_attention(config: LlamaConfig) -> RotaryAttention:
 
 
 LLAMA = Parts(
-    attention=create_self_attention,
+    attention=_self_attention,
     addnorm=lambda c: RMSAddNorm(c.d_model, c.dropout, c.norm_first, c.norm_eps),
     feed_forward=lambda c: SwiGLU(c.d_model, c.d_ff),
     final_norm=lambda c: (
