@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from helpers import unchecked
 
-from tested_transformer.book import data_flow, pretrained
+from tested_transformer.book import data_flow, interventions, pretrained
 from tested_transformer.decoding.attention_weights import attention_weights
 from tested_transformer.decoding.beam import beam
 from tested_transformer.decoding.greedy import greedy
@@ -50,19 +50,58 @@ def translator(bits=8):
     return loaded
 
 
-def changed(off, hidden):
-    """A model whose heads are off, and that cannot look where it is told: (kind, layer, head[, row, column])."""
+def changed(gains=(), evens=(), hidden=(), swaps=(), placed=True):
+    """A model with heads that give more or less, (kind, layer, head, gain), that look evenly, and that may not look.
+
+    What is hidden is (kind, layer, head, row, column). A row of the encoder may be that of another text, after so many
+    layers: (depth, row, text, its row). And the encoder may add no positions. `rows` are then those of its last text.
+    """
     model = Translator.load().model.double()
     kinds = {"encoder": model.encoder.layers, "decoder": model.decoder.layers, "cross": model.decoder.layers}
     d_v = model.config.d_v
     with torch.no_grad():
-        for kind, layer, head in off:
+        for kind, layer, head, gain in gains:
             part = getattr(kinds[kind][layer], "cross_attention" if kind == "cross" else "self_attention")
-            part.w_o.weight[:, head * d_v : (head + 1) * d_v] = 0
+            part.w_o.weight[:, head * d_v : (head + 1) * d_v] *= gain
+        for kind, layer, head in evens:
+            part = getattr(kinds[kind][layer], "cross_attention" if kind == "cross" else "self_attention")
+            part.w_q.weight[head * model.config.d_k : (head + 1) * model.config.d_k] = 0
     for kind, layer, *look in hidden:
         part = getattr(kinds[kind][layer], "cross_attention" if kind == "cross" else "self_attention")
         part.forward = hiding(part, look)
+    others = {(depth, row): stream(text)[depth][0, there] for depth, row, text, there in swaps}
+
+    def encode(source):
+        x, model.rows = model._embed(source) if placed else model.embedding(source), []
+        for depth, layer in enumerate([None, *model.encoder.layers]):
+            x = layer(x, None) if layer else x.clone()
+            for (at, row), vector in others.items():
+                if at == depth:
+                    x[0, row] = vector
+            model.rows.append(x[0])
+        return x
+
+    model.encode = encode
     return model
+
+
+@unchecked()
+def rows(text, ids, **changes):
+    """The vectors before, between and after all layers, of a text and its translation: (L + 1, S, D), (T, L + 1, D)."""
+    model, found = changed(**changes), []
+    with (
+        torch.no_grad(),
+        interventions.recorded(model, "positions", *(f"decoder.layers.{n}" for n in range(2))) as seen,
+    ):
+        model(torch.tensor([translator().encode(text, 1)]), torch.tensor([[1, *ids[:-1]]]))
+    found = [calls[-1][1][0] for calls in seen.values()]
+    return torch.stack(model.rows).numpy(), torch.stack(found, 1).numpy()
+
+
+@cache
+def stream(text):
+    """The vectors of a text before, between and after the layers of the encoder."""
+    return interventions.residual_stream(translator(), text)
 
 
 def hiding(part, look):
@@ -79,13 +118,13 @@ def hiding(part, look):
 
 
 @unchecked()
-def answer(text, off=(), hidden=(), begun=()):
+def answer(text, begun=(), **changes):
     """What the package answers to a text: ids, log-probabilities of all next tokens, and all weights."""
     asked = translator()
     ids = asked.encode(text, 1)
     source = torch.tensor([ids])
-    model = changed(off, hidden) if off or hidden else asked.model
-    if off or hidden or begun:  # without a cache, which would go past the change
+    model = changed(**changes) if changes else asked.model
+    if changes or begun:  # without a cache, which would go past the change
         written = list(begun)
         with torch.no_grad():
             while 2 not in written and len(written) < len(ids) + 50:

@@ -7,10 +7,15 @@ for (const path of scripts) (0, eval)(fs.readFileSync(path, "utf8"));
 const { Translator, finish, normalise } = globalThis.translator;
 const model = new Translator(globalThis.phrasebook);
 
-// Heads that are off, and looks that are hidden, both as lists of what names them.
-const changed = ({ off = [], hidden = [] }) => {
-  const named = (list) => { const all = new Set(list.map(String)); return (...parts) => all.has(String(parts)); };
-  return { off: named(off), hides: named(hidden) };
+// What is changed, as lists: gains of heads, looks that are hidden, rows that come from another text.
+const changed = ({ gains = [], evens = [], hidden = [], swaps = [], placed }) => {
+  const gain = new Map(gains.map(([kind, layer, head, gain]) => [String([kind, layer, head]), gain])), [hides, even] = [hidden, evens].map((list) => new Set(list.map(String)));
+  const rows = new Map(swaps.map(([depth, row, text, there]) => [String([depth, row]), finish(model.encode(model.read(text))).rows[depth][there]]));
+  return {
+    ...(evens.length && { even: (...head) => even.has(String(head)) }),
+    ...(gains.length && { gain: (...head) => gain.get(String(head)) ?? 1 }), ...(hidden.length && { hides: (...look) => hides.has(String(look)) }),
+    ...(swaps.length && { swap: (...place) => rows.get(String(place)) }), ...(placed !== undefined && { placed }),
+  };
 };
 
 const ASKED = {
@@ -34,6 +39,16 @@ const ASKED = {
       encoder: read.weights, decoder: weights("decoder"), cross: weights("cross"),
     };
   },
+  rows: ({ text, ids: written, ...changes }) => { // the vectors before, between and after all layers, of both sides
+    const read = finish(model.encode(model.read(text), changed(changes)));
+    const { steps } = finish(model.greedy(read, changed(changes), written));
+    const plain = (rows) => rows.map((row) => [...row]);
+    return { read: read.rows.map(plain), wrote: steps.map(({ rows }) => plain(rows)) };
+  },
+  next: ({ asked, ...changes }) => asked.map(([text, begun]) => { // what follows what was begun
+    const read = finish(model.encode(model.read(text), changed(changes)));
+    return model.rivals(begun.reduce((state, id) => model.write(state, id), model.start(read, changed(changes))), 1)[0];
+  }),
   weights: ({ bits }) => { // all of them, as bytes
     const all = Object.values(model.rounded(bits).weights);
     return all.map((weight) => Buffer.from(weight.buffer).toString("base64"));

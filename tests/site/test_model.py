@@ -18,6 +18,9 @@ from guards import BOOK, SCRIPTS
 from node import NODE
 from spellings import KEPT, LOOK_ALIKE, ODD_CHARACTERS, ONE_EMOJI, ONE_WORD, UNSEEN
 
+from tested_transformer.book.coreference import SENTENCES as SENTENCES_WITH_IT
+from tested_transformer.book.coreference import THINGS, before_pronoun, pronoun
+from tested_transformer.book.pretrained import it_and_thing
 from tested_transformer.decoding.limits import max_lengths
 from tested_transformer.text.merges import merge
 from tested_transformer.text.normalise import normalise
@@ -187,10 +190,13 @@ def test_a_translation_may_become_as_long_as_in_the_package_and_never_longer_tha
 @pytest.mark.parametrize(
     "changes",
     [
-        {"off": [["encoder", 1, 2]]},
-        {"off": [["cross", 1, 0], ["decoder", 0, 3]]},
+        {"gains": [["encoder", 1, 2, 0]]},
+        {"gains": [["cross", 1, 0, 0], ["decoder", 0, 3, 0.25], ["encoder", 0, 0, 1.5]]},
         {"hidden": [["encoder", 1, 2, 5, 3]]},
         {"hidden": [["cross", 0, 1, 2, 6], ["decoder", 1, 2, 4, 1]]},
+        {"swaps": [[2, 5, "I need the lamp because it is old.", 5]]},
+        {"swaps": [[0, 3, "My dog eats the newspaper.", 4], [1, 0, "I love AI.", 2]]},
+        {"placed": False},
         {"begun": [parity.translator().tokens.encode(" Ich")[0]]},
     ],
     ids=str,
@@ -199,8 +205,83 @@ def test_what_a_reader_changes_changes_the_same(answered, changes):
     assert parity.equal(answered("greedy", text=THREAD, **changes), parity.answer(THREAD, **changes)) is None
 
 
+KINDS = ("encoder", "decoder", "cross")
+
+
+def drawn(lots, text, n):
+    """Changes drawn by lot for a text of n tokens, some of each kind."""
+    places = [[kind, layer, head] for kind in KINDS for layer in range(2) for head in range(4)]
+    heads = [places[i] for i in lots.permutation(len(places))]
+    others = [other for other in SENTENCES[42:] if other != text]
+    rows = lots.permutation(n)
+    changes = {
+        "gains": [[*head, float(lots.choice([0, 0.25, 0.5, 1.5]))] for head in heads[: lots.integers(3)]],
+        "evens": heads[3 : 3 + lots.integers(2)],
+        "hidden": [[*head, *map(int, lots.integers(n, size=2))] for head in heads[4 : 4 + lots.integers(4)]],
+        "swaps": [
+            [int(lots.integers(3)), int(row), str(lots.choice(others)), int(lots.integers(3))]
+            for row in rows[: lots.integers(3)]
+        ],
+    }
+    return {name: told for name, told in changes.items() if told} | ({} if lots.integers(4) else {"placed": False})
+
+
+def test_all_vectors_and_weights_of_any_sentence_with_any_changes_are_those_of_the_package(answered):
+    lots, tried = np.random.default_rng(61), 0
+    for text in SENTENCES:
+        if not 3 < (n := len(parity.translator().encode(text, 1))) < 30:
+            continue
+        changes = drawn(lots, text, n)
+        found, wanted = answered("greedy", text=text, **changes), parity.answer(text, **changes)
+        assert parity.equal(found, wanted) is None, (text, changes)
+        assert np.allclose(found["next"], wanted["next"], rtol=0, atol=1e-9), (text, changes)
+        mine, theirs = answered("rows", text=text, **changes), parity.rows(text, found["ids"], **changes)
+        for name, rows in zip(("read", "wrote"), theirs, strict=True):
+            assert np.allclose(mine[name], rows, rtol=0, atol=1e-9), (text, changes, name)
+        for row in (w for step in (*found["decoder"], *found["cross"]) for heads in step for w in heads):
+            assert abs(sum(row) - any(row)) < 1e-12  # all of a row may be hidden
+        tried += 1
+    assert tried >= 25
+
+
+def test_what_changes_nothing_changes_nothing(answered):
+    """To the last bit: a gain of one, and a row in its own place. Nor does it matter where a head that is off looks."""
+    plain, head = answered("greedy", text=THREAD), ["encoder", 1, 2]
+    same = {"gains": [[kind, n, h, 1] for kind in KINDS for n in (0, 1) for h in range(4)]}
+    same["swaps"] = [[depth, row, THREAD, row] for depth in range(3) for row in range(10)]
+    assert answered("greedy", text=THREAD, **same, placed=True) == plain
+    off = answered("rows", text=THREAD, gains=[[*head, 0]])
+    assert off != answered("rows", text=THREAD)
+    assert off == answered("rows", text=THREAD, gains=[[*head, 0]], hidden=[[*head, 5, 3]])
+
+
+def test_the_counts_of_the_chapters_are_those_of_the_pages(answered):
+    """How many pronouns of all sentences stay right, as `conclude` and the first page print it."""
+    tokens, head = parity.translator().tokens, ["encoder", 1, 2]
+    said, right = [*SENTENCES_WITH_IT], [tokens.encode(f" {pronoun(s.german)}")[0] for s in SENTENCES_WITH_IT]
+    begun = [tokens.encode(before_pronoun(s.german)) for s in said]
+
+    def stay(**changes):
+        asked = [[s.english, ids] for s, ids in zip(said, begun, strict=True)]
+        return sum(np.equal(answered("next", asked=asked, **changes), right))
+
+    def without(heads):
+        found = 0
+        for s, ids, wanted in zip(said, begun, right, strict=True):
+            noun = next(thing for thing in THINGS if f" {thing} " in s.english)
+            it, pieces = it_and_thing(parity.translator(), s.english, noun)
+            cut = [[*h, it, piece] for h in heads for piece in pieces]
+            found += answered("next", asked=[[s.english, ids]], hidden=cut)[0] == wanted
+        return found
+
+    everywhere = [["encoder", n, h] for n in (0, 1) for h in range(4)]
+    assert stay() == 270
+    assert (stay(gains=[[*head, 0]]), stay(evens=[head])) == (104, 151)
+    assert (without([head]), without(everywhere)) == (111, 93)
+
+
 def test_a_head_that_is_off_changes_the_pronoun(answered):
-    whole, without = (answered("greedy", text=THREAD, off=off)["text"] for off in ([], [["encoder", 1, 2]]))
+    whole, without = (answered("greedy", text=THREAD, gains=off)["text"] for off in ([], [["encoder", 1, 2, 0]]))
     assert whole == "Ich brauche den Stuhl, weil er alt ist."
     assert without != whole
 

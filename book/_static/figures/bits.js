@@ -2,7 +2,7 @@
 // between the ends of its bound, and the translation of the whole model. Rounded is as in Python, by `inBits`.
 "use strict";
 (() => {
-  const { Figure, asking, draw, field, make, quoted, slider, untrained, written } = window.figures;
+  const { Figure, asking, differing, draw, field, make, quoted, slider, untrained, written } = window.figures;
   const { inBits, load, sliced } = window.translator;
   const WIDTH = 640, MIDDLE = WIDTH / 2, ROW = 300; // the largest weight is so far from the middle
   const TOP = 12, BOTTOM = 168, FAR = 0.6180339887; // dots one after the other are far from one another
@@ -17,20 +17,6 @@
     const { integers, scale } = inBits(row, bits), now = integers.map((whole) => whole * scale), exact = dot(row, x), rounded = dot(now, x);
     const bound = (scale / 2) * x.reduce((sum, size) => sum + Math.abs(size), 0);
     return { integers, scale, now, exact, rounded, apart: Math.abs(rounded - exact), bound };
-  };
-
-  // Words of one text that are not words of the other in the same order: those that the longest common row leaves out.
-  const others = (words, given) => {
-    const common = Array.from({ length: words.length + 1 }, () => new Array(given.length + 1).fill(0));
-    for (let i = words.length - 1; i >= 0; i--) {
-      for (let j = given.length - 1; j >= 0; j--) common[i][j] = words[i] === given[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
-    }
-    const found = [];
-    for (let i = 0, j = 0; i < words.length; i++) {
-      while (j < given.length && common[i][j + 1] === common[i][j]) j++;
-      if (common[i][j] > common[i + 1][j]) j++; else found.push(i);
-    }
-    return found;
   };
 
   const seen = (text) => text.replace(/\p{Cc}/gu, "�").trim();
@@ -176,7 +162,7 @@
     // The translation, with the words marked that 8 bits do not write there.
     tell(aloud = false, refused = "") {
       const { bits, sentence: { written: german, unknown = [] }, data: { shown } } = this;
-      const marked = new Set(others(words(german[bits]), words(german[MOST])));
+      const marked = new Set(differing(words(german[bits]), words(german[MOST])));
       const parts = words(cut(german[bits], shown)).map((word, n) => [n ? " " : "", marked.has(n) ? make("b", {}, word) : word]);
       this.german.classList.remove("waiting");
       this.german.replaceChildren(...(parts.length ? parts.flat() : ["(nothing)"]));

@@ -84,6 +84,20 @@
       return letter;
     });
 
+  // The places of words in a text that are no words of the other in the same order: those that the longest common row leaves out.
+  const differing = (words, given) => {
+    const common = Array.from({ length: words.length + 1 }, () => new Array(given.length + 1).fill(0));
+    for (let i = words.length - 1; i >= 0; i--) {
+      for (let j = given.length - 1; j >= 0; j--) common[i][j] = words[i] === given[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
+    }
+    const found = [];
+    for (let i = 0, j = 0; i < words.length; i++) {
+      while (j < given.length && common[i][j + 1] === common[i][j]) j++;
+      if (common[i][j] > common[i + 1][j]) j++; else found.push(i);
+    }
+    return found;
+  };
+
   const onOff = (text, checked, change) => {
     const box = make("input", { type: "checkbox", role: "switch", checked });
     box.addEventListener("change", () => change(box.checked));
@@ -212,5 +226,5 @@
     }
   }
 
-  window.figures = { Figure, LOADING, Player, asShare, asking, choosing, counted, draw, field, formula, listed, make, multiply, onOff, percent, places, quoted, scientific, slider, softmax, transpose, untrained, whole, written };
+  window.figures = { Figure, LOADING, Player, asShare, asking, choosing, counted, differing, draw, field, formula, listed, make, multiply, onOff, percent, places, quoted, scientific, slider, softmax, transpose, untrained, whole, written };
 })();

@@ -94,7 +94,7 @@
     // The model once more, with what is changed; what it wrote before is told beside it.
     run(text = this.english, done = () => {}, n = this.sentence) {
       const { off, hidden } = this.changes;
-      const changes = { off: (...names) => off.has(names.join(" ")), hides: (...names) => hidden.has(names.join(" ")) };
+      const changes = { gain: (...names) => Number(!off.has(names.join(" "))), hides: (...names) => hidden.has(names.join(" ")) };
       return this.asking.ask(text, async (model, ids, stop) => {
         const write = async (how) => {
           const read = await sliced(model.encode(ids, how), { stop });

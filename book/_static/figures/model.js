@@ -108,9 +108,12 @@
     return { integers: row.map((w) => toEven(w / scale)), scale };
   };
 
-  // Nothing is changed in the model. Readers change it: `off(kind, layer, head)` says which heads give nothing, and
-  // `hides(kind, layer, head, row, column)` which looks are forbidden. Kinds are encoder, decoder and cross.
-  const AS_IT_IS = { off: () => false, hides: () => false };
+  // Nothing is changed in the model. Readers change it, in whatever part of this they give: `gain(kind, layer, head)` is what
+  // a head's contribution is multiplied by, 0 where it is switched off; `even(kind, layer, head)` says which heads look evenly
+  // at all they may see, and `hides(kind, layer, head, row, column)` which looks are forbidden; `swap(depth, row)` gives another
+  // vector for a row of the encoder, after so many layers; `placed` says whether the encoder adds positions. Kinds are
+  // encoder, decoder and cross.
+  const AS_IT_IS = { gain: () => 1, even: () => false, hides: () => false, swap: () => undefined, placed: true };
 
   class Translator {
     constructor({ config, merges, words, shapes, integers, scales }) {
@@ -193,12 +196,12 @@
       return out;
     }
 
-    // The row of the table times √d, and its position.
-    embed(side, id, position) {
+    // The row of the table times √d, and its position, if it is given one.
+    embed(side, id, position, placed = true) {
       const { d_model } = this.config, rows = this.weights["embedding.weight"].slice(id * d_model, (id + 1) * d_model);
       const scaled = rows.map((number) => number * Math.sqrt(d_model)), positions = rows.map((_, c) => {
         const angle = position * 10000 ** (-(c - (c % 2)) / d_model);
-        return c % 2 ? Math.cos(angle) : Math.sin(angle);
+        return placed ? (c % 2 ? Math.cos(angle) : Math.sin(angle)) : 0;
       });
       const sum = scaled.map((number, c) => number + positions[c]);
       this.note?.(side, { ids: [id], rows, scaled, positions, sum });
@@ -217,19 +220,23 @@
       const { n_heads, d_k, d_v } = this.config, q = this.linear(`${name}.w_q`, x);
       const joined = new Float64Array(n_heads * d_v), weights = [], all = [];
       for (let head = 0; head < n_heads; head++) {
+        const even = changes.even(kind, layer, head);
         const seen = keys.map((_, column) => !changes.hides(kind, layer, head, row, column));
         const scores = keys.map((key, column) => {
           if (!seen[column]) return -Infinity;
+          if (even) return 0;
           let sum = 0;
           for (let i = head * d_k; i < (head + 1) * d_k; i++) sum += q[i] * key[i];
           return sum / Math.sqrt(d_k);
         });
         all.push(scores);
         weights.push(seen.includes(true) ? softmax(scores) : scores.map(() => 0));
-        if (changes.off(kind, layer, head)) continue;
+        const gain = changes.gain(kind, layer, head);
+        if (!gain) continue;
         values.forEach((value, column) => {
           for (let i = head * d_v; i < (head + 1) * d_v; i++) joined[i] += weights[head][column] * value[i];
         });
+        if (gain !== 1) for (let i = head * d_v; i < (head + 1) * d_v; i++) joined[i] *= gain;
       }
       const taken = this.linear(`${name}.w_o`, joined);
       this.note?.(name, { q, scores: all.flat(), weights: weights.flat(), joined, out: taken });
@@ -238,8 +245,10 @@
 
     // The encoder, row after row. What is long rests at each `yield`, so that a page can breathe.
     *encode(ids, changes = AS_IT_IS) {
-      let x = ids.map((id, position) => this.embed("encoder", id, position));
-      const weights = [];
+      const { swap, placed, ...others } = { ...AS_IT_IS, ...changes };
+      const swapped = (depth, rows) => rows.map((row, n) => swap(depth, n) ?? row);
+      let x = swapped(0, ids.map((id, position) => this.embed("encoder", id, position, placed)));
+      const weights = [], rows = [x]; // the vectors before, between and after the layers
       for (let layer = 0; layer < this.config.n_layers; layer++) {
         const name = `encoder.layers.${layer}`, attention = `${name}.self_attention`, keys = [], values = [], next = [];
         for (const row of x) {
@@ -250,13 +259,13 @@
         }
         weights.push([]);
         for (const [n, row] of x.entries()) {
-          const found = this.attend(attention, ["encoder", layer], row, keys, values, n, changes);
+          const found = this.attend(attention, ["encoder", layer], row, keys, values, n, others);
           const y = this.addNorm(`${name}.addnorm_1`, row, found.taken);
           next.push(this.addNorm(`${name}.addnorm_2`, y, this.feedForward(`${name}.feed_forward`, y)));
           weights[layer].push(found.weights);
           yield;
         }
-        x = next;
+        rows.push(x = swapped(layer + 1, next));
       }
       const memory = [];
       for (let layer = 0; layer < this.config.n_layers; layer++) {
@@ -265,20 +274,21 @@
         memory.push({ keys: offered.map(([k]) => k), values: offered.map(([, v]) => v) });
         yield;
       }
-      return { ids, memory, weights };
+      return { ids, memory, weights, rows };
     }
 
     // The start of a translation: nothing is written yet. `most` is how long it may become.
     start(read, changes = AS_IT_IS) {
       const { n_layers, max_len } = this.config, most = Math.min(read.ids.length + MORE, max_len);
       const cache = Array.from({ length: n_layers }, () => ({ keys: [], values: [] }));
-      return this.step({ read, changes, most, cache, ids: [], logP: 0, steps: [] }, BOS);
+      return this.step({ read, changes: { ...AS_IT_IS, ...changes }, most, cache, ids: [], logP: 0, steps: [] }, BOS);
     }
 
     // The decoder for one more token: keys and values of the earlier ones are kept. What it is given stays as it was.
     step(state, id) {
       const { read, changes } = state, row = state.ids.length, cache = [], seen = { decoder: [], cross: [] };
       let x = this.embed("decoder", id, row);
+      const rows = [x];
       for (let layer = 0; layer < this.config.n_layers; layer++) {
         const name = `decoder.layers.${layer}`, kept = state.cache[layer];
         const [own, gives] = this.offer(`${name}.self_attention`, x), keys = [...kept.keys, own], values = [...kept.values, gives];
@@ -289,10 +299,11 @@
         const across = this.attend(`${name}.cross_attention`, ["cross", layer], x, k, v, row, changes);
         x = this.addNorm(`${name}.addnorm_2`, x, across.taken);
         x = this.addNorm(`${name}.addnorm_3`, x, this.feedForward(`${name}.feed_forward`, x));
+        rows.push(x);
         seen.decoder.push(back.weights);
         seen.cross.push(across.weights);
       }
-      const logits = this.linear("embedding", x), logP = logSoftmax(logits), steps = [...state.steps, { logP, weights: seen }];
+      const logits = this.linear("embedding", x), logP = logSoftmax(logits), steps = [...state.steps, { logP, weights: seen, rows }];
       this.note?.("", { logits, probabilities: softmax(logits) });
       return { ...state, cache, steps, next: logP };
     }
@@ -354,14 +365,14 @@
     }
   };
 
-  // The weights are a script of their own, beside this one's folder, that comes when somebody asks for it; once.
-  const home = globalThis.document?.currentScript?.src;
-  let coming = null;
-  const load = () => (coming ??= new Promise((come, fail) => {
+  // The weights are a script of their own, beside this one's folder, that comes when somebody asks for it; once. So are
+  // those of another training, `phrasebook2`.
+  const home = globalThis.document?.currentScript?.src, coming = {};
+  const load = (name = "phrasebook") => (coming[name] ??= new Promise((come, fail) => {
     const script = document.createElement("script");
-    script.src = new URL("../phrasebook.js", home).href;
-    script.onload = () => come(new Translator(window.phrasebook));
-    script.onerror = () => { coming = null; script.remove(); fail(new Error("the model could not be loaded")); };
+    script.src = new URL(`../${name}.js`, home).href;
+    script.onload = () => come(new Translator(window[name]));
+    script.onerror = () => { delete coming[name]; script.remove(); fail(new Error("the model could not be loaded")); };
     document.head.append(script);
   }));
 

@@ -27,10 +27,24 @@
       const another = make("button", { type: "button" }, "Another noun");
       another.addEventListener("click", () => { this.noun.select.value = this.thing = this.another(); this.show(); });
       this.switch = onOff("switch this head off", false, (off) => { this.off = Number(off); this.show(); });
-      live.append(this.english, this.german, this.line, this.heard, make("div", { class: "controls" }, another, this.switch), this.count = make("p", { class: "kept" }));
+      const grow = make("button", { type: "button" }, "Open the whole model");
+      grow.addEventListener("click", () => this.grow(live));
+      live.append(this.english, this.german, this.line, this.heard, make("div", { class: "controls" }, another, this.switch, data.opens ? grow : []), this.count = make("p", { class: "kept" }));
       this.show(true);
       new ResizeObserver(() => this.link()).observe(this.english);
       document.fonts?.ready.then(() => this.link());
+    }
+
+    // The model that is behind it takes its place, at the same sentence and with the same head off.
+    grow(live) {
+      const { answers, answer, data: { opens, frames, things, genders, layer, head } } = this;
+      const sentences = answers.map(({ frame, thing, words, right }) => ({ frame, thing, english: words.join(" "), german: right }));
+      const told = { ...opens, frames, things, genders, sentences, begin: answer.words.join(" "), gains: this.off ? [[`encoder ${layer} ${head}`, 0]] : [] };
+      const close = make("button", { type: "button" }, "Close the model"), opened = make("cut-figure", {}, make("script", { type: "application/json" }, JSON.stringify(told)), make("div", { class: "fallback" }));
+      close.addEventListener("click", () => { opened.remove(); close.remove(); live.hidden = false; live.querySelector("button").focus(); this.link(); });
+      live.hidden = true;
+      this.append(close, opened);
+      opened.querySelector("select").focus();
     }
 
     // Words of the sentence with a list to open over them: what is seen is text, what is used is the list.

@@ -130,19 +130,26 @@ def without_head(
 
     Its kind is that of `attention_weights`: "encoder", "decoder" or "cross".
     """
+    return scaled_head(translator, layer, head, 0, kind)
+
+
+def scaled_head(
+    translator: Translator, layer: int, head: int, gain: float, kind: str = "encoder"
+) -> Edited:
+    """What one head adds is multiplied by gain; all else is as in `without_head`."""
     n_heads = translator.model.config.n_heads
     if kind not in ATTENTIONS:
         raise ValueError(f"kind ({kind!r}) must be {', '.join(ATTENTIONS)}")
     if not 0 <= head < n_heads:
         raise ValueError(f"head ({head}) must be at least 0 and below {n_heads}")
 
-    def zeroed(w_o: Tensor) -> Tensor:
+    def scaled(w_o: Tensor) -> Tensor:
         new = w_o.clone()
-        new.unflatten(1, (n_heads, -1))[:, head] = 0
+        new.unflatten(1, (n_heads, -1))[:, head] *= gain
         return new
 
     name = f"{ATTENTIONS[kind].format(layer)}.w_o.weight"
-    return edited(translator.model, {name: zeroed})
+    return edited(translator.model, {name: scaled})
 
 
 def averaged_attention(translator: Translator, even: bool = False) -> Edited:

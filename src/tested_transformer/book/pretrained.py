@@ -4,6 +4,8 @@ The predictions are made as in training, under teacher forcing: all tokens befor
 """
 
 from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,12 +18,20 @@ from tested_transformer.decoding.translator import Translator
 from tested_transformer.phrasebook.corpus import Sentence
 from tested_transformer.phrasebook.words import NOUNS, Noun
 from tested_transformer.text.tokens import pad
+from tested_transformer.training import checkpoint
 
 
 def load() -> Translator:
     """The translator in float64, which writes the most probable token in each step."""
     translator = Translator.load(width=1)
     translator.model.double()
+    return translator
+
+
+def other_training(weights: str | PathLike[str]) -> Translator:
+    """The translator with the weights of another training, from a file; tokens and sizes are the same."""
+    translator = load()
+    translator.model.load_state_dict(checkpoint.read_weights(Path(weights)))
     return translator
 
 

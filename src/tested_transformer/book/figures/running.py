@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,8 +24,13 @@ COLOURS = {gender: colours.GENDERS[article].light for gender, article in GENDERS
 LARGE, SMALL = 13, 11
 
 
-def sentence(layer: int, head: int, answers: Sequence[Answer], first: Sequence[str]) -> Interactive:
-    """All sentences to choose from, with a head that can be switched off; before that, three of them."""
+def sentence(
+    layer: int, head: int, answers: Sequence[Answer], first: Sequence[str], opens: Mapping[str, Any] | None = None
+) -> Interactive:
+    """All sentences to choose from, with a head that can be switched off; before that, three of them.
+
+    `opens`, the `sizes` of figures.cut, lets a reader open the whole model in its place.
+    """
     shown = [next(a for a in answers if a.thing == thing) for thing in first]
     name = f"without head {head + 1} of layer {layer + 1}"
     columns = "English", "German", name
@@ -42,6 +48,7 @@ def sentence(layer: int, head: int, answers: Sequence[Answer], first: Sequence[s
             for a in answers
         ],
     }  # fmt: skip
+    data |= {"opens": opens} if opens else {}
     words = {"What the model writes": (columns, rows)}
     return Interactive("sentence", data, {}, three(shown), words=words, pictured=True)
 

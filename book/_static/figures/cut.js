@@ -1,0 +1,753 @@
+// The translator laid open, to be cut: on the left the rows of the English tokens, layer after layer, on the right those of the
+// German ones, and between them the links of all heads. What a reader changes is translated anew at once; what was written
+// before stays beside it. A cut can then be tried on all sentences of the book, and on another training of the same model.
+"use strict";
+(() => {
+  const { LOADING, Player, asShare, choosing, differing, draw, field, make, onOff, percent, quoted, slider, untrained, written } = window.figures;
+  const { load, sliced } = window.translator;
+  const PRONOUNS = ["er", "sie", "es", "ihn"], GENDERS = { er: "m", ihn: "m", sie: "f", es: "n" };
+  const KINDS = { encoder: "encoder", decoder: "decoder, on German", cross: "decoder, on English" };
+  const MOST = 18; // tokens of a sentence, and of what is written: more rows could not be followed
+  const FAINTEST = 0.03, SEEN = 0.5, LISTED = 7, RIVALS = 3; // weights that are drawn for a followed word, and for the others
+  const WIDE = 700; // pixels, from which on both sides stand beside each other
+  const TINT = 0.02; // a vector that has changed by less is not coloured
+
+  const shown = (token) => token.replace(/^ /, "").replaceAll("\n", "⏎") || "␣";
+  const tight = (token, n) => n > 0 && /^[\p{L}\p{N}\p{M}]/u.test(token); // goes on with a word
+  const numbered = (kind, layer, head) => `${KINDS[kind]}, layer ${layer + 1}, head ${head + 1}`;
+  const pronoun = (german) => german.slice(german.indexOf(",") + 1).replace(".", "").trim().split(" ").find((word) => PRONOUNS.includes(word)) ?? "";
+  const beforePronoun = (german) => german.slice(0, german.lastIndexOf(` ${pronoun(german)} `));
+  const apart = (a, b) => {
+    let [far, long] = [0, 0];
+    for (let i = 0; i < a.length; i++) { far += (a[i] - b[i]) ** 2; long += b[i] ** 2; }
+    return Math.sqrt(far / long);
+  };
+
+  // A run as the figure draws it: tokens, and the weights of a row. `rows` has its vectors: depth, row.
+  const ofModel = (model, read, state) => {
+    const steps = state.steps, { n_layers } = model.config;
+    const rows = { read: read.rows, write: Array.from({ length: n_layers + 1 }, (_, depth) => steps.map((step) => step.rows[depth])) };
+    return {
+      reads: read.ids.map((id) => model.name(id)), writes: state.ids.map((id) => model.name(id)), text: model.text(state.ids), rows, state,
+      weights: (kind, layer, head, row) => (kind === "encoder" ? read.weights[layer]?.[row]?.[head] : steps[row]?.weights[kind][layer]?.[head]) ?? [], // none of a row that is not there
+    };
+  };
+  // One that the page has brought along: weights in ten-thousandths, and none that would not be seen.
+  const ofPage = ({ reads, writes, text, links }) => ({
+    reads, writes, text, rows: null,
+    weights: (kind, layer, head, row) => {
+      const all = new Array(kind === "decoder" ? row + 1 : reads.length).fill(0);
+      for (const [column, weight] of links[kind][layer][head][row] ?? []) all[column] = weight / 10_000;
+      return all;
+    },
+  });
+
+  class CutFigure extends Player {
+    beat = 700;
+    turn = 0;
+
+    build(data, live) {
+      Object.assign(this, { data, model: null, file: "phrasebook", plain: null, now: null, picked: null, opened: null, armed: null, guess: null, tally: [0, 0], counts: [] });
+      this.things = Object.keys(data.genders).flatMap((gender) => Object.keys(data.things).filter((thing) => data.things[thing][1] === gender));
+      this.clear();
+      this.classList.add("wide");
+      live.setAttribute("aria-label", "The translator laid open: choose a sentence, follow a word, cut, and see what is written");
+      this.heard = make("p", { class: "heard", role: "status" });
+      live.append(this.asks(), this.says = make("div", { class: "says" }), this.tools(), this.staged(), make("div", { class: "below" }, this.sheet = make("div", { class: "sheet" }), this.board()), this.ruled(), this.heard);
+      this.begun = data.begin ?? data.first[0].english;
+      const asked = this.addressed();
+      for (const [name, gain] of data.gains ?? []) this.changes.gains.set(name, gain);
+      this.about(asked?.text ?? this.begun);
+      this.given = this.changed ? null : data.first.find(({ english }) => english === this.text);
+      if (asked || !this.given) this.ready();
+      else this.take(ofPage(this.given));
+      new ResizeObserver(() => this.draw()).observe(this.stage);
+      this.addEventListener("pointerenter", () => this.ready(true), { once: true });
+      this.addEventListener("focusin", () => this.ready(true), { once: true });
+    }
+
+    clear() { this.changes = { gains: new Map(), evens: new Set(), hidden: new Set(), swaps: new Map(), placed: true }; }
+
+    get changed() {
+      const { gains, evens, hidden, swaps, placed } = this.changes;
+      return gains.size + evens.size + hidden.size + swaps.size + !placed;
+    }
+
+    get frame() { return this.data.sentences.findIndex(({ english }) => english === this.text); } // -1 for the reader's own
+
+    // Which sentence: of the six with a noun, or the reader's own.
+
+    asks() {
+      const { things, genders } = this.data, named = (text, select) => make("label", { class: "choose" }, make("span", {}, text), select);
+      const changed = () => this.ask(this.data.sentences.find(({ frame, thing }) => frame === Number(this.frames.value) && thing === this.nouns.value).english);
+      this.frames = make("select", {}, this.data.frames.map((text, n) => make("option", { value: n }, text)));
+      this.nouns = make("select", {}, Object.entries(genders).map(([gender, article]) => make("optgroup", { label: `German: ${article}` }, this.things.filter((thing) => things[thing][1] === gender).map((thing) => make("option", {}, thing)))));
+      for (const select of [this.frames, this.nouns]) select.addEventListener("change", changed);
+      const another = this.button("Another noun", () => {
+        const names = Object.keys(things), after = names.slice(names.indexOf(this.nouns.value)).concat(names);
+        this.nouns.value = after.find((thing) => things[thing][1] !== things[this.nouns.value][1]);
+        changed();
+      });
+      const { form, input } = field("Read it", (text) => this.ask(text));
+      this.own = input;
+      return make("div", { class: "begin" }, make("div", { class: "controls" }, named("sentence", this.frames), named("noun", this.nouns), another), make("details", {}, make("summary", {}, "A sentence of your own"), form));
+    }
+
+    about(text) {
+      Object.assign(this, { text, own: null });
+      const known = this.data.sentences.find(({ english }) => english === text);
+      this.known = known;
+      if (known) [this.frames.value, this.nouns.value] = [known.frame, known.thing];
+    }
+
+    // Another sentence: what was cut stays cut where it is a head, and goes where it is a link or a vector of the old one.
+    ask(text) {
+      const roles = this.known && this.changed ? this.roles() : null;
+      this.about(text.trim());
+      Object.assign(this, { guess: null, picked: null, opened: null, plain: null });
+      if (roles && this.known) this.asked = roles;
+      else { this.changes.hidden.clear(); this.changes.swaps.clear(); }
+      this.given = this.data.first.find(({ english }) => english === this.text);
+      if (!this.changed && !this.model && this.given) { this.take(ofPage(this.given)); this.ready(true); } else this.ready();
+    }
+
+    // The model, when it is needed. `quiet` where the page has what is shown.
+    async ready(quiet = false) {
+      const mine = this.turn += 1, file = this.file;
+      if (!this.model || this.model.file !== file) {
+        if (!quiet) this.tell(LOADING);
+        try {
+          const model = await load(file);
+          if (file !== this.file) return;
+          this.model = { file, translator: model, donors: {} };
+          this.plain = null;
+        } catch (error) {
+          if (!quiet) this.tell(`${error.message}. What you see was computed before.`);
+          return;
+        }
+      }
+      if (mine === this.turn) this.run();
+    }
+
+    // The sentence once more. The same sentence without changes is kept, to compare.
+    async run() {
+      const mine = this.turn += 1, stop = () => mine !== this.turn, { translator } = this.model;
+      try {
+        const ids = translator.read(this.text);
+        if (ids.length === 1) throw new Error("a sentence has at least one word");
+        if (ids.length > MOST) throw new RangeError(`the sentence has ${ids.length} tokens, and the figure has room for ${MOST}: write a shorter one`);
+        if (!this.plain) {
+          const plain = await this.translated(ids, {}, stop);
+          if (!plain) return;
+          this.plain = plain;
+        }
+        if (this.asked) { this.play_(this.asked); this.asked = null; }
+        const now = this.changed ? await this.translated(ids, this.engine(), stop) : this.plain;
+        if (now) this.take(now);
+      } catch (error) {
+        this.tell(`This cannot be done: ${error.message}.`);
+      }
+    }
+
+    async translated(ids, changes, stop) {
+      const { translator } = this.model, read = await sliced(translator.encode(ids, changes), { stop });
+      const state = read && await sliced(translator.greedy(read, changes), { stop });
+      return state && ofModel(translator, read, state);
+    }
+
+    // The reader's changes as the model takes them.
+    engine() {
+      const { gains, evens, hidden, swaps, placed } = this.changes;
+      return {
+        gain: (...head) => gains.get(head.join(" ")) ?? 1, even: (...head) => evens.has(head.join(" ")),
+        hides: (...look) => hidden.has(look.join(" ")), swap: (...place) => this.donated(swaps.get(place.join(" ")), place[0]), placed,
+      };
+    }
+
+    // The vector of a row of another sentence, which is read as it is; each sentence once.
+    donated(from, depth) {
+      if (!from) return undefined;
+      const { translator, donors } = this.model;
+      donors[from.text] ??= window.translator.finish(translator.encode(translator.read(from.text))).rows;
+      return donors[from.text][depth][from.row];
+    }
+
+    take(now) {
+      this.now = now;
+      this.plain ??= now;
+      const { reads } = now, it = reads.indexOf(" it");
+      this.picked ??= { side: "read", n: it < 0 ? 0 : it };
+      this.last = this.layers + now.writes.length;
+      this.stop = this.last;
+      this.time.range.max = this.last;
+      this.list("read", reads);
+      this.list("write", now.writes.slice(0, MOST));
+      this.say();
+      this.draw();
+      this.open();
+      this.mark();
+      this.address();
+    }
+
+    get layers() { return this.data.layers; }
+    get heads() { return this.data.heads; }
+
+    // What is written, with what was written before; and what became of the guess. Before a cut each word can be guessed.
+
+    say() {
+      const { plain, now, changed } = this, words = now.text.split(" "), old = plain.text.split(" ");
+      const others = differing(words, old), lost = differing(old, words);
+      const spaced = (parts) => parts.flatMap((part, n) => [n ? " " : "", part]);
+      const line = make("p", { class: "german", lang: "de" }, spaced(changed ? words.map((word, n) => make(others.includes(n) ? "strong" : "span", {}, word)) : old.map((word, n) => this.choice(n, word))));
+      const same = plain.text === now.text, weight = same ? this.heaviest() : 0;
+      const about = !changed ? [make("p", { class: "ghost" }, "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
+        : same ? [make("p", { class: "verdict" }, "Nothing changes in this sentence", weight ? [", although a weight of ", asShare(weight, 3), " is gone"] : "", ". Is that a rule? Try it on all sentences, below.")]
+          : [make("p", { class: "ghost" }, "before: ", make("span", { lang: "de" }, plain.text))];
+      const unknown = this.model ? untrained(this.model.translator.unknown(this.text)) : [], focused = [...this.says.querySelectorAll("button")].indexOf(document.activeElement);
+      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, ...about, ...this.judgement(old, lost), ...(unknown.length ? [make("p", { class: "ghost" }, unknown)] : []));
+      if (focused >= 0) this.says.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
+      if (changed) this.announce(this.heard, make("span", { lang: "de" }, now.text), " ", ...about.map((part) => part.cloneNode(true)));
+    }
+
+    choice(n, text) {
+      const button = this.button(text, () => { this.guess = this.guess === n ? null : n; this.say(); });
+      button.setAttribute("aria-pressed", String(this.guess === n));
+      return button;
+    }
+
+    heaviest() {
+      const cut = [...this.changes.hidden].map((name) => name.split(" ")).map(([kind, layer, head, row, column]) => this.plain.weights(kind, Number(layer), Number(head), Number(row))[column] ?? 0);
+      return cut.length ? Math.max(...cut) : 0;
+    }
+
+    // The guess counts once, at the first cut.
+    judgement(old, lost) {
+      if (!this.changed) this.judged = false;
+      if (!this.changed || this.guess === null) return [];
+      const right = this.guess < 0 ? !lost.length : lost.includes(this.guess);
+      if (!this.judged) { this.judged = true; this.tally[0] += right; this.tally[1] += 1; }
+      const own = this.guess < 0 ? ["that nothing would change"] : quoted(old[this.guess].replace(/[.,]$/, ""), "de");
+      return [make("p", { class: "ghost" }, "You guessed ", own, right ? ". Right. " : ". Not so. ", this.tally[1] > 1 ? `(${this.tally[0]} of ${this.tally[1]} guesses were right.)` : "")];
+    }
+
+    tell(text) {
+      this.says.replaceChildren(make("p", { class: "name" }, text));
+      this.announce(this.heard, text);
+    }
+
+    // The tools: look or cut, positions, back; and time.
+
+    tools() {
+      const tool = (name, text, checked) => {
+        const input = make("input", { type: "radio", name: "cut-tool", value: name, checked });
+        input.addEventListener("change", () => { this.tool = name; this.stage.classList.toggle("cutting", name === "cut"); });
+        return make("label", { class: "tool" }, input, make("span", {}, text));
+      };
+      this.tool = "look";
+      this.order = onOff("no positions", false, (off) => { this.changes.placed = !off; this.ready(); });
+      this.undo = this.button("Undo everything", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); this.ready(!this.model); if (!this.model) this.take(this.plain); });
+      this.time = slider("how far it has calculated", { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
+      return make("div", { class: "controls tools" },
+        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.order, this.undo,
+        make("div", { class: "time" }, this.player(), this.time.label));
+    }
+
+    moment(n) {
+      if (!this.now) return "";
+      if (n === 0) return "words";
+      if (n <= this.layers) return `layer ${n} has read`;
+      return n >= this.last ? "all" : `${n - this.layers} written`;
+    }
+
+    show() {
+      this.time.range.value = this.stop;
+      this.time.tell();
+      for (const element of this.stage.querySelectorAll("[data-when]")) element.classList.toggle("later", Number(element.dataset.when) > this.stop);
+    }
+
+    // The stage: words on both sides, and what lies between them.
+
+    staged() {
+      this.sides = {};
+      for (const side of ["read", "write"]) {
+        const list = this.sides[side] = make("div", { class: `tokens ${side}`, role: "group", "aria-label": side === "read" ? "English tokens" : "German tokens", lang: side === "read" ? "en" : "de" });
+        choosing(list, "button", (button) => this.follow(side, Number(button.dataset.n)));
+        list.addEventListener("keydown", (event) => this.key(event, side));
+      }
+      this.svg = draw("svg", { "aria-hidden": "true" });
+      this.svg.addEventListener("click", ({ target }) => {
+        const link = target.closest("[data-link]")?.dataset.link, bead = target.closest("[data-bead]")?.dataset.bead;
+        if (bead) this.bead(...bead.split(" "));
+        else if (link && this.tool === "cut") this.cut([link]);
+        else if (link) this.look(link);
+      });
+      this.donor = make("div", { class: "donor" });
+      this.stage = make("div", { class: "stage" }, this.svg, make("p", { class: "name title-read" }, "The encoder reads"), this.sides.read, make("p", { class: "name title-write" }, "The decoder writes"), this.sides.write);
+      return make("div", {}, this.donor, this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Gold"), " is a vector that your cut has changed: the stronger, the more."));
+    }
+
+    list(side, names) {
+      const { plain, now } = this, list = this.sides[side], old = side === "write" ? plain.writes : names, others = differing(names, old);
+      const had = list.contains(document.activeElement), gender = this.known && this.data.things[this.known.thing][1];
+      const place = side === "read" && this.known ? this.places(now.reads, this.text, this.known.thing) : null;
+      list.replaceChildren(...names.map((name, n) => {
+        const differs = others.includes(n), gone = differs && names.length === old.length ? make("s", {}, shown(old[n])) : [], own = place && (place.it === n || place.noun.includes(n));
+        const button = make("button", { type: "button", "data-n": n, class: [own && `of-${gender}`, differs && "differs"].filter(Boolean).join(" ") || null, "data-when": side === "write" ? this.layers + n + 1 : 0 }, make("span", {}, tight(name, n) ? "·" : "", shown(name)), gone);
+        return button;
+      }), ...(side === "write" && now.writes.length > MOST ? [make("p", { class: "name" }, `… and ${now.writes.length - MOST} more`)] : []));
+      if (had && side === this.picked.side) list.children[Math.min(this.picked.n, names.length - 1)]?.focus({ preventScroll: true });
+    }
+
+    key(event, side) {
+      const { n } = this.picked, by = { ArrowDown: 1, ArrowUp: -1 }[event.key], other = { ArrowRight: "write", ArrowLeft: "read" }[event.key];
+      if (event.key === "0" || event.key === "Delete") {
+        const strongest = this.links(this.picked).find(({ name }) => !this.changes.hidden.has(name));
+        if (strongest) this.cut([strongest.name]);
+      } else if (by || other) {
+        event.preventDefault();
+        const list = this.sides[other ?? side], buttons = list.querySelectorAll("button");
+        buttons[Math.max(0, Math.min(n + (by ?? 0), buttons.length - 1))]?.focus();
+      }
+    }
+
+    follow(side, n) {
+      if (this.picked.side === side && this.picked.n === n && !this.opened) return;
+      Object.assign(this, { picked: { side, n }, opened: null });
+      this.draw();
+      this.open();
+    }
+
+    // Places on the stage: x of each depth of each side, y of each row, in pixels of the stage.
+    measure() {
+      const width = this.stage.clientWidth, top = this.stage.getBoundingClientRect().top;
+      const middle = (button) => { const { top: y, height } = button.getBoundingClientRect(); return y + height / 2 - top; };
+      const edge = (list, right) => { const box = list.getBoundingClientRect(), own = this.stage.getBoundingClientRect().left; return (right ? box.right : box.left) - own; };
+      const wide = width >= WIDE, from = edge(this.sides.read, true) + 18, to = edge(this.sides.write, false) - 22;
+      const spread = (a, b) => Array.from({ length: this.layers + 1 }, (_, depth) => a + ((b - a) * depth) / this.layers);
+      const half = from + (to - from) * 0.42;
+      const x = wide ? { read: spread(from, half), write: spread(half + (to - from) * 0.24, to) } : { read: spread(from, to), write: spread(64, to) };
+      const y = (side) => [...this.sides[side].querySelectorAll("button")].map(middle);
+      return { width, height: this.stage.clientHeight, wide, x, y: { read: y("read"), write: y("write") } };
+    }
+
+    // The links that end in a row, the widest first; or all of all rows.
+    links({ side, n }, least = FAINTEST) {
+      const found = [], { now, plain } = this;
+      for (const kind of side === "read" ? ["encoder"] : ["decoder", "cross"]) {
+        for (let layer = 0; layer < this.layers; layer++) for (let head = 0; head < this.heads; head++) {
+          const row = now.weights(kind, layer, head, n), before = plain.weights(kind, layer, head, n);
+          row.forEach((weight, column) => {
+            const name = `${kind} ${layer} ${head} ${n} ${column}`, cut = this.changes.hidden.has(name);
+            if (weight >= least || cut) found.push({ kind, layer, head, row: n, column, weight: cut ? before[column] ?? 0 : weight, name, cut });
+          });
+        }
+      }
+      return found.sort((a, b) => b.weight - a.weight);
+    }
+
+    draw() {
+      if (!this.now || !this.stage.clientWidth) return;
+      const at = this.at = this.measure(), { x, y, width, height } = at, { picked, now } = this;
+      const mine = ({ side, n }) => side === picked.side && n === picked.n;
+      const sides = { read: now.reads.length, write: Math.min(now.writes.length, MOST) };
+      for (const [side, list] of Object.entries(this.sides)) for (const button of list.querySelectorAll("button")) button.setAttribute("aria-pressed", String(mine({ side, n: Number(button.dataset.n) })));
+      this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      const all = Object.entries(sides).flatMap(([side, length]) => Array.from({ length }, (_, n) => ({ side, n })));
+      const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN));
+      const own = this.links(picked), cutEverywhere = [];
+      const path = (link, kind, more = {}) => draw("path", { d: this.path(link), class: [kind, link.cut && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight : 3 * link.weight).toFixed(2), "data-link": link.name, "data-when": this.when(link), ...more });
+      this.svg.replaceChildren(
+        draw("g", { class: "rivers" }, all.flatMap((place) => this.river(place, mine(place)))),
+        draw("g", { class: "others" }, others.map((link) => path(link, "other"))),
+        draw("g", { class: "own" }, own.toReversed().map((link) => path(link, "mine"))),
+        draw("g", { class: "hits" }, [...others.filter(({ weight, cut }) => cut || weight >= 0.5), ...own.toReversed()].map((link) => draw("path", { d: this.path(link), class: "hit", "data-link": link.name, "data-when": this.when(link) }))),
+        draw("g", { class: "beads" }, all.flatMap((place) => this.beads(place))),
+        draw("g", { class: "said" }, this.labels(own.filter(({ weight, cut }) => weight >= 0.4 || cut)), this.titles()));
+      this.show();
+    }
+
+    // When a link is calculated, in steps of the slider.
+    when({ kind, layer, row }) { return kind === "encoder" ? layer + 1 : this.layers + row + 1; }
+
+    ends({ kind, layer, row, column }) {
+      const { x, y } = this.at, side = kind === "encoder" ? "read" : "write", from = kind === "decoder" ? "write" : "read";
+      return [kind === "cross" ? x.read[this.layers] : x[from][layer], y[from][column], x[side][layer + 1], y[side][row]];
+    }
+
+    // The heads between two rows lie side by side.
+    path(link) {
+      const [x1, y1, x2, y2] = this.ends(link), apart_ = (link.head - (this.heads - 1) / 2) * 7;
+      if (link.kind === "cross" && !this.at.wide) return `M${x1} ${y1}C${x1 + 16 + apart_} ${y1 + 50} ${x2 + 16 + apart_} ${y2 - 70} ${x2} ${y2}`;
+      const bend = (x2 - x1) * 0.45, bow = y1 === y2 ? 2.2 * apart_ : apart_;
+      return `M${x1} ${y1}C${(x1 + bend).toFixed(1)} ${(y1 + bow).toFixed(1)} ${(x2 - bend).toFixed(1)} ${(y2 + bow).toFixed(1)} ${x2} ${y2}`;
+    }
+
+    // The weights of the widest lines, where no other stands already.
+    labels(links) {
+      const taken = [];
+      return links.flatMap((link) => {
+        const [x1, y1, x2, y2] = this.ends(link), x = (x1 + x2) / 2, y = (y1 + y2) / 2 + (link.head - (this.heads - 1) / 2) * 5 - 3;
+        if (taken.length > 3 || taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 16)) return [];
+        taken.push([x, y]);
+        return [draw("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": "middle", class: link.cut ? "muted" : null, "data-when": this.when(link) }, link.cut ? "✂" : asShare(link.weight, 2))];
+      });
+    }
+
+    titles() {
+      const { x, y, wide } = this.at, top = (side) => y[side][0] - 26;
+      return ["read", "write"].flatMap((side) => x[side].map((at, depth) => draw("text", { x: at, y: top(side), class: "depth", "text-anchor": "middle" }, depth ? `layer ${depth}` : wide ? "vectors" : "start")));
+    }
+
+    // A row of the stream: a line from depth to depth, golden where it has changed.
+    river({ side, n }, mine) {
+      const { x, y } = this.at, xs = x[side];
+      return xs.slice(1).map((to, depth) => draw("line", { x1: xs[depth], x2: to, y1: y[side][n], y2: y[side][n], class: `river${mine ? " mine" : ""}`, style: this.tint(side, depth + 1, n), "data-when": side === "read" ? depth + 1 : this.layers + n + 1 }));
+    }
+
+    beads({ side, n }) {
+      const { x, y } = this.at;
+      const before = side === "write" ? [draw("text", { x: x.write[0] - 12, y: y.write[n] + 4, class: "before", "text-anchor": "end", "data-when": this.layers + n + 1 }, n ? shown(this.now.writes[n - 1]) : "<bos>")] : [];
+      return [...before, ...x[side].map((at, depth) => draw("circle", { cx: at, cy: y[side][n], r: this.changes.swaps.has(`${depth} ${n}`) && side === "read" ? 9 : 6, class: [this.opened?.bead === `${side} ${depth} ${n}` && "chosen", side === "read" && this.changes.swaps.has(`${depth} ${n}`) && "swapped"].filter(Boolean).join(" ") || null, style: this.tint(side, depth, n), "data-bead": `${side} ${depth} ${n}`, "data-when": side === "read" ? depth : this.layers + n + 1 }))];
+    }
+
+    tint(side, depth, n) {
+      const { now, plain } = this, before = plain.rows?.[side][depth][n], after = now.rows?.[side][depth][n];
+      const far = before && after ? apart(after, before) : 0;
+      return far < TINT ? null : `--far: ${(100 * Math.min(1, far)).toFixed(0)}%`;
+    }
+
+    // What has been chosen, below the stage.
+
+    open() {
+      const { opened, picked } = this;
+      this.sheet.replaceChildren(...(opened?.link ? this.sum(opened.link) : opened?.bead ? this.vector(opened.bead) : this.word(picked)));
+    }
+
+    token(side, n) { return quoted(shown((side === "read" ? this.now.reads : this.now.writes)[n] ?? "").trim(), side === "read" ? "en" : "de"); }
+
+    // The row that a column of weights stands for, as words: of German the token that has been read there.
+    column({ kind, column }) {
+      if (kind !== "decoder") return this.token("read", column);
+      return column ? this.token("write", column - 1) : ["“<bos>”"];
+    }
+
+    word({ side, n }) {
+      const links = this.links({ side, n }), shares = side === "write" ? this.rivals(n) : [];
+      const row = (link) => {
+        const look = this.button("", () => this.look(link.name));
+        look.className = "look";
+        look.append(make("span", { class: "to" }, this.column(link)), make("span", { class: "where" }, `layer ${link.layer + 1}, head ${link.head + 1}`), make("span", { class: "p" }, asShare(link.weight, 3)));
+        look.style.setProperty("--weight", `${(100 * link.weight).toFixed(1)}%`);
+        return make("li", { class: link.cut ? "cut" : null }, look, this.button(link.cut ? "mend" : "✂ cut", () => this.cut([link.name])));
+      };
+      const vectors = this.now.rows ? make("p", { class: "vectors" }, "Its vector: ", Array.from({ length: this.layers + 1 }, (_, depth) => [" ", this.button(depth ? `after layer ${depth}` : "at the start", () => this.bead(side, depth, n))])) : [];
+      const title = side === "read" ? [this.token(side, n), " looks at"] : [this.token(side, n), " was written after looking at"];
+      return [make("p", { class: "name" }, title), ...shares, make("ol", { class: "links" }, links.slice(0, LISTED).map(row)), vectors];
+    }
+
+    // What else might have been written there, now and without the cut.
+    rivals(n) {
+      const step = this.now.state?.steps[n], before = this.plain.state?.steps[n];
+      if (!step) return [];
+      const { translator } = this.model, names = new Set([...translator.rivals({ next: step.logP }, RIVALS), ...(before && this.changed ? translator.rivals({ next: before.logP }, 1) : [])]);
+      return [make("ol", { class: "rivals" }, [...names].map((id) => make("li", {}, make("span", { class: "to", lang: "de" }, shown(translator.name(id))), make("span", { class: "rail", "aria-hidden": "true" }, before && this.changed ? make("span", { class: "was", style: `width: ${(100 * Math.exp(before.logP[id])).toFixed(1)}%` }) : [], make("span", { class: "bar", style: `width: ${(100 * Math.exp(step.logP[id])).toFixed(1)}%` })), make("span", { class: "p" }, percent(Math.exp(step.logP[id]), 1)))))];
+    }
+
+    look(name) {
+      this.opened = { link: name };
+      const [kind, , , row] = name.split(" ");
+      this.picked = { side: kind === "encoder" ? "read" : "write", n: Number(row) };
+      this.draw();
+      this.open();
+    }
+
+    // A link down to its sum: query times key, number by number, and the softmax of the row.
+    sum(name) {
+      const [kind, layer, head, row, column] = name.split(" ").map((part, n) => (n ? Number(part) : part));
+      const side = kind === "encoder" ? "read" : "write", link = { kind, layer, head, row, column }, cut = this.changes.hidden.has(name);
+      const back = this.button("← all looks of this word", () => { this.opened = null; this.draw(); this.open(); });
+      const everywhere = Array.from({ length: this.layers * this.heads }, (_, n) => `${kind} ${Math.floor(n / this.heads)} ${n % this.heads} ${row} ${column}`);
+      const of = `${kind} ${layer} ${head}`, even = this.changes.evens.has(of);
+      const buttons = make("div", { class: "controls" }, this.button(cut ? "Mend" : "✂ Cut", () => this.cut([name])), this.button("✂ Cut in all heads", () => this.cut(everywhere, true)), this.button(even ? "Let this head choose again" : "Let this head look evenly", () => { this.changes.evens[even ? "delete" : "add"](of); this.ready(); }), back);
+      const weight = this.now.weights(kind, layer, head, row)[column] ?? 0;
+      return [make("p", { class: "name" }, this.token(side, row), " → ", this.column(link), `, ${numbered(kind, layer, head)}`), ...this.products(link, weight, cut), buttons];
+    }
+
+    products(link, weight, cut) {
+      const parts = this.now.rows && !this.changes.evens.has(`${link.kind} ${link.layer} ${link.head}`) && this.scored(link);
+      if (!parts) return [make("p", {}, "Weight ", asShare(weight, 3), this.now.rows ? "." : ". Touch the figure, and the model comes, which can show how it is calculated.")];
+      const { products, score, scores } = parts, most = Math.max(...products.map(Math.abs)), width = 8 * products.length;
+      const bars = draw("svg", { viewBox: `0 0 ${width} 60`, class: "products", role: "img", "aria-label": `${products.length} products of a query and a key` }, products.map((x, n) => draw("rect", { x: 8 * n + 1, width: 6, y: x > 0 ? 30 - (28 * x) / most : 30, height: Math.max(0.5, (28 * Math.abs(x)) / most), class: x > 0 ? "above" : "below" })), draw("line", { x1: 0, x2: width, y1: 30, y2: 30 }));
+      const total = products.reduce((sum, x) => sum + x, 0);
+      return [bars, make("p", {}, `Query and key have ${products.length} numbers each. Their products, drawn above, add up to ${written(total, 2)}. Divided by √${products.length}, that is a score of ${written(score, 2)}, `, ...(cut ? ["but the link is cut: the row takes nothing here."] : [`and the softmax over all ${scores.filter(Number.isFinite).length} scores of the row makes `, make("b", {}, asShare(weight, 3)), " of it."]))];
+    }
+
+    // The numbers behind a link, from a run that is listened to.
+    scored({ kind, layer, head, row, column }) {
+      const { translator } = this.model, { d_k } = translator.config, rows = {}, changes = this.engine();
+      const place = kind === "encoder" ? `encoder.layers.${layer}.self_attention` : `decoder.layers.${layer}.${kind === "cross" ? "cross" : "self"}_attention`;
+      const heard = translator.listening((where, found) => { if (where === place) for (const [part, x] of Object.entries(found)) (rows[part] ??= []).push(x); });
+      const read = window.translator.finish(heard.encode(translator.read(this.text), changes));
+      window.translator.finish(heard.greedy(read, changes, this.now.state.ids.slice(0, -1)));
+      if (!rows.q?.[row] || !rows.k?.[column]) return null;
+      const own = (x) => [...x].slice(head * d_k, (head + 1) * d_k), [q, k] = [own(rows.q[row]), own(rows.k[column])];
+      const products = q.map((x, i) => x * k[i]), length = rows.scores[row].length / this.heads;
+      return { products, score: products.reduce((sum, x) => sum + x, 0) / Math.sqrt(d_k), scores: [...rows.scores[row]].slice(head * length, (head + 1) * length) };
+    }
+
+    cut(names, all = false) {
+      const { hidden } = this.changes, mend = names.every((name) => hidden.has(name));
+      for (const name of names) hidden[mend ? "delete" : "add"](name);
+      if (all) this.opened = null;
+      this.ready();
+    }
+
+    // A vector: its numbers, now and before, and one of another sentence to put in its place.
+
+    bead(side, depth, n) {
+      [depth, n] = [Number(depth), Number(n)];
+      if (this.armed && side === "read") { this.swap(depth, n, this.armed); return; }
+      Object.assign(this, { picked: { side, n }, opened: { bead: `${side} ${depth} ${n}` } });
+      this.draw();
+      this.open();
+    }
+
+    vector(name) {
+      const [side, ...place] = name.split(" "), [depth, n] = place.map(Number), { now, plain } = this;
+      const back = this.button("← all looks of this word", () => { this.opened = null; this.draw(); this.open(); });
+      const title = make("p", { class: "name" }, "The vector of ", side === "read" || !n ? this.token(side, n) : ["the row that writes ", this.token(side, n)], depth ? `, after layer ${depth}` : ", at the start");
+      if (!now.rows) return [title, make("p", {}, "The model is on its way."), back];
+      const x = now.rows[side][depth][n], old = plain.rows?.[side][depth][n], far = old ? apart(x, old) : 0;
+      const said = far < 1e-9 ? `${x.length} numbers. Nothing that you did has changed them.` : `${x.length} numbers, changed by ${percent(far, 0)} of their length.`;
+      const swapped = side === "read" && this.changes.swaps.get(`${depth} ${n}`);
+      const put = side !== "read" ? [] : swapped ? [this.button("Put its own vector back", () => { this.changes.swaps.delete(`${depth} ${n}`); this.ready(); })] : this.offers(depth, n);
+      return [title, make("p", { class: "strips" }, this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), make("p", {}, said), make("div", { class: "controls" }, put, back)];
+    }
+
+    strip(x, kind) {
+      const most = Math.max(...[...x].map(Math.abs)), tiles = [...x].map((number, i) => draw("rect", { x: (i % 32) * 8, y: 12 * Math.floor(i / 32), width: 7.4, height: 11.4, class: number > 0 ? "above" : "below", "fill-opacity": (Math.abs(number) / most).toFixed(2) }));
+      return make("span", {}, make("small", {}, kind), draw("svg", { viewBox: `0 0 256 ${12 * Math.ceil(x.length / 32)}`, class: `strip ${kind}`, "aria-hidden": "true" }, tiles));
+    }
+
+    // Whose vector may take this place: that of the same row in a sentence about another noun.
+    offers(depth, n) {
+      const nouns = make("select", { "aria-label": "the noun of the other sentence" }, this.things.filter((thing) => thing !== this.known?.thing).map((thing) => make("option", {}, thing)));
+      nouns.value = this.data.donor === this.known?.thing ? nouns.value : this.data.donor;
+      const frame = this.known?.frame ?? 0, text = () => this.data.sentences.find((one) => one.frame === frame && one.thing === nouns.value).english;
+      return [make("label", { class: "choose" }, make("span", {}, "vector from the sentence about"), nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => this.beside(text()))];
+    }
+
+    // The other sentence's words above the stage: each can be dragged to a bead, or chosen and then put there.
+    beside(text) {
+      const { translator } = this.model, names = translator.read(text).map((id) => translator.name(id));
+      const chips = names.map((name, row) => {
+        const chip = this.button(shown(name), () => {
+          this.armed = this.armed?.row === row ? null : { text, row };
+          for (const [n, one] of chips.entries()) one.setAttribute("aria-pressed", String(n === this.armed?.row));
+        });
+        chip.addEventListener("pointerdown", (event) => this.drag(event, chip, { text, row }));
+        return chip;
+      });
+      this.donor.replaceChildren(make("p", { class: "name" }, "Another sentence. Drag a word onto a point of an English row below: its vector goes there. Or press the word, then the point."), make("div", { class: "chips", lang: "en" }, chips), this.button("Away with it", () => { this.armed = null; this.donor.replaceChildren(); }));
+    }
+
+    drag(event, chip, donor) {
+      const begun = [event.clientX, event.clientY];
+      let shade = null;
+      const move = ({ clientX, clientY }) => {
+        if (!shade && Math.hypot(clientX - begun[0], clientY - begun[1]) < 6) return;
+        if (!shade) document.body.append(shade = make("div", { class: "cut-dragged" }, chip.textContent));
+        shade.style.translate = `${clientX}px ${clientY}px`;
+      };
+      const drop = ({ clientX, clientY }) => {
+        chip.removeEventListener("pointermove", move);
+        if (!shade) return;
+        shade.remove();
+        const box = this.svg.getBoundingClientRect(), beads = [...this.svg.querySelectorAll("[data-bead^=read]")].map((bead) => [Math.hypot(Number(bead.getAttribute("cx")) - clientX + box.left, Number(bead.getAttribute("cy")) - clientY + box.top), bead.dataset.bead]);
+        const [far, name] = beads.reduce((best, one) => (one[0] < best[0] ? one : best));
+        if (far < 40) this.swap(...name.split(" ").slice(1).map(Number), donor);
+      };
+      chip.setPointerCapture(event.pointerId);
+      chip.addEventListener("pointermove", move);
+      chip.addEventListener("pointerup", drop, { once: true });
+    }
+
+    swap(depth, n, { text, row = n }) {
+      this.armed = null;
+      for (const chip of this.donor.querySelectorAll("[aria-pressed]")) chip.setAttribute("aria-pressed", "false");
+      this.changes.swaps.set(`${depth} ${n}`, { text, row });
+      this.picked = { side: "read", n };
+      this.ready();
+    }
+
+    // The heads: a slider for each.
+
+    board() {
+      this.dials = new Map();
+      const dial = (kind, layer, head) => {
+        const name = `${kind} ${layer} ${head}`, range = make("input", { type: "range", min: 0, max: 1, step: 0.05, value: 1, "aria-label": numbered(kind, layer, head) }), shown_ = make("span", { "aria-hidden": "true" });
+        range.addEventListener("input", () => { const gain = Number(range.value); if (gain === 1) this.changes.gains.delete(name); else this.changes.gains.set(name, gain); this.ready(); });
+        this.dials.set(name, [range, shown_]);
+        return make("label", {}, make("span", { class: "n" }, head + 1), range, shown_);
+      };
+      const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), make("div", { class: "dials" }, Array.from({ length: this.data.heads }, (_, head) => dial(kind, layer, head))));
+      return this.dialled = make("div", { class: "board" }, make("p", { class: "name" }, "The heads: turn one down, and it gives less; at 0 it is off"), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
+    }
+
+    mark() {
+      for (const [name, [range, text]] of this.dials) {
+        const gain = this.changes.gains.get(name) ?? 1;
+        if (Number(range.value) !== gain) range.value = gain;
+        range.setAttribute("aria-valuetext", `${Math.round(100 * gain)} %`);
+        text.textContent = this.changes.evens.has(name) ? "even" : gain === 1 ? "" : gain ? written(gain, 2) : "off";
+      }
+      this.order.firstChild.checked = !this.changes.placed;
+      this.undo.disabled = !this.changed;
+      this.rule.disabled = !this.known || !this.changed;
+      this.rule.textContent = this.known || !this.changed ? "Try this cut on all sentences" : "Only a sentence of the book can be tried on all";
+    }
+
+    // Rule or accident: the same cut in all sentences, and in another training of the model.
+
+    ruled() {
+      this.rule = this.button("Try this cut on all sentences", () => this.tryAll());
+      const choose = (n) => { this.file = this.data.models[n].file; this.plain = null; this.ready(); };
+      const models = make("fieldset", { class: "models" }, make("legend", {}, "Which training"), this.data.models.map(({ name }, n) => {
+        const input = make("input", { type: "radio", name: "cut-model", value: n, checked: !n });
+        input.addEventListener("change", () => choose(n));
+        return make("label", { class: "tool" }, input, make("span", {}, name));
+      }));
+      this.models = models;
+      this.dots = draw("svg", { class: "dots", viewBox: `0 0 ${12 * this.things.length} ${12 * this.data.frames.length}`, "aria-hidden": "true" });
+      this.dots.append(...this.data.sentences.map((sentence, n) => this.dot(sentence, n, "", "waits")));
+      this.dots.addEventListener("click", ({ target }) => target.dataset.n && this.ask(this.data.sentences[target.dataset.n].english));
+      this.counted = make("p", { class: "status", role: "status" });
+      this.told = make("ol", { class: "told" });
+      return make("div", { class: "ruled" }, make("p", { class: "name" }, `Rule or accident? ${this.data.sentences.length} sentences: ${this.things.length} nouns, ${this.data.frames.length} times each`), make("div", { class: "controls" }, this.rule, models), this.dots, this.counted, this.told);
+    }
+
+    dot({ thing, frame, english }, n, title, kind) {
+      return draw("circle", { cx: 12 * this.things.indexOf(thing) + 6, cy: 12 * frame + 6, r: kind.endsWith("wrong") ? 3.6 : 4.6, class: kind, "data-n": n }, draw("title", {}, english + title));
+    }
+
+    // Where the tokens with a part to play are: "it", the pieces of the noun.
+    places(names, text, thing) {
+      const first = text.indexOf(` ${thing} `), starts = names.map((_, i) => names.slice(0, i).join("").length);
+      return { it: names.indexOf(" it"), noun: starts.flatMap((start, i) => (start >= first && start <= first + thing.length ? [i] : [])) };
+    }
+
+    // A row of this sentence as its part: "it", the noun, or the nth of equal tokens.
+    role(names, place, row) {
+      if (row === place.it) return ["it"];
+      if (place.noun.includes(row)) return ["noun", place.noun.indexOf(row)];
+      return ["token", names[row], names.slice(0, row).filter((name) => name === names[row]).length];
+    }
+
+    rowsOf([part, what, nth], names, place) {
+      if (part === "it") return place.it < 0 ? [] : [place.it];
+      if (part === "noun") return place.noun;
+      const found = names.flatMap((name, n) => (name === what && !place.noun.includes(n) ? [n] : []));
+      return found.length > nth ? [found[nth]] : [];
+    }
+
+    // All that has been changed, without rows of this very sentence. German rows keep their number.
+    roles() {
+      const { gains, evens, hidden, swaps, placed } = this.changes, names = this.now.reads, place = this.places(names, this.text, this.known.thing);
+      return {
+        gains: [...gains], evens: [...evens], placed,
+        hidden: [...hidden].map((name) => {
+          const [kind, layer, head, row, column] = name.split(" ");
+          return { head: `${kind} ${layer} ${head}`, kind, row: kind === "encoder" ? this.role(names, place, Number(row)) : Number(row), column: kind === "decoder" ? Number(column) : this.role(names, place, Number(column)) };
+        }),
+        swaps: [...swaps].map(([at, { text, row }]) => ({ depth: Number(at.split(" ")[0]), row: this.role(names, place, Number(at.split(" ")[1])), text, from: row, own: this.data.sentences.find(({ english }) => english === text) })),
+      };
+    }
+
+    // The same in another sentence. A donor of the same sort becomes the sentence of the same sort about the donor's noun.
+    within(roles, sentence, names) {
+      const { translator } = this.model, place = this.places(names, sentence.english, sentence.thing), at = (role) => (Array.isArray(role) ? this.rowsOf(role, names, place) : [role]);
+      const hidden = new Set(roles.hidden.flatMap(({ head, row, column }) => at(row).flatMap((r) => at(column).map((c) => `${head} ${r} ${c}`)))), swaps = new Map();
+      for (const { depth, row, text, from, own } of roles.swaps) {
+        const donor = own ? this.data.sentences.find((one) => one.frame === sentence.frame && one.thing === own.thing) : { english: text };
+        const theirs = translator.read(donor.english).map((id) => translator.name(id)), there = own ? this.rowsOf(this.role(...this.parts(own, from)), theirs, this.places(theirs, donor.english, donor.thing)) : [from];
+        at(row).forEach((r, n) => swaps.set(`${depth} ${r}`, { text: donor.english, row: there[n] ?? there[0] }));
+      }
+      return { gains: new Map(roles.gains), evens: new Set(roles.evens), hidden, swaps, placed: roles.placed };
+    }
+
+    parts({ english, thing }, row) {
+      const { translator } = this.model, names = translator.read(english).map((id) => translator.name(id));
+      return [names, this.places(names, english, thing), row];
+    }
+
+    // Changes that were made in a sentence, in the one that is shown now.
+    play_(roles) {
+      const { translator } = this.model;
+      this.changes = this.within(roles, this.known, translator.read(this.text).map((id) => translator.name(id)));
+    }
+
+    async tryAll() {
+      const roles = this.roles(), name = this.described(), { translator } = this.model, mine = this.trial = (this.trial ?? 0) + 1, stop = () => mine !== this.trial;
+      const came = [], { sentences } = this.data;
+      for (const dot of this.dots.children) dot.setAttribute("class", "waits");
+      for (const [n, sentence] of sentences.entries()) {
+        const ids = translator.read(sentence.english), kept = this.changes;
+        this.changes = this.within(roles, sentence, ids.map((id) => translator.name(id)));
+        const changes = this.engine();
+        this.changes = kept;
+        const read = await sliced(translator.encode(ids, changes), { stop });
+        if (!read) return;
+        let state = translator.start(read, changes);
+        for (const id of translator.tokens.encode(beforePronoun(sentence.german))) state = translator.write(state, id);
+        if (stop()) return;
+        const word = translator.name(translator.rivals(state, 1)[0]).trim(), right = word === pronoun(sentence.german);
+        came.push([word, right]);
+        this.dots.children[n].replaceWith(this.dot(sentence, n, ` → … ${word}${right ? "" : `, not ${pronoun(sentence.german)}`}`, `of-${GENDERS[word] ?? "none"}${right ? "" : " wrong"}`));
+      }
+      const right = came.filter(([, ok]) => ok).length, counts = {};
+      for (const [word] of came) counts[word] = (counts[word] ?? 0) + 1;
+      const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
+      this.counted.replaceChildren(`The right pronoun comes in ${right} of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}). Filled dots are right, rings are wrong, and the colour says which pronoun came. Press one to see its sentence.`);
+      this.told.append(make("li", {}, `${this.data.models.find(({ file }) => file === this.file).name}, ${name}: ${right} of ${sentences.length}`));
+      this.result = { right, most, often };
+    }
+
+    // What has been changed, in a few words.
+    described() {
+      const { gains, evens, hidden, swaps, placed } = this.changes, several = (n, one, many) => (n ? [`${n} ${n === 1 ? one : many}`] : []);
+      return [...several([...gains].length, "head turned down", "heads turned down"), ...several(evens.size, "head looking evenly", "heads looking evenly"), ...several(hidden.size, "link cut", "links cut"), ...several(swaps.size, "vector exchanged", "vectors exchanged"), ...(placed ? [] : ["no positions"])].join(", ");
+    }
+
+    // The address of the page says what has been done, so that it can be sent to somebody.
+
+    address() {
+      clearTimeout(this.keeping);
+      this.keeping = setTimeout(() => {
+        const { gains, evens, hidden, swaps, placed } = this.changes, url = new URL(location.href), joined = (list) => [...list].map((name) => name.replaceAll(" ", ".")).join("~");
+        const told = { text: this.text === this.begun && !this.changed ? "" : this.text, gain: [...gains].map(([name, gain]) => `${name.replaceAll(" ", ".")}.${Math.round(100 * gain)}`).join("~"), even: joined(evens), cut: joined(hidden), swap: [...swaps].map(([at, { text, row }]) => `${at.replace(" ", ".")}.${row}.${text}`).join("~"), order: placed ? "" : "off", model: this.file === "phrasebook" ? "" : this.file };
+        for (const [name, value] of Object.entries(told)) { if (value) url.searchParams.set(name, value); else url.searchParams.delete(name); }
+        if (url.href !== location.href) history.replaceState(null, "", url);
+      }, 400);
+    }
+
+    // What an address asks for, where it does: each part of it is checked, and what is none of ours is left.
+    addressed() {
+      const asked = new URLSearchParams(location.search), text = asked.get("text"), list = (name) => (asked.get(name) ?? "").split("~").filter(Boolean);
+      if (!text && !["gain", "even", "cut", "swap", "order"].some((name) => asked.has(name))) return null;
+      const KIND = "(encoder|decoder|cross)\\.(\\d)\\.(\\d)", spaced = (words) => words.join(" ");
+      const matching = (name, more) => list(name).map((part) => new RegExp(`^${KIND}${more}$`).exec(part)?.slice(1)).filter(Boolean);
+      for (const [kind, layer, head, gain] of matching("gain", "\\.(\\d{1,3})")) this.changes.gains.set(spaced([kind, layer, head]), Math.min(1, gain / 100));
+      for (const head of matching("even", "")) this.changes.evens.add(spaced(head));
+      for (const look of matching("cut", "\\.(\\d{1,2})\\.(\\d{1,2})")) this.changes.hidden.add(spaced(look));
+      this.changes.placed = asked.get("order") !== "off";
+      for (const part of list("swap")) {
+        const [, depth, n, row, from] = /^(\d)\.(\d{1,2})\.(\d{1,2})\.(.+)$/.exec(part) ?? [];
+        if (from) this.changes.swaps.set(`${depth} ${n}`, { text: from, row: Number(row) });
+      }
+      if (this.data.models.some(({ file }) => file === asked.get("model"))) this.file = asked.get("model");
+      return { text: text || this.begun };
+    }
+  }
+
+  customElements.define("cut-figure", CutFigure);
+})();

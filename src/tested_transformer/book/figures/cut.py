@@ -1,0 +1,81 @@
+"""The translator laid open in the page, to be cut: `<cut-figure>`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tested_transformer.book.coreference import FRAMES, THINGS
+from tested_transformer.book.figures import picture as pic
+from tested_transformer.book.figures.interactive import Interactive
+from tested_transformer.book.figures.kit import beside, chart
+from tested_transformer.book.figures.running import GENDERS
+from tested_transformer.decoding.translator import Translator
+
+WHOLE, FAINTEST = 10_000, 0.005
+"""Weights below are not brought along: a line so thin is not drawn."""
+
+
+def open_model(
+    translator: Translator,
+    first: Sequence[str],
+    models: Mapping[str, str],
+    counts: Sequence[Sequence[Any]],
+    donor: str = "lamp",
+) -> Interactive:
+    """The rows and looks of a sentence, and of what is written, with everything in it to be cut.
+
+    It starts with the things named `first`, whose weights the page brings along; `models`
+    has the name of each training, and the script of its weights. counts are the rows of
+    the fallback: what is cut, and how many pronouns stay right in each training.
+    """
+    data = sizes(translator, models, donor) | {
+        "frames": [frame.say("chair").english.replace("the chair", "…") for frame in FRAMES],
+        "things": {t: (n.german, n.gender) for t, n in THINGS.items()},
+        "genders": GENDERS,
+        "sentences": [
+            {"frame": n, "thing": thing} | dict(zip(("english", "german"), frame.say(thing)[:2], strict=True))
+            for n, frame in enumerate(FRAMES)
+            for thing in THINGS
+        ],
+        "first": [_run(translator, FRAMES[0].say(thing).english) for thing in first],
+    }
+    columns = "what is cut, in all 270 sentences", *models
+    words = {"How many pronouns stay right": (columns, [[str(cell) for cell in row] for row in counts])}
+    return Interactive("cut", data, {}, words=words)
+
+
+def sizes(translator: Translator, models: Mapping[str, str], donor: str = "lamp") -> dict[str, Any]:
+    """How many layers and heads there are, the trainings to choose from, and whose vector is offered first."""
+    c, scripts = translator.model.config, [{"name": name, "file": file} for name, file in models.items()]
+    return {"layers": c.n_layers, "heads": c.n_heads, "models": scripts, "donor": donor, "first": []}
+
+
+def _run(translator: Translator, english: str) -> dict[str, Any]:
+    """A sentence, what is written, and the weights that can be seen: for each row (column, ten-thousandths)."""
+    (german,) = translator.translate([english])
+    reads, fed, weights = translator.look(english, german)
+    links = {kind: [[_sparse(rows) for rows in layer] for layer in w.numpy()] for kind, w in weights.items()}
+    writes = [*fed[1:], translator.name(translator.model.config.eos_id)]
+    return {"english": english, "text": german, "reads": reads, "writes": writes, "links": links}
+
+
+def _sparse(rows: np.ndarray) -> list[list[tuple[int, int]]]:
+    """No weight below one becomes one."""
+    return [
+        [(j, min(round(WHOLE * w), WHOLE - (w < 1))) for j, w in enumerate(row) if w >= FAINTEST]
+        for row in rows.tolist()
+    ]
+
+
+@pic.styled
+def turned_down(gains: ArrayLike, right: ArrayLike, whole: int, guess: int) -> pic.Picture:
+    """How many of the whole stay right over the gain of a head, with a dashed line at what a guess gets."""
+    figure, axes = chart(2.5)
+    axes.axhline(guess, color=pic.INK, linewidth=1, linestyle="--")
+    beside(axes, "always the same guess", (1, guess), (0, 5), ha="right", color=pic.INK)
+    axes.plot(gains, right, color=pic.QUERY, marker="o")
+    axes.set(xlim=(-0.03, 1.03), ylim=(0, 1.08 * whole), xlabel="gain of the head (0 is off)")
+    axes.set_ylabel(f"right pronouns of {whole}")
+    return figure

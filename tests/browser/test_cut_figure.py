@@ -1,0 +1,358 @@
+"""The model laid open: what is drawn are its weights, what is cut is cut, and the same in all sentences."""
+
+import re
+
+import parity
+import pytest
+import weights
+
+from tested_transformer.book import figures
+from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
+from tested_transformer.book.experiments import all_answers
+from tested_transformer.book.pretrained import load
+from tested_transformer.shares import as_share
+
+PAGE = "book/cut.html"
+FIGURE = "document.querySelector('cut-figure')"
+CHAIR, LAMP, PICTURE = (sentence.english for sentence in RUNNING)
+NOUN_HEAD, IT, NOUN = "encoder 1 2", 5, 3
+LINK = f"{NOUN_HEAD} {IT} {NOUN}"
+EVERYWHERE = [f"encoder {n} {h} {IT} {NOUN}" for n in range(2) for h in range(4)]
+MODELS = {"the book's training": "phrasebook", "another training": "phrasebook2"}
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return figures.cut.open_model(load(), ("chair", "lamp", "picture"), MODELS, [("nothing", 270, 270)])
+
+
+@pytest.fixture
+def page(show, figure, tmp_path):
+    (tmp_path / weights.OTHER).write_text(
+        weights.script(weights=weights.OTHER_TRAINING, name=weights.OTHER), encoding="utf-8"
+    )
+    return show(figure, reduced_motion="reduce")
+
+
+def settled(page, action="this.ready()"):
+    """After something is done in the figure, and the model has answered."""
+    page.evaluate(
+        f"""async () => {{
+            const figure = {FIGURE}, take = figure.take.bind(figure);
+            const taken = new Promise(done => {{ figure.take = now => {{ take(now); done(); }}; }});
+            (function () {{ {action} }}).call(figure);
+            await taken;
+            delete figure.take;
+        }}"""
+    )
+
+
+def written(page):
+    return " ".join(page.locator(".says .german").inner_text().split())
+
+
+def cut(page, *names):
+    settled(page, f"this.cut({[*names]})")
+
+
+def test_it_stands_before_the_model_is_loaded_and_after_that_the_same(show, figure):
+    def seen(page):
+        return [
+            page.locator(query).all_inner_texts() for query in (".tokens button", ".says", ".links li", ".said text")
+        ]
+
+    page = show(figure, weighted=False, reduced_motion="reduce")
+    shipped = seen(page)
+    assert shipped[1][0].startswith("It writes\nIch brauche den Stuhl, weil er alt ist.\nGuess before you cut")
+    page.evaluate(f"{FIGURE}.ready(true)")
+    assert seen(page) == shipped
+    loaded = show(figure, reduced_motion="reduce")
+    settled(loaded)
+    assert seen(loaded) == shipped
+
+
+def test_lines_are_as_wide_as_their_weights(page):
+    settled(page)
+    wanted = parity.answer(CHAIR)
+    for side, kinds, n_rows in (("read", ["encoder"], 10), ("write", ["decoder", "cross"], 12)):
+        for row in range(n_rows):
+            page.evaluate(f"{FIGURE}.follow({side!r}, {row})")
+            found = page.locator(".own path").evaluate_all(
+                "paths => paths.map(path => [path.dataset.link, Number(path.getAttribute('stroke-width'))])"
+            )
+            assert found
+            for name, width in found:
+                kind, *place = name.split()
+                weight = wanted[kind][tuple(map(int, place))]
+                assert abs(width - (0.8 + 6 * weight)) < 0.006, name
+                assert int(place[2]) == row
+            seen = {name for name, _ in found}
+            for kind in kinds:
+                for layer, head, column in zip(*(wanted[kind][:, :, row] >= 0.03).nonzero(), strict=True):
+                    assert f"{kind} {layer} {head} {row} {column}" in seen
+
+
+def test_a_line_ends_at_the_points_of_its_rows(page):
+    settled(page)
+    page.evaluate(f"{FIGURE}.follow('read', {IT})")
+    d = page.locator(f'.own path[data-link="{LINK}"]').get_attribute("d")
+    x1, y1, *_, x2, y2 = map(float, re.findall(r"-?[\d.]+", d))
+    points = {}
+    for name in (f"read 1 {NOUN}", f"read 2 {IT}"):
+        bead = page.locator(f'circle[data-bead="{name}"]')
+        points[name] = float(bead.get_attribute("cx")), float(bead.get_attribute("cy"))
+    assert [*points.values()] == [(x1, y1), (x2, y2)]
+    names = page.locator(".tokens.read button").evaluate_all(
+        "bs => bs.map(b => b.getBoundingClientRect().top + b.offsetHeight / 2)"
+    )
+    stage = page.locator(".stage").bounding_box()["y"]
+    assert abs(names[NOUN] - stage - y1) < 1
+    assert abs(names[IT] - stage - y2) < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "told"),
+    [
+        (LAMP, {"hidden": [["encoder", 1, 2, IT, NOUN]]}, f"this.cut(['{LINK}'])"),
+        (PICTURE, {"gains": [["encoder", 1, 2, 0.25]]}, f"this.changes.gains.set('{NOUN_HEAD}', 0.25); this.ready()"),
+        (LAMP, {"evens": [["encoder", 1, 2]]}, f"this.changes.evens.add('{NOUN_HEAD}'); this.ready()"),
+        (CHAIR, {"swaps": [[2, IT, LAMP, IT]]}, f"this.swap(2, {IT}, {{text: '{LAMP}'}})"),
+        (CHAIR, {"placed": False}, "this.changes.placed = false; this.ready()"),
+        (LAMP, {"gains": [["cross", 1, 0, 0], ["decoder", 0, 1, 0]]}, "const { gains } = this.changes; gains.set('cross 1 0', 0); gains.set('decoder 0 1', 0); this.ready()"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_written_after_a_cut_is_what_the_package_writes(page, text, changes, told):
+    settled(page, f"this.ask('{text}')")
+    plain = written(page)
+    settled(page, told)
+    translator = parity.translator()
+    assert written(page) == translator._text(parity.answer(text, **changes)["ids"])
+    assert plain == translator._text(parity.answer(text)["ids"])
+    if written(page) != plain:
+        assert page.locator(".says").inner_text().endswith(f"before: {plain}")
+        assert page.locator(".says strong").count() >= 1
+    else:
+        assert "Nothing changes in this sentence" in page.locator(".says").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("how", "right", "most"),
+    [
+        (f"this.cut(['{LINK}'])", 111, "er (132)"),
+        (f"this.cut({EVERYWHERE})", 93, "sie (139)"),
+        (f"this.changes.gains.set('{NOUN_HEAD}', 0); this.ready()", 104, "sie (176)"),
+        (f"this.changes.evens.add('{NOUN_HEAD}'); this.ready()", 151, "sie (142)"),
+        (f"this.swap(2, {IT}, {{text: '{LAMP}'}})", 72, "sie (270)"),
+    ],
+    ids=str,
+)
+def test_a_cut_in_all_sentences_gives_the_counts_of_the_chapters(page, how, right, most):
+    settled(page, how)
+    page.evaluate(f"{FIGURE}.tryAll()")
+    said = page.locator(".ruled .status[aria-hidden]").inner_text()
+    assert f"in {right} of 270 sentences; the most frequent is {most}" in said
+    assert page.locator(".dots circle").count() == 270 == len(FRAMES) * len(THINGS)
+    assert page.locator(".dots .wrong").count() == 270 - right
+    assert page.locator(".told li").inner_text().endswith(f"{right} of 270")
+
+
+def test_the_other_training_needs_these_lines_less(page):
+    settled(page, f"this.cut({EVERYWHERE})")
+    page.get_by_label("another training").check()
+    page.wait_for_function(f"{FIGURE}.model?.file === 'phrasebook2'")
+    settled(page)
+    page.evaluate(f"{FIGURE}.tryAll()")
+    assert page.evaluate(f"{FIGURE}.result.right") > 250
+    assert page.locator(".told li").inner_text().startswith("another training, 8 links cut")
+
+
+def test_gold_is_only_where_the_cut_has_changed_something(page):
+    settled(page)
+    tinted = "cs => cs.filter(c => c.style.getPropertyValue('--far')).map(c => c.dataset.bead)"
+    assert page.locator("circle").evaluate_all(tinted) == []
+    cut(page, LINK)
+    gold = page.locator("circle").evaluate_all(tinted)
+    assert [name for name in gold if name.startswith("read")] == [f"read 2 {IT}"]
+    assert "write 2 7" in gold  # the row that writes the pronoun
+
+
+# What a reader does
+
+
+def test_a_line_is_cut_with_the_scissors_and_mended_with_them(page):
+    settled(page, f"this.ask('{LAMP}')")
+    page.get_by_label("✂ cut a line").check()
+    hit = page.locator(f'.hits path[data-link="{LINK}"]').last
+    for wanted in ("weil er alt", "weil sie alt"):
+        settled(
+            page,
+            f"this.querySelector('.hits [data-link=\"{LINK}\"]').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))",
+        )
+        assert wanted in written(page)
+        assert page.locator(f'.own path.cut[data-link="{LINK}"]').count() == (wanted == "weil er alt")
+    assert hit.count() == 1
+
+
+def test_by_keys_alone_a_word_is_followed_and_its_widest_line_cut(page):
+    settled(page, f"this.ask('{LAMP}')")
+    page.locator(".tokens.read button").first.focus()
+    for _ in range(IT):
+        page.keyboard.press("ArrowDown")
+    assert page.locator(".tokens.read [aria-pressed=true]").inner_text() == "it"
+    page.keyboard.press("0")
+    page.wait_for_function(f"{FIGURE}.changed === 1 && {FIGURE}.now !== {FIGURE}.plain")
+    assert page.evaluate(f"[...{FIGURE}.changes.hidden]") == [LINK]
+    assert "weil er alt" in written(page)
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.closest('.tokens').className") == "tokens write"
+
+
+def test_a_guess_is_judged_once(page):
+    settled(page, f"this.ask('{LAMP}')")
+    page.locator(".says button", has_text="sie").click()
+    assert page.locator(".says [aria-pressed=true]").inner_text() == "sie"
+    cut(page, LINK)
+    assert "You guessed “sie”. Right." in page.locator(".says").inner_text()
+    cut(page, f"{NOUN_HEAD} 0 0")
+    assert page.evaluate(f"{FIGURE}.tally") == [1, 1]
+    settled(page, "this.undo.click()")
+    page.locator(".says button", has_text="none").click()
+    cut(page, LINK)
+    assert (
+        "You guessed that nothing would change. Not so. (1 of 2 guesses were right.)"
+        in page.locator(".says").inner_text()
+    )
+
+
+def test_a_link_opens_into_its_sum(page):
+    settled(page, f"this.look('{LINK}')")
+    said = page.locator(".sheet").inner_text()
+    weight = parity.answer(CHAIR)["encoder"][1, 2, IT, NOUN]
+    assert "32 numbers each" in said
+    assert as_share(weight, 3) in said
+    products = page.evaluate(f"{FIGURE}.scored({{kind: 'encoder', layer: 1, head: 2, row: {IT}, column: {NOUN}}})")
+    assert abs(sum(products["products"]) / 32**0.5 - products["score"]) < 1e-9
+    assert f"a score of {products['score']:.2f}" in said
+    assert page.locator(".products rect").count() == 32
+
+
+def test_a_word_dragged_onto_a_point_brings_its_vector(page):
+    settled(page, f"this.bead('read', 2, {IT}); this.ready()")
+    page.get_by_role("button", name="Lay that sentence beside").click()
+    chip = page.locator(".donor .chips button").nth(IT)
+    assert chip.inner_text() == "it"
+    chip.scroll_into_view_if_needed()
+    begin, end = chip.bounding_box(), page.locator(f'circle[data-bead="read 2 {IT}"]').bounding_box()
+    page.mouse.move(begin["x"] + 5, begin["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 6, end["y"] + 6, steps=5)
+    assert page.locator(".cut-dragged").inner_text() == "it"
+    page.mouse.up()
+    page.wait_for_function(f"{FIGURE}.now.text.includes('sie alt')")
+    assert page.locator(".cut-dragged").count() == 0
+    assert page.evaluate(f"[...{FIGURE}.changes.swaps.keys()]") == [f"2 {IT}"]
+    settled(page, "this.undo.click()")
+    chip.click()  # and the same without dragging
+    page.locator(f'circle[data-bead="read 2 {IT}"]').click()
+    page.wait_for_function(f"{FIGURE}.now.text.includes('sie alt')")
+
+
+def test_the_address_holds_what_was_done_and_brings_it_back(page):
+    settled(page, f"this.ask('{LAMP}')")
+    cut(page, LINK)
+    settled(
+        page,
+        f"const all = this.changes; all.gains.set('cross 1 0', 0.5); all.placed = false; this.swap(1, 2, {{text: '{PICTURE}', row: 3}})",
+    )
+    page.wait_for_function("location.search.includes('swap=')")
+    told, german = page.evaluate(f"{FIGURE}.described()"), written(page)
+    page.reload()
+    page.wait_for_function(f"{FIGURE}.now?.rows")
+    assert (page.evaluate(f"{FIGURE}.described()"), written(page)) == (told, german)
+    settled(page, "this.undo.click()")
+    page.wait_for_function("!location.search.includes('cut=')")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["?cut=encoder.9.9.99.99", "?cut=%3Cb%3E&gain=x", "?swap=2.5.99.I+love+AI.", "?text=" + "word+" * 300, "?model=evil",
+     "?gain=encoder.1.2.999"],
+)  # fmt: skip
+def test_an_address_that_makes_no_sense_breaks_nothing(page, query):
+    page.goto(page.url + query)
+    page.wait_for_function(f"{FIGURE}.model")
+    page.wait_for_timeout(300)
+    assert page.locator(".says").inner_text()
+    assert page.evaluate(f"{FIGURE}.file") == "phrasebook"
+
+
+def test_another_noun_takes_the_cut_along(page):
+    cut(page, LINK)
+    settled(page, f"this.ask('{LAMP}')")
+    assert page.evaluate(f"[...{FIGURE}.changes.hidden]") == [LINK]
+    assert "weil er alt" in written(page)
+
+
+def test_a_sentence_of_ones_own_is_read_and_one_that_is_too_long_is_refused(page):
+    page.get_by_text("A sentence of your own").click()
+    field = page.get_by_label("A sentence of your own, in English")
+    field.fill("My dog eats the newspaper.")
+    field.press("Enter")
+    page.wait_for_function(f"{FIGURE}.now.text === 'Mein Hund frisst die Zeitung.'")
+    assert page.get_by_role("button", name="Try this cut on all sentences").is_disabled()
+    field.fill("word " * 30)
+    field.press("Enter")
+    page.wait_for_function(f"{FIGURE}.says.innerText.includes('has room for')")
+
+
+def test_time_shows_only_what_is_calculated(page):
+    settled(page)
+    page.evaluate(f"{FIGURE}.go(1)")
+    hidden = page.locator("[data-when]").evaluate_all(
+        "es => es.map(e => [Number(e.dataset.when), getComputedStyle(e).visibility])"
+    )
+    assert hidden
+    assert all((seen == "visible") == (when <= 1) for when, seen in hidden)
+
+
+def test_a_frame_is_quick(page):
+    """A whole sentence with a cut, drawn: the least of some, as the machine may be busy; it is slow where it is red."""
+    settled(page)
+    spent = page.evaluate(
+        f"""async () => {{
+            const figure = {FIGURE}, times = [];
+            for (let n = 0; n < 12; n++) {{
+                figure.changes.gains.set('encoder 1 2', n / 12);
+                const begun = performance.now();
+                await figure.run();
+                times.push(performance.now() - begun);
+            }}
+            return Math.min(...times);
+        }}"""
+    )
+    assert spent < 90
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_it_fits(show, figure, width):
+    page = show(figure, width=width, reduced_motion="reduce")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    words = page.locator(".stage text").evaluate_all("ts => ts.map(t => t.getBoundingClientRect().height)")
+    assert min(words) >= 10
+
+
+def test_the_first_page_grows_into_it_with_what_was_switched(show):
+    told = all_answers(load())
+    opens = figures.cut.sizes(load(), MODELS)
+    page = show(figures.running.sentence(*told, ("chair", "lamp", "picture"), opens), reduced_motion="reduce")
+    page.get_by_role("switch").check()
+    without = page.locator("sentence-figure .german").first.inner_text()
+    page.get_by_role("button", name="Open the whole model").click()
+    page.wait_for_function(f"{FIGURE}.now")
+    assert "weil sie alt" in written(page)
+    assert "sie" in without
+    assert page.evaluate(f"[...{FIGURE}.changes.gains]") == [[NOUN_HEAD, 0]]
+    page.get_by_role("button", name="Close the model").click()
+    assert page.locator("cut-figure").count() == 0
+    assert page.locator("sentence-figure .german").is_visible()
