@@ -2,18 +2,25 @@
 
 import functools
 import io
+import json
+import pathlib
 import re
 import tokenize
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-import guards
 import lanes
 import yaml
 
 from tested_transformer.book import paper
 
+ROOT = pathlib.Path(__file__).parents[1]
+FENCE = re.compile(r"^ *(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^ *(?P=fence)[`~]* *$", re.M | re.S)
+INLINE = re.compile(r"(?:\{[\w:-]+\})?`[^`\n]*`")
+NO_WORDS = re.compile(r'\]\([^)]*\)|<!--.*?-->|</?[a-z][\w-]*(?:\s+[\w-]+(?:="[^"]*")?)*\s*/?>|https?://\S+', re.S)
+HEADING = re.compile(r"^#{1,4}\s+(.+?)\s*$", re.M)
+LINK = re.compile(r'!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)')
 # A number as it is written: a sign (behind a word or a bracket it is a dash), thousands in groups, decimals, a power
 # of ten, a percent sign. Not 3.2.1 or 13.05.2024, and no part of them.
 NUMBER = re.compile(
@@ -51,7 +58,7 @@ YEAR = re.compile(r"(?:19|20)\d\d")
 DATED = re.compile(r"(?:\b(?:[Ii]n|[Oo]f|[Ss]ince|[Bb]y)\s|\bal\.,?\s\(?|\b[A-Z][\w-]+(?:,\s|\s\())$")
 """What stands before a year that is one: in 2017, Vaswani et al. (2017), (Ruder, 2017)."""
 
-OTHERS = yaml.safe_load((guards.ROOT / "tests" / "book" / "published.yml").read_text(encoding="utf-8"))
+OTHERS = yaml.safe_load((ROOT / "tests" / "book" / "published.yml").read_text(encoding="utf-8"))
 WIDE = {"Exercises", "Summary", "Where people go wrong"}
 """Sections that look back on the whole chapter, as its beginning looks ahead."""
 
@@ -130,6 +137,29 @@ def quoted(words) -> Iterator[Number]:
             yield number
 
 
+def cells(path):
+    """The cells of a notebook; a Markdown page counts as one Markdown cell."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return [{"cell_type": "markdown", "metadata": {}, "source": text}]
+    found = json.loads(text)["cells"]
+    return [cell | {"source": "".join(cell["source"])} for cell in found]
+
+
+def slugs(path):
+    """The anchors of a page's headings, as the book builder makes them."""
+    found = []
+    for cell in cells(path):
+        if cell["cell_type"] == "markdown":
+            for heading in HEADING.findall(FENCE.sub("", cell["source"])):
+                words = re.sub(r"\$[^$]*\$|\]\([^)]*\)", "", heading)  # mathematics leaves no trace in an anchor
+                slug, i = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-"), 1
+                while slug in found:
+                    slug, i = f"{slug}-{i}", i + 1
+                found.append(slug)
+    return found
+
+
 class Section(NamedTuple):
     """A section of a page: its title, the anchors in it, its cells. Headings of the second level begin one.
 
@@ -144,8 +174,8 @@ class Section(NamedTuple):
 @functools.cache
 def sections(path):
     """The sections of a page; the first is what stands before any second-level heading."""
-    found, anchors, level = [Section("", [], [])], iter(guards.slugs(path)), 2
-    for cell in guards.cells(path):
+    found, anchors, level = [Section("", [], [])], iter(slugs(path)), 2
+    for cell in cells(path):
         if cell["cell_type"] != "markdown":
             found[-1].cells.append(cell)
             continue
@@ -155,7 +185,7 @@ def sections(path):
                 found.append(Section(title, [], []))
                 if heading[1] == "##":
                     level = 3 if title == lanes.DEEPER else 2
-            count = len(guards.HEADING.findall(guards.FENCE.sub("", part)))
+            count = len(HEADING.findall(FENCE.sub("", part)))
             found[-1].anchors.extend(next(anchors) for _ in range(count))
             found[-1].cells.append(cell | {"source": part})
     return found
@@ -167,7 +197,7 @@ def printed(cell):
         data = output.get("data", {})
         yield "".join(output.get("text", ""))
         yield from ("".join(data.get(kind, "")) for kind in ("text/plain", "text/latex"))
-        yield guards.FENCE.sub("", "".join(data.get("text/markdown", "")))
+        yield FENCE.sub("", "".join(data.get("text/markdown", "")))
         html = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", "".join(data.get("text/html", "")), flags=re.S)
         yield re.sub("<[^>]*>", " ", html)
 
@@ -200,14 +230,14 @@ def known(path, title):
                 out.update(n for text in printed(cell) for n in numbers(text))
                 code.update(constants(cell["source"]))
                 for output in cell.get("outputs", []):
-                    for block in guards.FENCE.finditer("".join(output.get("data", {}).get("text/markdown", ""))):
+                    for block in FENCE.finditer("".join(output.get("data", {}).get("text/markdown", ""))):
                         code.update(constants(block["body"]))
     return out, code
 
 
 def linked(path, paragraph):
     """The known numbers of the sections that a paragraph links to."""
-    for link in guards.LINK.findall(paragraph):
+    for link in LINK.findall(paragraph):
         page, _, anchor = link.partition("#")
         target = (path.parent / page) if page else path
         if "://" in link or not target.is_file() or target.suffix not in (".ipynb", ".md"):
@@ -222,7 +252,7 @@ def unfenced(text):
     def kept(block):
         return unfenced(block["body"]) if re.match(r"\{(?!code)", block["info"]) else ""
 
-    return guards.FENCE.sub(kept, text)
+    return FENCE.sub(kept, text)
 
 
 def paragraphs(section):
@@ -262,7 +292,7 @@ def untraced(path):
     for section in sections(path):
         own = known(path, None if not section.title or section.title in WIDE else section.title)
         for paragraph in paragraphs(section):
-            words = NO_RESULT.sub("", guards.NO_WORDS.sub("", guards.INLINE.sub("", paragraph)))
+            words = NO_RESULT.sub("", NO_WORDS.sub("", INLINE.sub("", paragraph)))
             wanted = list(quoted(words))
             if not wanted:
                 continue
