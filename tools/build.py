@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from urllib.parse import unquote
 
 import yaml
@@ -76,6 +77,14 @@ def lost_links(folder, documents):
                 yield f"{path.name} leads to {url}, which does not exist"
 
 
+def opened(folder):
+    """How many numbers on the pages lead to what holds them, by its kind."""
+    pages = (page.read_text(encoding="utf-8") for page in folder.glob("book/*.html"))
+    found = Counter(kind for page in pages for kind in re.findall(r'<a class="door ([\w-]+)"', page))
+    kinds = ", ".join(f"{kind.replace('-', ' ')} {n}" for kind, n in found.most_common())
+    return f"{found.total()} numbers are doors: {kinds}"
+
+
 def main():
     """Build; the exit status is 0 only where every page of the table of contents has been written."""
     HTML.mkdir(parents=True, exist_ok=True)
@@ -98,6 +107,7 @@ def main():
         print(fault, file=sys.stderr)
     if status or missing or stumbles:
         return 1
+    print(opened(HTML))
     print(f"The book is built: {HTML / 'index.html'}")
     return 0
 

@@ -19,7 +19,8 @@ import lanes  # noqa: E402
 RIGHT = "<!-- right -->"  # what the right one of the choices ends with
 SWITCH = (
     '<p class="unfold"><label><input type="checkbox" id="unfold" autocomplete="off"> '
-    "Open everything on this page</label></p>\n"
+    "Open everything on this page</label> "
+    '<label><input type="checkbox" id="doors" autocomplete="off"> Show what is checked</label></p>\n'
 )
 
 

@@ -27,7 +27,7 @@ FORMULA = re.compile(r"<math\b.*?</math>", re.S)
 LETTERS = re.compile(r"<(mi|mn|mo|mtext)\b[^>]*>([^<]+)<")
 # A mark that belongs to the formula before it must not begin the next line.
 GLUED = re.compile(
-    r"(<math(?![^>]* display=)[^>]*>(?:(?!</math>).)*</math>)([.,:;?!)\]”’…]+)",
+    r'((?:<a class="door[^>]*>)?<math(?![^>]* display=)[^>]*>(?:(?!</math>).)*</math>(?:</a>)?)([.,:;?!)\]”’…]+)',
     re.S,
 )
 # What a phone shows of a formula, in em: of one with a number, which takes its share of the line, less.

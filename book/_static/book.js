@@ -38,7 +38,11 @@ window.addEventListener("DOMContentLoaded", () => {
   meaning.addEventListener("mouseenter", () => clearTimeout(leaving));
   meaning.addEventListener("mouseleave", leave);
   document.addEventListener("keydown", (event) => event.key === "Escape" && (meaning.hidden = true));
-  for (const term of document.querySelectorAll("a.term[data-meaning]")) {
+  for (const door of document.querySelectorAll("a.door[title]")) {
+    door.dataset.meaning = door.title; // for those who use keys, too
+    door.removeAttribute("title");
+  }
+  for (const term of document.querySelectorAll("a[data-meaning]")) {
     term.addEventListener("mouseenter", () => explain(term));
     term.addEventListener("focus", () => explain(term));
     term.addEventListener("mouseleave", leave);
@@ -114,21 +118,24 @@ window.addEventListener("DOMContentLoaded", () => {
   for (const text of document.querySelectorAll(".bd-article")) watch.observe(text);
 });
 
-// One switch opens all folds of a page, and those of the next one. Solutions stay shut.
+// One switch opens all folds of a page, and those of the next one. Solutions stay shut. The other lights the doors.
 const unfold = document.getElementById("unfold");
 const open = () => {
   for (const fold of document.querySelectorAll("details:is(.mark, .deeper):not(.failed)")) fold.open = unfold.checked;
 };
-try {
-  if (unfold) unfold.checked = localStorage.getItem("unfold") === "yes";
-} catch {} // a browser that stores nothing
-if (unfold?.checked) open();
-unfold?.addEventListener("change", () => {
-  open();
+const lit = document.getElementById("doors"); // its style is in book.css
+for (const box of [unfold, lit]) {
   try {
-    localStorage.setItem("unfold", unfold.checked ? "yes" : "no");
-  } catch {}
-});
+    if (box) box.checked = localStorage.getItem(box.id) === "yes";
+  } catch {} // a browser that stores nothing
+  box?.addEventListener("change", () => {
+    if (box === unfold) open();
+    try {
+      localStorage.setItem(box.id, box.checked ? "yes" : "no");
+    } catch {}
+  });
+}
+if (unfold?.checked) open();
 
 // A question to guess: a choice is marked, the right one is said, and what follows opens. Who asks to be shown need not guess.
 for (const guess of document.querySelectorAll(".guess")) {
@@ -159,6 +166,29 @@ const reveal = () => {
 };
 window.addEventListener("hashchange", reveal);
 reveal();
+
+// A number that leads to its cell: what it leads to has the way back.
+const back = document.createElement("a");
+back.className = "way-back";
+back.textContent = "← the sentence";
+document.addEventListener("click", (event) => {
+  const door = event.target.closest?.("a.door[href^='#']");
+  const cell = door && document.getElementById(decodeURIComponent(door.hash.slice(1)));
+  if (!cell?.matches("[id^='code-'], [id^='out-']")) return;
+  door.id ||= `from-${cell.id}`;
+  back.href = `#${door.id}`;
+  cell.prepend(back);
+  setTimeout(reveal); // the second time the address stays as it is
+});
+back.addEventListener("click", (event) => {
+  event.preventDefault();
+  const door = document.getElementById(back.hash.slice(1));
+  for (let fold = door.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  history.replaceState(null, "", back.hash);
+  back.remove();
+  door.focus({ preventScroll: true });
+  door.scrollIntoView({ block: "center" });
+});
 
 // On paper the folds stand open and the ground is white.
 let before;
