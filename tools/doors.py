@@ -14,11 +14,12 @@ import tokenize
 from collections import Counter
 from typing import NamedTuple
 
+import build
 import lanes
 import tracing
 
 KINDS = ("printed", "asserted", "in code")
-SENTENCE = re.compile(r"(?<=[.!?:])\**\s+(?=[^a-z\s])|\n(?=\s*(?:[|>-]|\d+\.)\s)")
+SENTENCE = re.compile(r"(?<=[.!?:])\**\s+(?=[^a-z\s])|\n(?=\s*(?:\||[>-]\s|\d+\.\s))")
 NAMES_SOURCE = re.compile(r"\{cite|\bThe paper\b|\bthe paper \w+s\b|Table|Section")
 LONGEST = 160
 BESIDE = 2
@@ -130,6 +131,7 @@ def weak(number):
     return not number.only_printed and abs(number.value) < 1000
 
 
+@functools.cache
 def doors(path):
     """The doors of a page: one for each number that was traced, but not for those in comments of code."""
     return [door(path, quote) for quote in tracing.quotes(path) if quote.kind != "comment" and quote.traced]
@@ -271,9 +273,8 @@ def counted(found):
 
 def pages():
     """The notebooks of the book, in its order."""
-    toc = (tracing.ROOT / "_toc.yml").read_text(encoding="utf-8")
-    names = (tracing.ROOT / f"{name}.ipynb" for name in re.findall(r"file: (\S+)", toc))
-    return [path for path in names if path.is_file()]
+    names = (f"{name}.ipynb" for part in build.contents().values() for name in part)
+    return [path for name in names if (path := tracing.ROOT / name).is_file()]
 
 
 if __name__ == "__main__":

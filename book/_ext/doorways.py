@@ -14,9 +14,9 @@ from sphinx.util import logging
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "tools"))
 
-import doors  # noqa: E402
-import lanes  # noqa: E402
-import tracing  # noqa: E402
+import doors
+import lanes
+import tracing
 
 LOGGER = logging.getLogger(__name__)
 SAID = {
@@ -76,7 +76,7 @@ def place(block, cells):
             )
         above = above.parent
     above = block
-    while above is not None and above.line is None:
+    while above is not None and not above.line:  # those inside a table have none
         above = above.parent
     index = above.line // 10000 - 1 if above is not None else -1
     markdown = 0 <= index < len(cells) and cells[index]["cell_type"] == "markdown"
@@ -95,7 +95,8 @@ def leaves(node):
                 else ()
             )
         elif not isinstance(child, nodes.literal | nodes.raw | nodes.image):
-            yield from leaves(child)
+            marks = [(nodes.Text("**"), False)] * isinstance(child, nodes.strong)
+            yield from (*marks, *leaves(child), *marks)
 
 
 def is_citation(node):
@@ -118,7 +119,7 @@ def numbers(block):
         )
         parts.append((len(words), leaf, free))
         words += written
-    spans = {}
+    spans, words = {}, tracing.NO_RESULT.sub(lambda m: " " * len(m[0]), words)
     for begin, number in sorted(tracing.placed_quoted(words), key=lambda one: one[0]):
         n = max(i for i, (start, *_) in enumerate(parts) if start <= begin)
         start, leaf, free = parts[n]

@@ -113,6 +113,7 @@ def choice(item):
         made.findall(lambda n: isinstance(n, nodes.raw | nodes.reference))
     ):
         if isinstance(node, nodes.reference):
+            node["classes"] = []
             node.replace_self(node.children)
         elif node.astext() == RIGHT:
             made["right"] = True
