@@ -20,6 +20,7 @@ import tracing
 
 KINDS = ("printed", "asserted", "in code")
 SENTENCE = re.compile(r"(?<=[.!?:])\**\s+(?=[^a-z\s])|\n(?=\s*(?:\||[>-]\s|\d+\.\s))")
+EXPONENT = re.compile(r"\*\* ?\d+\b(?!\.)")
 NAMES_SOURCE = re.compile(r"\{cite|\bThe paper\b|\bthe paper \w+s\b|Table|Section")
 LONGEST = 160
 BESIDE = 2
@@ -89,6 +90,7 @@ class Find(NamedTuple):
     number: tracing.Number
     line: str
     words: frozenset
+    strings: frozenset
 
 
 @functools.cache
@@ -101,7 +103,7 @@ def evidence(path):
             if cell["cell_type"] == "code":
                 said = stems(" ".join(tracing.tokens(cell["source"], tokenize.STRING)))
                 found += [
-                    Find(at, section, cell, kind, number, line, stems(line) | (said if kind == "printed" else set()))
+                    Find(at, section, cell, kind, number, line, stems(line), said if kind == "printed" else frozenset())
                     for kind, number, line in numbers_of(cell)
                 ]
     return found, places
@@ -113,8 +115,9 @@ def numbers_of(cell):
         written = tracing.plain(text)
         yield from (("printed", number, near(written, place)) for place, number in tracing.placed(written))
     for line in asserts(cell["source"]):
-        yield from (("asserted", number, short(line)) for number in tracing.constants(line))
+        yield from (("asserted", number, short(line)) for number in tracing.constants(EXPONENT.sub("", line)))
     for source in tracing.sources(cell):
+        source = EXPONENT.sub("", source)  # 2**16 is no 16
         lines = source.splitlines()
         for row, token in tracing.placed_tokens(source):
             yield from (("in code", number, short(lines[row - 1])) for number in tracing.constants(token))
@@ -159,28 +162,43 @@ def door(path, quote):
         return made("linked", (page.stem, start(section)), section.title)
     if best:
         return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
+    if not near_by:  # all that is left is what its paragraph cites or leads to, or an exponent
+        if source := cited(quote, inside, known=False, strict=False):
+            return made("published", *source)
+        for page, section, _ in led(path, quote, inside, strict=False):
+            return made("linked", (page.stem, start(section)), section.title)
     cells = {id(find.cell) for find in near_by}
     return made("section", (path.stem, common(path, quote, near_by)), f"in {len(cells)} cells")
 
 
-def led(path, quote, inside):
+def led(path, quote, inside, strict=True):
     """The sections that a sentence leads to, or else its paragraph, which have its number; and is it printed there?
 
-    What was printed goes first. The rows of a table lead each for itself.
+    What was printed goes first. The rows of a table lead each for itself. By chance alone, no section is meant, unless
+    this is all that there is.
     """
     alone = inside.lstrip().startswith("|") and tracing.LINK.search(inside)
+    number, said = quote.number, stems(sentence(quote))
+    sure = not strict or not weak(number)
     for text in (inside,) if alone else (inside, quote.around):
         found = []
         for page, section, (out, code) in tracing.linked(path, text):
-            printed = quote.number.within(out)
-            if printed or (not quote.number.only_printed and quote.number.within(code)):
+            printed = number.within(out)
+            meant = text is inside or sure or spoken_of(page, section, number, said)
+            if meant and (printed or (not number.only_printed and number.within(code))):
                 found.append((page, section, printed))
         if found:
             return sorted(found, key=lambda one: not one[2])
     return []
 
 
-def cited(quote, inside, known):
+def spoken_of(path, section, number, said):
+    """Has a line with this number, in a section, a word of a sentence?"""
+    finds = (find for find in evidence(path)[0] if find.section is section and number.within([find.number]))
+    return any(find.words & said for find in finds)
+
+
+def cited(quote, inside, known, strict=True):
     """The figure of a source that a number is: its key and the place in it, or None.
 
     One that can be found by chance shares a word with what the source says of it, and where the section has it, too,
@@ -189,7 +207,7 @@ def cited(quote, inside, known):
     found = {number: source for number, source in quote.listed.items() if quote.number.within([number])}
     row = inside.lstrip().startswith("|")
     said = stems(tracing.worded(inside) if row else quote.words)
-    if weak(quote.number):
+    if strict and weak(quote.number):
         found = {n: s for n, s in found.items() if n.value == quote.number.value and stems(s[1]) & said}
         if known and not row and not NAMES_SOURCE.search(inside):
             return None
@@ -216,12 +234,13 @@ def chosen(path, quote, found):
     own = [find for find in found if find.section.title == quote.section.title]
 
     def order(find):
-        exact = find.number.half != quote.number.half and find.kind == "printed"
-        return KINDS.index(find.kind), find.at > here, abs(find.at - here), exact, -len(find.words & said)
+        rounded = find.number.half != quote.number.half and find.kind == "printed"
+        shared = len((find.words | find.strings) & said)
+        return KINDS.index(find.kind), find.at > here, abs(find.at - here), rounded, -shared
 
     if not weak(quote.number) and own:
         return min(own, key=order)
-    spoken = [find for find in found if find.words & said]
+    spoken = [find for find in found if (find.words | find.strings if own else find.words) & said]
     if own:
         spoken = spoken or [find for find in own if abs(find.at - here) <= BESIDE]
         return min(spoken, key=order, default=None)

@@ -46,14 +46,28 @@ def open_doors(app, doctree, page):
     waiting = {
         cell["id"]: [one for one in found if one.at == cell["id"]] for cell in cells
     }
-    asked = questions(doctree, cells)
+    asked, sources = (
+        questions(doctree, cells),
+        {cell["id"]: typed(cell) for cell in cells},
+    )
     for block in list(doctree.findall(is_block)):
         at, where = place(block, cells)
         if at:
             here = [one for one in waiting[at] if one.where == where]
             for node, spans in numbers(block):
-                open_in(app, page, node, spans, here, asked)
+                written = [
+                    span for span in spans if span[2].text in sources[at]
+                ]  # not by a directive
+                open_in(app, page, node, written, here, asked)
     mark_cells(doctree, cells)
+
+
+def typed(cell):
+    """What was typed into a cell: its text, or the caption of its figure."""
+    return tracing.plain(
+        cell["source"]
+        + cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption", "")
+    )
 
 
 def is_block(node):
