@@ -26,7 +26,7 @@ LONGEST = 160
 BESIDE = 2
 EMPTY = re.compile(
     "all|and|any|are|array|assert|but|can|does|each|every|for|from|has|have|int|its|len|more|most|not|ones?|only|our|out|"
-    "print|range|such|than|that|the|their|then|there|these|they|this|two|was|were|when|which|will|with|you"
+    "print|range|section|such|table|than|that|the|their|then|there|these|they|this|two|was|were|when|which|will|with|you"
 )
 
 
@@ -168,7 +168,11 @@ def door(path, quote):
         for page, section, _ in led(path, quote, inside, strict=False):
             return made("linked", (page.stem, start(section)), section.title)
     cells = {id(find.cell) for find in near_by}
-    return made("section", (path.stem, common(path, quote, near_by)), f"in {len(cells)} cells")
+    return made(
+        "section",
+        (path.stem, common(path, quote, near_by)),
+        f"{len(cells)} cells have it" if len(cells) > 1 else "somewhere in this section",
+    )
 
 
 def led(path, quote, inside, strict=True):
@@ -227,27 +231,39 @@ def start(section):
 def chosen(path, quote, found):
     """Of what was found for a number, what its sentence speaks of, or None where nothing tells it from the rest.
 
-    A number that is found by chance needs a word that the sentence and the line have in common, or its cell is one of
-    the next two; one of a section that looks back needs such a word, if several cells have the number.
+    A number that can be found by chance needs a word that the sentence and the line have in common, or its cell is one
+    of the next two; for an exercise, its own cells go first. Where a text looks back on the page, two such words must
+    tell the cell from all others.
     """
     here, said = evidence(path)[1][id(quote.cell)], stems(sentence(quote))
     own = [find for find in found if find.section.title == quote.section.title]
-
-    def order(find):
-        rounded = find.number.half != quote.number.half and find.kind == "printed"
-        shared = len((find.words | find.strings) & said)
-        return KINDS.index(find.kind), find.at > here, abs(find.at - here), rounded, -shared
-
-    if not weak(quote.number) and own:
-        return min(own, key=order)
-    spoken = [find for find in found if (find.words | find.strings if own else find.words) & said]
+    if quote.section.title == "Exercises":
+        own = [find for find in own if here <= find.at < after(path, here)] or own
     if own:
-        spoken = spoken or [find for find in own if abs(find.at - here) <= BESIDE]
-        return min(spoken, key=order, default=None)
-    for pool in (found, spoken):
-        if len({id(find.cell) for find in pool}) == 1:
-            return min(pool, key=order)
+        if weak(quote.number):
+            spoken = [find for find in own if (find.words | find.strings) & said]
+            own = spoken or [find for find in own if abs(find.at - here) <= BESIDE]
+        return min(own, key=lambda find: order(find, quote.number, here, said), default=None)
+    if weak(quote.number):
+        several = len({id(find.cell) for find in found}) > 1
+        found = [find for find in found if len(find.words & said) > several]
+    if len({id(find.cell) for find in found}) == 1:
+        return min(found, key=lambda find: order(find, quote.number, here, said))
     return None
+
+
+def order(find, number, here, said):
+    """What makes one of several finds the better one, the most important first."""
+    rounded = find.number.half != number.half and find.kind == "printed"
+    shared = len((find.words | find.strings) & said)
+    return KINDS.index(find.kind), find.at > here, abs(find.at - here), rounded, -shared
+
+
+def after(path, here):
+    """Where the next exercise begins."""
+    cells = [cell for section in tracing.sections(path) for cell in section.cells]
+    begins = (n for n, cell in enumerate(cells) if n > here and re.match(r"\*\*\d+\.", cell["source"]))
+    return next(begins, len(cells))
 
 
 def common(path, quote, found):
