@@ -24,6 +24,7 @@ EXPONENT = re.compile(r"\*\* ?\d+\b(?!\.)")
 NAMES_SOURCE = re.compile(r"\{cite|\bThe paper\b|\bthe paper \w+s\b|Table|Section")
 LONGEST = 160
 BESIDE = 2
+DUMP = 16  # in a line with so many numbers each of them may be found
 EMPTY = re.compile(
     "all|and|any|are|array|assert|but|can|does|each|every|for|from|has|have|int|its|len|more|most|not|ones?|only|our|out|"
     "print|range|section|such|table|than|that|the|their|then|there|these|they|this|two|was|were|when|which|will|with|you"
@@ -241,6 +242,7 @@ def chosen(path, quote, found):
         own = [find for find in own if here <= find.at < after(path, here)] or own
     if own:
         if weak(quote.number):
+            own = [find for find in own if find.kind != "printed" or len(re.findall(r"\d+", find.line)) < DUMP] or own
             spoken = [find for find in own if (find.words | find.strings) & said]
             own = spoken or [find for find in own if abs(find.at - here) <= BESIDE]
         return min(own, key=lambda find: order(find, quote.number, here, said), default=None)

@@ -139,3 +139,29 @@ def test_each_traced_number_of_the_book_has_a_door_that_leads_to_a_cell_or_a_pla
         found = doors.doors(path)
         assert len(found) == sum(quote.traced for quote in quotes)
         assert all(one.place in ids for one in found if one.kind in doors.KINDS)
+
+
+def test_an_exponent_is_not_the_number_of_a_sentence(write):
+    page = write(markdown("## A", "Take 16 heads."), code("assert heads == 2**16"), code("heads = 16"))
+    assert led(page) == [("16", "in code", "cell-2")]
+
+
+def test_a_line_of_many_numbers_is_not_meant_where_another_one_has_it(write):
+    dump = printed("bytes " + " ".join(str(n) for n in range(13, 33)))
+    page = write(markdown("## A", "It takes 20 bytes."), code("f()", dump), code("assert n_bytes == 20"))
+    assert led(page) == [("20", "asserted", "cell-2")]
+
+
+def test_an_exercise_leads_to_its_own_cells_and_not_to_those_of_another(write):
+    one, two = markdown("## Exercises", "", "**1. Do** it with 64 heads."), markdown("**2. Do** it with 64 heads.")
+    page = write(one, code("heads = 64"), two, code("heads = 64"))
+    assert [place for *_, place in led(page)] == ["cell-1", "cell-3"]
+    page = write(one, two, code("heads = 64"), name="other.ipynb")
+    assert [place for *_, place in led(page)] == ["cell-2", "cell-2"]
+
+
+def test_the_row_of_a_table_follows_its_own_link(write):
+    rows = ["| [one](#a) | the loss is 0.47 |", "|:--|:--|", "| [two](#b) | the loss is 0.47 |"]
+    cell = code("f()", printed("the loss is 0.4711"))
+    page = write(markdown("# T", "", *rows), markdown("## A"), cell, markdown("## B"), cell | {})
+    assert [place for *_, place in led(page)] == ["cell-2", "cell-4"]
