@@ -165,3 +165,16 @@ def test_the_row_of_a_table_follows_its_own_link(write):
     cell = code("f()", printed("the loss is 0.4711"))
     page = write(markdown("# T", "", *rows), markdown("## A"), cell, markdown("## B"), cell | {})
     assert [place for *_, place in led(page)] == ["cell-2", "cell-4"]
+
+
+def test_one_common_word_tells_no_cell_from_others_where_a_text_looks_back(write):
+    page = write(
+        markdown("## A"),
+        code("assert heads == 64"),
+        markdown("## B"),
+        code("n = 64"),
+        markdown("## Summary", "64 heads"),
+    )
+    assert led(page) == [("64", "section", ("page", "summary"))]
+    page = write(markdown("## A"), code("assert heads == 64"), markdown("## Summary", "64 heads"), name="other.ipynb")
+    assert led(page) == [("64", "asserted", "cell-1")]
