@@ -41,6 +41,7 @@ window.addEventListener("DOMContentLoaded", () => {
   for (const door of document.querySelectorAll("a.door[title]")) {
     door.dataset.meaning = door.title; // for those who use keys, too
     door.removeAttribute("title");
+    if (door.querySelector("math")) door.setAttribute("aria-label", door.textContent.trim()); // formulas name no link
   }
   for (const term of document.querySelectorAll("a[data-meaning]")) {
     term.addEventListener("mouseenter", () => explain(term));
