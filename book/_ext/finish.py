@@ -102,6 +102,8 @@ MEASURING = re.compile(
 
 # A space in code needs no element of its own: a page of much code has two thousand of them.
 SPACE = re.compile(r'<span class="w">(\s*)</span>')
+# Nor does the place before its first line.
+BEFORE = re.compile(r"(?<=<pre>)<span></span>(?!\n)")
 
 FIRST = """<!doctype html>
 <html lang="en">
@@ -147,7 +149,7 @@ def touch_up(app, error):
             html = INDEX.sub("", html)
         for pattern, better in (*EARLY, *NAMES):
             html = re.sub(pattern, better, html)
-        html = SPACE.sub(r"\1", html)
+        html = BEFORE.sub("", SPACE.sub(r"\1", html))
         if html != before:
             page.write_text(html, encoding="utf-8")
     script = pathlib.Path(app.outdir, "_static", "scripts", "pydata-sphinx-theme.js")
