@@ -53,7 +53,7 @@ test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q --nbval --nbval-current-env $(if $(SLOW),-rs,-m "not slow") -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q --nbval --nbval-current-env $(if $(SLOW),-rs -m "not nightly",-m "not slow") -n 2 --dist loadfile
 	$(END)
 
 slow: setup

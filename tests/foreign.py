@@ -10,7 +10,6 @@ from helpers import normal, randomised
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
-from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
 BERT = {"vocab_size": 40, "hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}
 BERT |= {"num_hidden_layers": 2, "max_position_embeddings": 20, "pad_token_id": 0}
@@ -29,6 +28,7 @@ MARIAN = {"vocab_size": 200, "d_model": 32, "max_position_embeddings": 64, "acti
 MARIAN |= {f"{side}_{size}": n for side in ("encoder", "decoder") for size, n in (("layers", 2), ("ffn_dim", 48))}
 MARIAN |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "scale_embedding": True}
 MARIAN |= {"pad_token_id": 199, "decoder_start_token_id": 199, "eos_token_id": 0, "forced_eos_token_id": None}
+QWEN_2, QWEN_3 = LLAMA, LLAMA | {"head_dim": 12}
 LINEAR = {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0}
 
 
@@ -36,7 +36,7 @@ def theirs(kind, settings, pooler=True):
     """A model of theirs with random weights, all of them, biases and norms too."""
     model = getattr(transformers, kind)
     more = {} if pooler else {"add_pooling_layer": False}
-    rounds = "Llama" in kind or "ViT" in kind  # in their own softmax, to float32
+    rounds = any(name in kind for name in ("Llama", "Qwen", "ViT"))  # in their own softmax, to float32
     made = model(model.config_class(**settings, attn_implementation="sdpa" if rounds else "eager"), **more)
     tables = {n: p.detach().clone() for n, p in made.named_parameters() if not p.requires_grad}  # sinusoids
     made = randomised(made).eval()
@@ -71,11 +71,11 @@ def halved_sinusoids(n, width):
 
 @contextmanager
 def precise(model):
-    """Theirs rounds to float32 in the norms of a Llama and in its angles, and in the sinusoids of Marian: not here."""
+    """Theirs rounds to float32 in norms and angles (Llama, Qwen), and in the sinusoids of Marian: not here."""
     if isinstance(model, transformers.MarianMTModel):
         for side in (model.model.encoder, model.model.decoder):
             side.embed_positions.weight.data = halved_sinusoids(*side.embed_positions.weight.shape)
-    if not isinstance(model, transformers.LlamaForCausalLM):
+    if model.config.model_type not in ("llama", "qwen2", "qwen3"):
         yield model
         return
 
@@ -84,11 +84,12 @@ def precise(model):
             angles = (position_ids[..., None] * speeds(model.config)).repeat(1, 1, 2)
             return angles.cos(), angles.sin()
 
-    kept = LlamaRMSNorm.forward, model.model.rotary_emb
-    LlamaRMSNorm.forward = lambda n, x: F.rms_norm(x, x.shape[-1:], n.weight, n.variance_epsilon)
+    norm = type(model.model.norm)
+    kept = norm.forward, model.model.rotary_emb
+    norm.forward = lambda n, x: F.rms_norm(x, x.shape[-1:], n.weight, n.variance_epsilon)
     model.model.rotary_emb = Angles()
     yield model
-    LlamaRMSNorm.forward, model.model.rotary_emb = kept
+    norm.forward, model.model.rotary_emb = kept
 
 
 def changed(folder, made, about=None, tensors=None, without=()):

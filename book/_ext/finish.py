@@ -100,10 +100,9 @@ MEASURING = re.compile(
     r',"complete"===document\.readyState\?(\w+)\(\):window\.addEventListener\("load",\1\)'
 )
 
-# A space in code needs no element of its own: a page of much code has two thousand of them.
-SPACE = re.compile(r'<span class="w">(\s*)</span>')
-# Nor does the place before its first line.
-BEFORE = re.compile(r"(?<=<pre>)<span></span>(?!\n)")
+# A space in code needs no element of its own, nor does a bracket or a comma, which looks like the code around it, nor
+# the place before the first line: a page of much code has thousands of them.
+PLAIN = re.compile(r'<span class="[wp]">([^<]*)</span>|(?<=<pre>)<span></span>(?!\n)')
 
 FIRST = """<!doctype html>
 <html lang="en">
@@ -149,7 +148,7 @@ def touch_up(app, error):
             html = INDEX.sub("", html)
         for pattern, better in (*EARLY, *NAMES):
             html = re.sub(pattern, better, html)
-        html = BEFORE.sub("", SPACE.sub(r"\1", html))
+        html = PLAIN.sub(lambda found: found[1] or "", html)
         if html != before:
             page.write_text(html, encoding="utf-8")
     script = pathlib.Path(app.outdir, "_static", "scripts", "pydata-sphinx-theme.js")

@@ -136,6 +136,8 @@ LLAMA = {
     "self_attn.k_proj": "self_attention.w_k",
     "self_attn.v_proj": "self_attention.w_v",
     "self_attn.o_proj": "self_attention.w_o",
+    "self_attn.q_norm": "self_attention.norm_q",
+    "self_attn.k_norm": "self_attention.norm_k",
     "input_layernorm": "addnorm_1.norm",
     "post_attention_layernorm": "addnorm_2.norm",
     "mlp.gate_proj": "feed_forward.w_1",
@@ -143,10 +145,10 @@ LLAMA = {
     "mlp.down_proj": "feed_forward.w_2",
     "model.norm": "decoder.norm",
 }
-"""Those of Llama with an output table of its own."""
+"""Those of Llama with an output table of its own, and of Qwen2 and Qwen3."""
 
 TIED_LLAMA = LLAMA | {"lm_head.weight": "tokens.weight"}
-"""Those of Llama with one table for input and output."""
+"""The same with one table for input and output."""
 
 TELLING = {
     "final_logits_bias": MARIAN,

@@ -218,6 +218,7 @@ def test_times_are_kept_with_their_command(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_recorded_run_comes_out_again():
     """Bit by bit on a processor like that of the record; elsewhere rounding differs, and the loss is near."""
     row = next(r for r in tool.runs(RESULTS) if (r["size"], r["name"], r["seed"]) == ("small", "SwiGLU", 0))

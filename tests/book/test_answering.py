@@ -245,6 +245,7 @@ def test_the_record_of_the_chat_model_is_whole():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_one_run_again_gives_what_was_recorded():
     record = read_json(RESULTS / "answering.json", "record of runs")["runs"]
     rows = {r["name"]: r for r in record if r["seed"] == 0}

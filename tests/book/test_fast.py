@@ -61,6 +61,17 @@ def test_a_training_begins_as_the_kept_one_did(monkeypatch):
     assert not torch.equal(one["draft.tokens.weight"], other["draft.tokens.weight"])
 
 
+def test_some_words_and_all_others_are_everything(pair):
+    p, q = drafts.following(pair, [BOS, *pair.vocabulary.encode(["the", "dog"])])
+    names, *rows = drafts.with_others(pair, p, q, p.topk(3).indices)
+    assert len(names) == 4
+    assert names[-1] == "all others"
+    assert rows[0][:3].tolist() == p.topk(3).values.tolist()
+    for row, whole in zip(rows, (p, q, torch.minimum(p, q)), strict=True):
+        assert row.sum().item() == pytest.approx(whole.sum().item(), abs=1e-12)
+    assert (rows[2] <= torch.minimum(*rows[:2]) + 1e-12).all()
+
+
 LENGTHS = st.lists(st.integers(1, 30), min_size=1, max_size=12)
 
 

@@ -92,7 +92,7 @@ FIGURES |= {
     "reading": lambda: figures.fast.reading(64, 0.2, 2.6),
     "times": lambda: figures.fast.times([1, 2, 4], {"as it is": [40, 45, 60], "the copy": [20, 30, 55]}),
     "rounds": lambda: figures.fast.rounds("this boy", DRAFTED),
-    "overlap": lambda: figures.fast.overlap(["in", "if"], [0.5, 0.1], [0.2, 0.4]),
+    "overlap": lambda: figures.fast.overlap(["in", "if"], [0.5, 0.1], [0.2, 0.4], [0.2, 0.1]),
     "seats": lambda: figures.fast.seats({"a": [Ride(0, 0, 0, 9), Ride(1, 1, 0, 4)], "b": [Ride(0, 0, 0, 12)]}),
     "recalled": lambda: figures.fast.recalled([1, 16, 64], {"attention": [1, 1, 1], "a state": [1, 0.9, 0.3]}, 16),
 }

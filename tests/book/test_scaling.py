@@ -76,6 +76,7 @@ def test_the_record_is_whole_and_each_run_has_the_rate_that_its_width_liked_best
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_recorded_run_comes_out_again(tmp_path):
     import scaling as tool
 

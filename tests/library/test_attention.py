@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tested_transformer import byhand
 from tested_transformer.book.example import W_K, W_Q, W_V, P, X
-from tested_transformer.byhand.attention import attention, attention_backward, attention_in_blocks
+from tested_transformer.byhand.attention import attention, attention_backward, attention_in_blocks, take_block
 from tested_transformer.byhand.decoder import decoder, decoder_layer
 from tested_transformer.byhand.encoder import encoder, encoder_layer
 from tested_transformer.byhand.heads import multi_head_attention
@@ -518,6 +518,7 @@ DRAWN = create_params(TINY, np.random.default_rng(0))
 MASKED = {  # for each argument of byhand that is a mask, a call with it
     "attention mask": lambda mask: attention(ROWS, ROWS, ROWS, mask),
     "attention_in_blocks mask": lambda mask: attention_in_blocks(ROWS, ROWS, ROWS, 2, mask),
+    "take_block mask": lambda mask: take_block((-np.inf, 0.0, 0.0), ROWS, ROWS, ROWS, mask),
     "multi_head_attention mask": lambda mask: multi_head_attention(
         ROWS, ROWS, ROWS, part(DRAWN, "encoder.layers.0.self_attention"), 2, mask
     ),

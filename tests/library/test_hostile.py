@@ -272,7 +272,8 @@ def test_a_tensor_by_two_names_in_a_gguf_file_is_refused(tmp_path, whole_gguf):
 VAST = {"num_attention_heads": 2**31 - 2, "num_key_value_heads": 1, "head_dim": 2**16, "hidden_size": 2**18}
 SETTINGS = [
     ("llama", VAST, "overflow"),
-    ("llama", {"model_type": "qwen2"}, r"model_type \('qwen2'\) is not known here; these are: gpt2, bert"),
+    ("llama", {"model_type": "qwen2_moe"}, r"model_type \('qwen2_moe'\) is not known here; these are: gpt2, bert"),
+    ("llama", {"model_type": "gemma"}, r"model_type \('gemma'\) is not known"),
     ("llama", {"model_type": "t5"}, r"model_type \('t5'\) is not known"),
     ("llama", {"model_type": None}, "lacks model_type"),
     ("llama", {"model_type": ["llama"]}, "must be a string"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from foreign import BERT, DISTILBERT, GPT_2, LINEAR, LLAMA, LLAMA_3, ROBERTA, changed, precise, theirs
+from foreign import BERT, DISTILBERT, GPT_2, LINEAR, LLAMA, LLAMA_3, QWEN_2, QWEN_3, ROBERTA, changed, precise, theirs
 from safetensors.torch import load_file, save_file
 from torch.nn import functional as F
 
@@ -52,10 +52,18 @@ CASES = {
     "Llama, biases": ("LlamaForCausalLM", LLAMA | {"attention_bias": True}),
     "Llama, rope linear": ("LlamaForCausalLM", LLAMA | {"rope_parameters": LINEAR}),
     "Llama, rope llama3": ("LlamaForCausalLM", LLAMA | {"rope_parameters": LLAMA_3, "head_dim": 16}),
+    "Qwen2": ("Qwen2ForCausalLM", QWEN_2),
+    "Qwen2, tied": ("Qwen2ForCausalLM", QWEN_2 | {"tie_word_embeddings": True}),
+    "Qwen2, wide heads": ("Qwen2ForCausalLM", QWEN_2 | {"head_dim": 12, "num_key_value_heads": 1}),
+    "Qwen3": ("Qwen3ForCausalLM", QWEN_3),
+    "Qwen3, tied": ("Qwen3ForCausalLM", QWEN_3 | {"tie_word_embeddings": True, "head_dim": 8}),
+    "Qwen3, biases": ("Qwen3ForCausalLM", QWEN_3 | {"attention_bias": True, "num_key_value_heads": 4}),
+    "Qwen3, rope linear": ("Qwen3ForCausalLM", QWEN_3 | {"rope_parameters": LINEAR}),
 }
 KINDS = {"BertModel": Bert, "RobertaModel": Bert, "GPT2Model": Gpt, "GPT2LMHeadModel": Gpt}
 KINDS |= {"BertForMaskedLM": MaskedLM, "RobertaForMaskedLM": MaskedLM, "BertForPreTraining": Pretraining}
 KINDS |= {"BertForSequenceClassification": Classifier, "LlamaForCausalLM": Llama}
+KINDS |= {"Qwen2ForCausalLM": Llama, "Qwen3ForCausalLM": Llama}
 KINDS |= {"RobertaForSequenceClassification": Classifier, "XLMRobertaForSequenceClassification": Classifier}
 KINDS |= {"XLMRobertaModel": Bert, "XLMRobertaForMaskedLM": MaskedLM, "DistilBertModel": DistilBert}
 KINDS |= {"DistilBertForMaskedLM": MaskedLM, "DistilBertForSequenceClassification": Classifier}
@@ -110,7 +118,7 @@ def outputs(model, ids, segments, real):
 
 @torch.inference_mode()
 def their_outputs(model, ids, segments, real):
-    without = ("gpt2", "llama", "distilbert")
+    without = ("gpt2", "llama", "qwen2", "qwen3", "distilbert")
     more = {} if model.config.model_type in without else {"token_type_ids": segments}
     out = model(ids, attention_mask=real.long(), **more)
     if isinstance(model, transformers.GPT2Model):
@@ -171,7 +179,7 @@ def test_what_is_read_gives_the_numbers_that_theirs_gives(folders, capsys):
     assert not wrong
 
 
-@pytest.mark.parametrize("name", ["GPT-2", "BERT, masked words", "DistilBERT, masked", "Llama, tied"])
+@pytest.mark.parametrize("name", ["GPT-2", "BERT, masked words", "DistilBERT, masked", "Llama, tied", "Qwen2", "Qwen3"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_on_the_disk_is_read_as_the_same_numbers(tmp_path, name, dtype):
     other = case(name).to(dtype)
@@ -184,7 +192,7 @@ def test_half_precision_on_the_disk_is_read_as_the_same_numbers(tmp_path, name, 
 
 
 @pytest.mark.parametrize(
-    "name", ["GPT-2", "BERT, pre-training", "XLM-R, masked words", "DistilBERT, 3 classes", "Llama"]
+    "name", ["GPT-2", "BERT, pre-training", "XLM-R, masked words", "DistilBERT, 3 classes", "Llama", "Qwen2", "Qwen3"]
 )
 def test_weights_in_several_files_are_read_as_in_one(folders, tmp_path, name):
     other, folder = folders(name)

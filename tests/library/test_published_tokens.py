@@ -706,7 +706,8 @@ def sequence(*parts):
 
 
 OF_BYTES = [
-    ("normalizer", {"type": "NFC"}, r"tokenizer.json: normalizer \({'type': 'NFC'}\) must be None"),
+    ("normalizer", {"type": "NFKC"}, r"normalizer \({'type': 'NFKC'}\) must be None or {'type': 'NFC'}"),
+    ("normalizer", [], r"tokenizer.json: normalizer \(\[\]\) must be None or"),
     ("decoder", {"type": "Metaspace"}, r"the decoder: type \('Metaspace'\) must be 'ByteLevel'"),
     ("model.byte_fallback", True, r"the model: byte_fallback \(True\) must be False"),
     ("model.dropout", 0.1, r"the model: dropout \(0.1\) must be None"),

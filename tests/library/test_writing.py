@@ -35,6 +35,10 @@ ALL |= {name: ("ViTForImageClassification", s) for name, s in VITS.items()}
 ALL = {name: made for name, made in ALL.items() if name != "Llama, rope llama3"}
 
 
+ROUND = ("llama", "qwen2", "qwen3", "vit")
+"""In their own softmax, to float32."""
+
+
 def written(name, folder):
     """Ours that was read from their folder, and what theirs reads from the folder that ours has written."""
     kind, settings = ALL[name]
@@ -44,7 +48,7 @@ def written(name, folder):
     to_huggingface(ours, folder / "ours")
     told = json.loads((folder / "ours" / "config.json").read_text())
     kind = getattr(transformers, told["architectures"][0])
-    attention = {"attn_implementation": "sdpa" if told["model_type"] in ("llama", "vit") else "eager"}
+    attention = {"attn_implementation": "sdpa" if told["model_type"] in ROUND else "eager"}
     settings = attention | {"dtype": torch.float64, "output_loading_info": True}
     read = kind.from_pretrained(folder / "ours", **settings)
     return ours, *read

@@ -169,7 +169,7 @@ def test_the_commands_without_make_are_those_of_the_makefile():
     (given,) = blocks("powershell")
     assert "$(PYTHON) tools/environment.py ||" in recipes["setup"]
     commands = [line.partition(" #")[0] for line in given.splitlines() if line and not line.startswith("#")]
-    without_slow = '$(if $(SLOW),-rs,-m "not slow")', '-m "not slow"'
+    without_slow = '$(if $(SLOW),-rs -m "not nightly",-m "not slow")', '-m "not slow"'
     plain = [line.replace("$(BIN)/", ".venv\\Scripts\\").replace(*without_slow) for line in wanted]
     assert commands == ["python tools/environment.py", *plain]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tested_transformer.book.small import language_model, training
@@ -97,3 +97,15 @@ def following(
     """How likely the large model finds each token after ids, and how likely the draft does."""
     large, draft = (model(torch.tensor([ids]))[0, -1].softmax(-1) for model in pair[:2])
     return large, draft
+
+
+def with_others(
+    pair: Pair, p: Float[Tensor, "V"], q: Float[Tensor, "V"], shown: Int[Tensor, "K"]
+) -> tuple[list[str], Float[Tensor, "K+1"], Float[Tensor, "K+1"], Float[Tensor, "K+1"]]:
+    """Some words and "all others", and for each: how likely both models find it, and what they share."""
+    rest = torch.ones_like(p, dtype=torch.bool)
+    rest[shown] = False
+    rows = [
+        torch.cat([x[shown], x[rest].sum()[None]]) for x in (p, q, torch.minimum(p, q))
+    ]
+    return [*pair.vocabulary.decode(shown.tolist()), "all others"], *rows

@@ -61,6 +61,7 @@ def attention_in_blocks(
     return mixture(so_far)
 
 
+@checked(rules.take_block)
 def take_block(
     so_far: SoFar,
     q: Float[np.ndarray, "*B Tq Dk"],

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -37,7 +38,9 @@ class LlamaConfig(Config):
     heads of queries; as many as n_heads unless given. rope_base is the base of the
     rotary frequencies; each is divided by its one of the d_k / 2 rope_factors, if those
     are given (Llama 3.1, for texts longer than those it was first trained on). tied says
-    whether one table serves input and output.
+    whether one table serves input and output. With qk_norm, attention is a
+    `NormedAttention` (Qwen3). With attention_bias but without output_bias, w_q, w_k and
+    w_v have a bias, and w_o has none (Qwen2).
     """
 
     dropout: float = 0.0
@@ -46,6 +49,8 @@ class LlamaConfig(Config):
     rope_base: float = 10_000.0
     tied: bool = True
     rope_factors: Sequence[float] | None = None  # a tuple once made
+    qk_norm: bool = False
+    output_bias: bool = True  # counts only with attention_bias
 
     def __post_init__(self) -> None:
         if self.n_kv_heads is None:
@@ -59,8 +64,9 @@ class LlamaConfig(Config):
                 raise TypeError(f"rope_factors ({self.rope_factors!r}) {rule}")
             object.__setattr__(self, "rope_factors", (*self.rope_factors,))
             _check_factors(self.rope_factors, self.d_k)
-        if not isinstance(self.tied, bool):
-            raise TypeError(f"tied ({self.tied!r}) must be True or False")
+        for name in ("tied", "qk_norm", "output_bias"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise TypeError(f"{name} ({value!r}) must be True or False")
 
 
 class RMSNorm(nn.Module):
@@ -339,17 +345,21 @@ class RMSAddNorm(AddNorm):
         self.norm = RMSNorm(d_model, eps)
 
 
+def _self_attention(config: LlamaConfig) -> RotaryAttention:
+    """Self-attention of the sizes in config, with the norms and biases that it names."""
+    c = config
+    heads: type[RotaryAttention] = NormedAttention if c.qk_norm else RotaryAttention
+    more: dict[str, Any] = {"eps": c.norm_eps} if c.qk_norm else {}
+    sizes = (c.d_model, c.n_heads, c.n_kv_heads, c.d_k)
+    more |= {"factors": c.rope_factors}
+    made = heads(*sizes, c.rope_base, c.attention_bias, c.fused, **more)
+    if not c.output_bias:
+        made.w_o.register_parameter("bias", None)
+    return made
+
+
 LLAMA = Parts(
-    attention=lambda c: RotaryAttention(
-        c.d_model,
-        c.n_heads,
-        c.n_kv_heads,
-        c.d_k,
-        c.rope_base,
-        c.attention_bias,
-        c.fused,
-        c.rope_factors,
-    ),
+    attention=_self_attention,
     addnorm=lambda c: RMSAddNorm(c.d_model, c.dropout, c.norm_first, c.norm_eps),
     feed_forward=lambda c: SwiGLU(c.d_model, c.d_ff),
     final_norm=lambda c: (

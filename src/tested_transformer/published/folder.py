@@ -37,6 +37,7 @@ SOURCE_SPM, TARGET_SPM, XLM_R_SPM = (
     "target.spm",
     "sentencepiece.bpe.model",
 )
+TEMPLATE = "chat_template.jinja"
 WHAT = "file of a published model"
 READ = (
     "config.json",
@@ -45,6 +46,7 @@ READ = (
     LENGTH,
     "tokenizer.json",
     "tokenizer_config.json",
+    TEMPLATE,
     "vocab.json",
     "merges.txt",
     "vocab.txt",

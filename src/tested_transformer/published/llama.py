@@ -79,21 +79,20 @@ def rope_factors(about: About, d_k: int) -> tuple[float, ...] | None:
     texts, are slowed by factor; those in between by something in between.
     """
     rope = rope_settings(about)
+    kind = rope.text("rope_type", rope.text("type", "default"))
+    if kind not in ROPE_KINDS:
+        key = "rope_type" if "rope_type" in rope else "type"
+        raise rope.error(key, f"is not known here; these are: {', '.join(ROPE_KINDS)}")
     for key in rope.fields:
         if key in rope and key not in ROPE_KEYS:
             raise rope.error(key, "is not known here")
     rope.require("partial_rotary_factor", 1.0)
     if d_k > WIDEST:
         raise about.error("head_dim", f"must be at most {WIDEST}")
-    kind = rope.text("rope_type", rope.text("type", "default"))
     if kind == "default":
         return None
     if kind == "linear":
         return (rope.number("factor"),) * (d_k // 2)
-    if kind != "llama3":
-        known = "default, linear, llama3"
-        key = "rope_type" if "rope_type" in rope else "type"
-        raise rope.error(key, f"is not known here; these are: {known}")
     base, longest = rope_base(about), about.integer("max_position_embeddings", 2048, 1)
     factor, low, high = map(
         rope.number, ("factor", "low_freq_factor", "high_freq_factor")
@@ -112,6 +111,7 @@ def rope_factors(about: About, d_k: int) -> tuple[float, ...] | None:
     return tuple(factors)
 
 
+ROPE_KINDS = ("default", "linear", "llama3")
 FIRST_LENGTH = "original_max_position_embeddings"
 ROPE_KEYS = {
     "rope_type",

@@ -27,6 +27,7 @@ from tested_transformer.published.gguf import MAGIC, GgufFile
 from tested_transformer.published.gpt2 import Gpt2Family
 from tested_transformer.published.llama import GgufLlama, LlamaFamily
 from tested_transformer.published.marian import MarianFamily, check_sinusoids
+from tested_transformer.published.qwen import QWEN_2, QWEN_3, QwenFamily
 from tested_transformer.published.tokenisers import gguf_tokens, read_tokens
 from tested_transformer.published.vit import VitFamily
 from tested_transformer.text._published import Published
@@ -75,6 +76,8 @@ FAMILIES: dict[str, _Family] = {
     "distilbert": DistilBertFamily(),
     "vit": VitFamily(),
     "llama": LlamaFamily(),
+    "qwen2": QwenFamily(QWEN_2),
+    "qwen3": QwenFamily(QWEN_3),
     "marian": MarianFamily(),
 }
 """By the name that a config.json, or a GGUF file, has for the architecture."""
@@ -91,9 +94,9 @@ def load_published(
     path is a folder as Hugging Face publishes it (config.json, safetensors and the files
     of a tokeniser), a zip of one, or a GGUF file. GPT-2 becomes a `Gpt`; BERT, RoBERTa,
     XLM-R and DistilBERT a `Bert` or `DistilBert`, or a `MaskedLM`, `Pretraining`,
-    `Classifier` or `SentenceBert` on one; Llama a `Llama`, Marian (OPUS-MT) a `Marian`,
-    and ViT a `VisionTransformer`. With kind, it must be of that class. Names, shapes
-    and sizes are checked before anything is made.
+    `Classifier` or `SentenceBert` on one; Llama, Qwen2 and Qwen3 a `Llama`, Marian
+    (OPUS-MT) a `Marian`, and ViT a `VisionTransformer`. With kind, it must be of that
+    class. Names, shapes and sizes are checked before anything is made.
     """
     if dtype not in DTYPES:
         rule = f"must be one of {', '.join(map(str, DTYPES))}"

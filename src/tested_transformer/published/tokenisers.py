@@ -8,6 +8,7 @@ from tested_transformer.published.about import About, naming
 from tested_transformer.published.folder import (
     SOURCE_SPM,
     TARGET_SPM,
+    TEMPLATE,
     XLM_R_SPM,
     Folder,
 )
@@ -18,12 +19,16 @@ from tested_transformer.text.byte_level import ByteLevelBPE
 from tested_transformer.text.sentence_pieces import SentencePieces
 
 SETTINGS = "tokenizer_config.json"
+CUT_BY_FILE = ("qwen2", "qwen3")
+"""Kinds of models whose tokenisers do not cut as GPT-2's does."""
 
 
 def read_tokens(folder: Folder, about: About) -> tuple[Published | None, SpecialIds]:
     """The tokeniser in a folder, and the special ids; from config.json if it has none."""
     config = folder.json(SETTINGS) if folder.has(SETTINGS) else {}
     template = config.get("chat_template")
+    if folder.has(TEMPLATE):  # where their library writes it today
+        template = folder.text(TEMPLATE)
     kind = about.fields.get("model_type")
     bert = kind in ("bert", "distilbert")
     tokens: Published | None = None
@@ -50,6 +55,9 @@ def read_tokens(folder: Folder, about: About) -> tuple[Published | None, Special
         elif bert and folder.has("vocab.txt"):
             tokens = BertWordPiece.from_vocab(folder.text("vocab.txt"), config)
         elif folder.has("vocab.json") and folder.has("merges.txt"):
+            if kind in CUT_BY_FILE:
+                rule = "which says how texts are cut: have their library save it again"
+                raise ValueError(f"{folder.path} has no tokenizer.json, {rule}")
             vocab = folder.json("vocab.json")
             tokens = ByteLevelBPE.from_merges(vocab, folder.text("merges.txt"))
     if tokens is None:

@@ -14,7 +14,7 @@ from tested_transformer import files, names
 from tested_transformer.config import Config
 from tested_transformer.model.bert import Bert, Classifier, DistilBert, SentenceBert
 from tested_transformer.model.gpt import Gpt
-from tested_transformer.model.llama import Llama
+from tested_transformer.model.llama import Llama, LlamaConfig
 from tested_transformer.model.marian import Marian
 from tested_transformer.model.patches import VisionTransformer
 from tested_transformer.published.about import ACTIVATIONS
@@ -179,7 +179,7 @@ def _backwards(table: Mapping[str, str], *without: str) -> _Renaming:
 def _usual(config: Config, kind: str, **wanted: Any) -> None:
     """Refuse settings that theirs does not have."""
     wanted |= {"d_v": config.d_k}
-    if kind != "Llama":
+    if not isinstance(config, LlamaConfig):
         wanted |= {"d_k": config.d_model / config.n_heads}
     for name, value in wanted.items():
         if (own := getattr(config, name)) != value:
@@ -220,7 +220,11 @@ def _gpt2(model: Any) -> tuple[_Fields, _Renaming]:
 
 def _llama(model: Any) -> tuple[_Fields, _Renaming]:
     c = model.config
-    _usual(c, "Llama", norm_first=True, final_norm=True, dropout=0.0)
+    kind = "Qwen3" if c.qk_norm else "Llama"
+    if c.attention_bias and not c.output_bias:
+        kind = "Qwen2"
+    _usual(c, kind, norm_first=True, final_norm=True, dropout=0.0)
+    _usual(c, kind, qk_norm=kind == "Qwen3")
     rope: _Fields = {"rope_type": "default", "rope_theta": c.rope_base}
     if c.rope_factors is not None:
         if len({*c.rope_factors}) > 1:
@@ -228,8 +232,8 @@ def _llama(model: Any) -> tuple[_Fields, _Renaming]:
             raise ValueError(f"rope_factors {rule}")
         rope |= {"rope_type": "linear", "factor": c.rope_factors[0]}
     about = {
-        "model_type": "llama",
-        "architectures": ["LlamaForCausalLM"],
+        "model_type": kind.lower(),
+        "architectures": [f"{kind}ForCausalLM"],
         "vocab_size": c.vocab_size,
         "hidden_size": c.d_model,
         "intermediate_size": c.d_ff,
@@ -239,11 +243,12 @@ def _llama(model: Any) -> tuple[_Fields, _Renaming]:
         "head_dim": c.d_k,
         "max_position_embeddings": c.max_len,
         "rms_norm_eps": c.norm_eps,
-        "attention_bias": c.attention_bias,
         "rope_parameters": rope,
         "tie_word_embeddings": c.tied,
         "hidden_act": "silu",
     }
+    if kind != "Qwen2":  # there it is no setting
+        about["attention_bias"] = c.attention_bias
     return about, _backwards(names.LLAMA)
 
 

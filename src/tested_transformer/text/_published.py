@@ -167,13 +167,18 @@ class Published(ABC):
         is True: then each becomes its id. (The library `tokenizers` does that unless
         its `encode_special_tokens` is set.)
         """
-        parts: list[str | int] = [checked(text)]
-        for search in self._searches[special]:
-            parts = [piece for part in parts for piece in search(part)]
+        first, second = self._searches[special]
+        parts: list[str | int] = []
+        for part in first(checked(text)):
+            parts += second(part if isinstance(part, int) else self._normalised(part))
         ids: list[int] = []
         for part in parts:
             ids += [part] if isinstance(part, int) else self._encode_text(part)
         return ids
+
+    def _normalised(self, text: str) -> str:
+        """What is read in place of the text; it is asked between the two searches."""
+        return text
 
     @abstractmethod
     def _encode_text(self, text: str) -> list[int]:

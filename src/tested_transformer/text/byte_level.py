@@ -1,6 +1,8 @@
-"""Byte-level BPE with somebody else's ids: GPT-2, Llama 3, SmolLM2."""
+"""Byte-level BPE with somebody else's ids: GPT-2, Llama 3, SmolLM2, Qwen."""
 
 import os
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
@@ -40,6 +42,20 @@ LLAMA_3 = (
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 """How Llama 3 does (its `tokenizer.py`)."""
+QWEN = LLAMA_3.replace(r"\p{N}{1,3}", r"\p{N}")
+"""How Qwen2 and Qwen3 do: each digit is a piece."""
+NFC = {"type": "NFC"}
+"""The normaliser that a `tokenizer.json` may have: Unicode's composed form."""
+LATER = re.compile(
+    "([\u05c8-\u05c9\u07fd\u0897-\u08d3\u09fe\u0c3c\u0d3b-\u0d3c\u0eba\u1715"
+    "\u1abf-\u1af0\u1df6-\u1dfa\ua82c\U000105d2-\U000105da\U00010d24-\U00010f85"
+    "\U00011070\U0001133b\U000113b8-\U000113d0\U0001145e\U00011839-\U00011930"
+    "\U0001193d-\U00011a99\U00011d42-\U00011f42\U0001611e-\U0001612f"
+    "\U00016d67-\U00016ff1\U0001d127-\U0001d128\U0001d250-\U0001d281"
+    "\U0001e08f-\U0001e6f5])"
+)
+"""Marks that came after Unicode 9, and what is between them. The library `tokenizers` has
+that version: it neither sorts these nor composes them, so we don't, on any Python."""
 
 
 def _byte_level(use_regex: bool) -> dict[str, Any]:
@@ -113,7 +129,8 @@ class ByteLevelBPE(Published):
     vocab maps tokens to ids, and merges are pairs of tokens, the first learned first;
     both in GPT-2's alphabet for bytes. pre_tokenizer says how a text is cut into
     pieces, in the words of a `tokenizer.json`. With ignore_merges, a piece that is a
-    token is that token, whatever its merges.
+    token is that token, whatever its merges. With nfc, a text is brought into Unicode's
+    form NFC first, as Qwen does: é in two characters becomes é in one.
     """
 
     def __init__(
@@ -125,8 +142,14 @@ class ByteLevelBPE(Published):
         pre_tokenizer: Mapping[str, Any] = PRE_TOKENIZERS["gpt-2"],
         ignore_merges: bool = False,
         unk_token: str | None = None,
+        nfc: bool = False,
     ) -> None:
         added = list(added)
+        self._nfc = nfc
+        for one in added if nfc else ():
+            if one.normalized and one.content != _composed(one.content):
+                rule = "must be in the form NFC, as the texts that it is looked for in"
+                raise ValueError(f"added token {short(one.content)} {rule}")
         tokens = in_order(vocab, added)
         super().__init__(len(tokens), special_ids, added)
         raw = {token.content for token in added}
@@ -183,7 +206,7 @@ class ByteLevelBPE(Published):
         What it says of truncation, padding and special tokens around a text is left to
         the caller. A ValueError names any other part that cannot be followed exactly.
         """
-        honoured(tokenizer, "tokenizer.json", AROUND | {"normalizer": (None,)})
+        honoured(tokenizer, "tokenizer.json", AROUND | {"normalizer": (None, NFC)})
         model = entry(tokenizer, "model", dict, "tokenizer.json")
         honoured(model, "the model", MODEL)
         if tokenizer.get("decoder") is not None:
@@ -204,6 +227,7 @@ class ByteLevelBPE(Published):
             entry(tokenizer, "pre_tokenizer", dict, "tokenizer.json"),
             model.get("ignore_merges", False),
             unk_token,
+            tokenizer.get("normalizer") == NFC,
         )
 
     @classmethod
@@ -293,6 +317,10 @@ class ByteLevelBPE(Published):
             _gguf_ids(fields, where),
         )
 
+    def _normalised(self, text: str) -> str:
+        """The text, in the form NFC if that is wanted."""
+        return _composed(text) if self._nfc else text
+
     def _encode_text(self, text: str) -> list[int]:
         """The ids of each piece of the text, one after the other."""
         pieces = [text] if text else []
@@ -372,6 +400,7 @@ class ByteLevelBPE(Published):
         return {
             "special_ids": self.special_ids,
             "added_tokens": self._added_content(),
+            **({"normalizer": NFC} if self._nfc else {}),
             "pre_tokenizer": self._pre_tokenizer,
             "model": {
                 "type": "BPE",
@@ -413,8 +442,8 @@ def _cuts(pre_tokenizer: Any) -> Iterator[Callable[[str], list[str]]]:
         elif kind == "Split":
             entry(part, "behavior", str, "Split")
             pattern = entry(part, "pattern", dict, "Split")
-            if pattern not in ({"Regex": GPT_2}, {"Regex": LLAMA_3}):
-                rule = "is not known; known are those of GPT-2 and of Llama 3"
+            if pattern not in [{"Regex": known} for known in (GPT_2, LLAMA_3, QWEN)]:
+                rule = "is not known; known are those of GPT-2, Llama 3 and Qwen"
                 raise ValueError(f"Split: pattern ({short(pattern)}) {rule}")
             yield compiled(pattern["Regex"]).findall
         else:
@@ -424,6 +453,12 @@ def _cuts(pre_tokenizer: Any) -> Iterator[Callable[[str], list[str]]]:
                 yield compiled(GPT_2).findall
     if not parts:
         raise ValueError("the pre_tokenizer is an empty Sequence; ByteLevel comes last")
+
+
+def _composed(text: str) -> str:
+    """The text in the form NFC, as the library `tokenizers` has it."""
+    parts = LATER.split(text)
+    return "".join(unicodedata.normalize("NFC", part) for part in parts)
 
 
 def _spaced(part: str) -> list[str]:

@@ -70,11 +70,10 @@ def rounds(begun: str, rows: Sequence[tuple[Sequence[str], int, str]]) -> pic.Pi
 
 
 @pic.styled
-def overlap(words: Sequence[str], wanted: ArrayLike, drafted: ArrayLike) -> pic.Picture:
+def overlap(words: Sequence[str], wanted: ArrayLike, drafted: ArrayLike, both: ArrayLike) -> pic.Picture:
     """For each word two bars: how likely the large model finds it, and the small one; what both have is filled."""
-    wanted, drafted, at = np.asarray(wanted), np.asarray(drafted), np.arange(len(words))
+    wanted, drafted, both, at = *map(np.asarray, (wanted, drafted, both)), np.arange(len(words))
     figure, axes = chart(3.4, pic.WIDE)
-    both = np.minimum(wanted, drafted)
     for side, p, colour, name in ((-0.2, drafted, SMALL, "the draft"), (0.2, wanted, LARGE, "the large model")):
         axes.bar(at + side, both, 0.36, color=pic.tint(colour)(0.45), edgecolor=colour, label=name)
         hatch = "xx" if side < 0 else "//"
