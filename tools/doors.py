@@ -209,14 +209,13 @@ def cited(quote, inside, known, strict=True):
     One that can be found by chance shares a word with what the source says of it, and where the section has it, too,
     its own sentence names the source.
     """
-    found = {number: source for number, source in quote.listed.items() if quote.number.within([number])}
-    row = inside.lstrip().startswith("|")
+    row, found = inside.lstrip().startswith("|"), quote.cited
     said = stems(tracing.worded(inside) if row else quote.words)
     if strict and weak(quote.number):
-        found = {n: s for n, s in found.items() if n.value == quote.number.value and stems(s[1]) & said}
+        found = [source for source in found if stems(source[1]) & said]
         if known and not row and not NAMES_SOURCE.search(inside):
             return None
-    return max(found.values(), key=lambda source: len(stems(source[1]) & said), default=None)
+    return max(found, key=lambda source: len(stems(source[1]) & said), default=None)
 
 
 def allowed(number, kind):
@@ -310,7 +309,7 @@ def counted(found):
 
 def pages():
     """The notebooks of the book, in its order."""
-    names = (f"{name}.ipynb" for part in build.contents().values() for name in part)
+    names = (f"{name}.ipynb" for part in [["book/index"], *build.contents().values()] for name in part)
     return [path for name in names if (path := tracing.ROOT / name).is_file()]
 
 

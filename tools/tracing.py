@@ -348,10 +348,18 @@ class Quote(NamedTuple):
         return not self.section.title or self.section.title in WIDE
 
     @property
+    def cited(self):
+        """The key and the place in a source, for each figure there that is the number; what others printed is exact."""
+        wanted = (self.number.value, self.number.percent)
+        return [source for figure, source in self.listed.items() if (figure.value, figure.percent) == wanted]
+
+    @property
     def traced(self):
         """Has a cell or a source that number?"""
+        if self.cited:
+            return True
         pools = [self.own, *(pool for *_, pool in self.links)]
-        has = list(self.listed) + [n for pool in pools for n in pool[0]]
+        has = [n for pool in pools for n in pool[0]]
         if not self.number.only_printed:
             has += [n for pool in pools for n in pool[1]]
         return self.number.within(has)
@@ -368,7 +376,7 @@ def quotes(path) -> Iterator[Quote]:
         own = known(path, None if not section.title or section.title in WIDE else section.title)
         for kind, cell, paragraph, around in paragraphs(section):
             words = worded(paragraph)
-            if wanted := list(placed_quoted(words)):
+            if wanted := sorted(placed_quoted(words), key=lambda one: one[0]):
                 links, listed = list(linked(path, around)), published(around)
                 for place, number in wanted:
                     yield Quote(number, place, kind, section, cell, words, around, own, links, listed)

@@ -29,6 +29,8 @@ SAID = {
 }
 LATER = "What it shows waits for your answer."
 FILE = "claims.json"
+SHOWN = {}
+"""Of each page that was written its traced numbers, and as what it shows each: a door, or what cannot be one."""
 
 
 def notebook(app, page):
@@ -38,41 +40,95 @@ def notebook(app, page):
 
 
 def open_doors(app, doctree, page):
-    """Make links of the numbers in the sentences and captions of a page, and places of the cells they lead to."""
+    """Make links of the numbers in the sentences and captions of a page, and places of the cells they lead to.
+
+    The numbers of a cell are met in the order in which they were traced; each must be met.
+    """
     path = notebook(app, page)
     if app.builder.format != "html" or path is None:
         return
-    cells, found = lanes.cells(path), doors.doors(path)
-    waiting = {
-        cell["id"]: [one for one in found if one.at == cell["id"]] for cell in cells
-    }
-    asked, sources = (
-        questions(doctree, cells),
-        {cell["id"]: typed(cell) for cell in cells},
-    )
+    cells = lanes.cells(path)
+    waiting, sources = {}, {cell["id"]: typed(cell) for cell in cells}
+    for door in doors.doors(path):
+        waiting.setdefault((door.at, door.where), []).append(door)
+    made, asked = SHOWN.setdefault(page, []), questions(doctree, cells)
+    made.clear()
+    made += [
+        (door, "alt") for key in waiting if key[1] == "alt" for door in waiting[key]
+    ]
     for block in list(doctree.findall(is_block)):
         at, where = place(block, cells)
         if at:
-            here = [one for one in waiting[at] if one.where == where]
-            for node, spans in numbers(block):
-                written = [
-                    span for span in spans if span[2].text in sources[at]
-                ]  # not by a directive
-                open_in(app, page, node, written, here, asked)
+            how = standing(block)
+            for node, free, spans in numbers(block):
+                # what a directive has written was never traced
+                typed_in = [span for span in spans if joined(span[2].text) in sources[at]]
+                led = meet(page, typed_in, waiting.get((at, where), []))
+                shown = how if how != "door" or free else "link"
+                made += [(door, shown) for *_, door in led]
+                if shown == "door" and led:
+                    open_in(app, page, node, led, asked)
+    missed = (door for key, left in waiting.items() if key[1] != "alt" for door in left)
+    for door in missed:
+        LOGGER.warning(
+            "%s: %s was traced, and is not met on the page: %s",
+            page,
+            door.number.text,
+            door.sentence,
+        )
     mark_cells(doctree, cells)
+
+
+def meet(page, spans, waiting):
+    """The doors of numbers, each with its place; a door is met once."""
+    led = []
+    for begin, end, number in spans:
+        door = next((one for one in waiting if one.key == doors.identity(number)), None)
+        if door is None:
+            LOGGER.warning(
+                "%s: %s leads nowhere: no cell and no source has it", page, number.text
+            )
+        else:
+            waiting.remove(door)
+            led.append((begin, end, door))
+    return led
+
+
+def standing(block):
+    """What keeps a block from having links: it is a heading, or one of the choices of a question; or else "door"."""
+    if isinstance(block, nodes.title):
+        return "heading"
+    above = block
+    while above.parent is not None:
+        before = above.parent[: above.parent.index(above)]
+        if (
+            isinstance(above, nodes.bullet_list)
+            and before
+            and isinstance(before[-1], nodes.paragraph)
+            and lanes.GUESS.match(before[-1].astext())
+        ):
+            return "choice"
+        above = above.parent
+    return "door"
 
 
 def typed(cell):
     """What was typed into a cell: its text, or the caption of its figure."""
-    return tracing.plain(
-        cell["source"]
-        + cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption", "")
-    )
+    caption = cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption", "")
+    return joined(tracing.plain(cell["source"] + caption))
+
+
+def joined(text):
+    """A text without the spaces that separate thousands."""
+    return re.sub(r"(?<=\d)[ \u202f](?=\d{3})", "", text)
 
 
 def is_block(node):
     """Is this a piece of a page that has sentences?"""
-    return isinstance(node, nodes.paragraph | nodes.caption | nodes.term)
+    return isinstance(
+        node,
+        nodes.paragraph | nodes.caption | nodes.term | nodes.title | nodes.math_block,
+    )
 
 
 def place(block, cells):
@@ -99,6 +155,9 @@ def place(block, cells):
 
 def leaves(node):
     """The texts and formulas of a block in order, and whether each may become a link."""
+    if isinstance(node, nodes.math_block):
+        yield node, True
+        return
     for child in node.children:
         if isinstance(child, nodes.Text | nodes.math):
             yield child, True
@@ -108,7 +167,10 @@ def leaves(node):
                 if not is_citation(child)
                 else ()
             )
-        elif not isinstance(child, nodes.literal | nodes.raw | nodes.image):
+        elif (
+            not isinstance(child, nodes.literal | nodes.raw | nodes.image)
+            and "std-numref" not in child["classes"]
+        ):
             marks = [(nodes.Text("**"), False)] * isinstance(child, nodes.strong)
             yield from (*marks, *leaves(child), *marks)
 
@@ -119,14 +181,14 @@ def is_citation(node):
 
 
 def numbers(block):
-    """The texts and formulas of a block that may become links, each with its numbers: (begin, end, number)."""
+    """The texts and formulas of a block that have numbers: (it, may it have links?, [(begin, end, number)])."""
     words, parts = "", []
     for leaf, free in leaves(block):
         text = leaf.astext()
         same = tracing.plain(text)
         written = (
             f"${same}$"
-            if isinstance(leaf, nodes.math)
+            if isinstance(leaf, nodes.math | nodes.math_block)
             else same
             if len(same) == len(text)
             else text
@@ -137,31 +199,19 @@ def numbers(block):
     for begin, number in sorted(tracing.placed_quoted(words), key=lambda one: one[0]):
         n = max(i for i, (start, *_) in enumerate(parts) if start <= begin)
         start, leaf, free = parts[n]
-        if free:
-            end = min(begin + len(number.text) - start, len(leaf.astext()))
-            spans.setdefault(n, (leaf, []))[1].append((begin - start, end, number))
+        end = min(begin + len(number.text) - start, len(leaf.astext()))
+        spans.setdefault(n, (leaf, free, []))[2].append((begin - start, end, number))
     return list(spans.values())
 
 
-def open_in(app, page, node, spans, here, asked):
-    """Put the doors of a text or a formula in its place."""
-    led = []
-    for begin, end, number in spans:
-        door = next((one for one in here if one.key == doors.identity(number)), None)
-        if door is None:
-            LOGGER.warning(
-                "%s: %s leads nowhere: no cell and no source has it", page, number.text
-            )
+def open_in(app, page, node, led, asked):
+    """Put the doors of a text or a formula in its place; a formula is one as a whole."""
+    if isinstance(node, nodes.math | nodes.math_block):
+        alone = len({address(app, page, door) for *_, door in led}) == 1
+        link = link_to(app, page, led[-1][2] if alone else common(led), asked)
+        if isinstance(node, nodes.math_block):
+            node["door"] = link.attributes
         else:
-            led.append((begin, end, door))
-    if isinstance(node, nodes.math):
-        if led:
-            one = (
-                led[-1][2]
-                if len({address(app, page, door) for *_, door in led}) == 1
-                else common(led)
-            )
-            link = link_to(app, page, one, asked)
             node.replace_self(link)
             link.append(node)
         return
@@ -171,8 +221,7 @@ def open_in(app, page, node, spans, here, asked):
         link.append(nodes.Text(text[begin:end]))
         made += [nodes.Text(text[last:begin])] * (last < begin) + [link]
         last = end
-    if made:
-        node.parent.replace(node, made + [nodes.Text(text[last:])] * (last < len(text)))
+    node.parent.replace(node, made + [nodes.Text(text[last:])] * (last < len(text)))
 
 
 def common(led):
@@ -256,47 +305,54 @@ UNASKED = re.compile(
 
 
 def leave_needed(app, page, template, context, doctree):
-    """Take away the names of cells to which nothing on the page leads, and the classes that no door needs."""
+    """Take away the names of cells to which nothing on the page leads, and the classes that no door needs.
+
+    Code keeps its name if something leads to what it printed: book.js writes below it where it is quoted.
+    """
     body = context.get("body", "")
     asked = set(re.findall(r'href="#((?:code|out)-[\w-]+)"', body))
+    also = {name.replace("out-", "code-", 1) for name in asked}
     if "cell" in body:
         context["body"] = UNASKED.sub(
-            lambda m: m[0] if (m[1] or m[2]) in asked else "", LONG.sub(r'\1"', body)
+            lambda m: m[0] if m[1] in also | asked or m[2] in asked else "",
+            LONG.sub(r'\1"', body),
         )
 
 
 def claims(app):
-    """What claims.json has: all numbers that were traced, with what holds them."""
-    for path in doors.pages():
-        page = path.relative_to(tracing.ROOT).with_suffix("").as_posix()
-        for one in doors.doors(path):
+    """What claims.json has: all numbers that were traced, with what holds them, and as what their page shows them."""
+    for page, shown in SHOWN.items():
+        for one, how in shown:
+            proved = one.kind in doors.KINDS
             yield {
                 "page": page,
                 "section": one.section,
                 "place": one.where,
+                "shown as": how,
                 "sentence": one.sentence,
                 "number": one.number.text.strip(),
                 "value": str(one.number.value) + "%" * one.number.percent,
                 "kind": one.kind,
-                **(
-                    {"cell": one.place}
-                    if one.kind in doors.KINDS
-                    else {"leads to": one.place}
-                ),
+                "cell" if proved else "leads to": one.place,
                 "line": one.line,
                 "assertion": one.proof,
-                "url": app.config.html_baseurl
-                + page
-                + ".html"
-                + (f"#{one.anchor}" if one.anchor else ""),
+                "url": f"{app.config.html_baseurl}{page}.html"
+                + f"#{one.anchor}" * bool(one.anchor),
             }
 
 
 def write_claims(app, error):
-    """Write claims.json beside the pages."""
-    if not error and app.builder.format == "html":
-        text = ",\n".join(json.dumps(one, ensure_ascii=False) for one in claims(app))
-        pathlib.Path(app.outdir, FILE).write_text(f"[\n{text}\n]\n", encoding="utf-8")
+    """Write claims.json beside the pages. It has each traced number once."""
+    if error or app.builder.format != "html":
+        return
+    traced = sum(len(doors.doors(path)) for path in doors.pages())
+    found = list(claims(app))
+    if len(found) != traced:
+        LOGGER.warning(
+            "%s numbers were traced, and %s are met on the pages", traced, len(found)
+        )
+    text = ",\n".join(json.dumps(one, ensure_ascii=False) for one in found)
+    pathlib.Path(app.outdir, FILE).write_text(f"[\n{text}\n]\n", encoding="utf-8")
 
 
 def add_doors(app):

@@ -20,7 +20,7 @@ RIGHT = "<!-- right -->"  # what the right one of the choices ends with
 SWITCH = (
     '<p class="unfold"><label><input type="checkbox" id="unfold" autocomplete="off"> '
     "Open everything on this page</label> "
-    '<label><input type="checkbox" id="doors" autocomplete="off"> Show what is checked</label></p>\n'
+    '<label><input type="checkbox" id="doors" autocomplete="off"> Underline every number you can check</label></p>\n'
 )
 
 

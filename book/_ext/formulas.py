@@ -111,7 +111,12 @@ def visit_display(writer, node):
         writer.body.append(f'<span class="eqno">({number})')
         writer.add_permalink_ref(node, "Link to this equation")
         writer.body.append("</span>")
-    writer.body.append(f"{written(node, display=True)}</div>\n")
+    formula = written(node, display=True)
+    if "door" in node:  # its numbers lead to their cell (doorways.py)
+        door = node["door"]
+        kind, said = door["classes"][1], html.escape(door["reftitle"])
+        formula = f'<a class="door {kind}" href="{html.escape(door["refuri"])}" title="{said}">{formula}</a>'
+    writer.body.append(f"{formula}</div>\n")
     raise nodes.SkipNode
 
 

@@ -73,6 +73,34 @@ def test_a_door_opens_its_cell_and_the_cell_leads_back_to_the_sentence(folded, h
         page.evaluate("id => document.getElementById(id).closest('details').open = false", cell.get_attribute("id"))
 
 
+def test_below_its_code_a_cell_has_the_numbers_that_the_text_has_from_there(folded):
+    page, door, cell = folded()
+    assert not cell.is_visible()
+    door.click()
+    line = page.locator(
+        f".cell:has({door.get_attribute('href')}) > .in-text, .cell:has(> * {door.get_attribute('href')}) > .in-text"
+    )
+    link = line.first.locator("a", has_text=door.inner_text()).first
+    link.hover()
+    said = page.locator("#meaning").inner_text()
+    assert door.inner_text() in said
+    assert said in " ".join(door.evaluate("a => a.closest('p, td, figcaption, dd, li').textContent").split())
+    link.click()
+    assert door.evaluate("a => a === document.activeElement")
+    assert page.locator("a.way-back").count() == 0
+
+
+def test_each_door_to_a_cell_has_its_way_back_but_solutions_say_nothing(visit):
+    page = visit(PAGE)
+    page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; }")
+    page.wait_for_timeout(200)
+    links = page.evaluate("[...document.querySelectorAll('.in-text a')].map(a => a.hash)")
+    to_cells = page.evaluate("""[...document.querySelectorAll('a.door')].filter(a => /^#(code|out)-/.test(a.hash)
+        && !document.getElementById(a.hash.slice(1)).closest('#exercises')).length""")
+    assert len(links) == len({*links}) == to_cells > 20
+    assert page.locator("#exercises .in-text").count() == 0
+
+
 def test_without_scripts_a_door_is_a_link_with_a_title_that_opens_its_cell(visit):
     page = visit(PAGE, java_script_enabled=False)
     address = page.locator(".claimed:has(> details.checked) > p a.door.asserted").first.get_attribute("href")
