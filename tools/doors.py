@@ -20,10 +20,10 @@ import tracing
 
 KINDS = ("printed", "asserted", "in code")
 SENTENCE = re.compile(r"(?<=[.!?:])\**\s+(?=[^a-z\s])|\n(?=\s*(?:\||[>-]\s|\d+\.\s))")
-EXPONENT = re.compile(r"\*\* ?\d+\b(?!\.)")
 NAMES_SOURCE = re.compile(r"\{cite|\bThe paper\b|\bthe paper \w+s\b|Table|Section")
 LONGEST = 160
 BESIDE = 2
+CHANCE = 3  # with more digits than these a printed number is the same wherever it is found
 DUMP = 16  # in a line with so many numbers each of them may be found
 EMPTY = re.compile(
     "all|and|any|are|array|assert|but|can|does|each|every|for|from|has|have|int|its|len|more|most|not|ones?|only|our|out|"
@@ -93,6 +93,12 @@ class Find(NamedTuple):
     words: frozenset
     strings: frozenset
 
+    @property
+    def equal(self):
+        """Is it asserted that something is this number?"""
+        written, line = re.escape(f"{abs(self.number.value):f}"), re.sub(r"(?<=\d)_(?=\d)", "", self.line)
+        return self.kind == "asserted" and re.search(rf"== -?{written}(?![\w.])|(?<![\w.]){written} ==", line)
+
 
 @functools.cache
 def evidence(path):
@@ -116,11 +122,10 @@ def numbers_of(cell):
         written = tracing.plain(text)
         yield from (("printed", number, near(written, place)) for place, number in tracing.placed(written))
     for line in asserts(cell["source"]):
-        yield from (("asserted", number, short(line)) for number in tracing.constants(EXPONENT.sub("", line)))
+        yield from (("asserted", number, short(line)) for number in tracing.constants(line))
     for source in tracing.sources(cell):
-        source = EXPONENT.sub("", source)  # 2**16 is no 16
         lines = source.splitlines()
-        for row, token in tracing.placed_tokens(source):
+        for row, token in tracing.placed_tokens(tracing.EXPONENT.sub("", source)):
             yield from (("in code", number, short(lines[row - 1])) for number in tracing.constants(token))
 
 
@@ -163,17 +168,17 @@ def door(path, quote):
         return made("linked", (page.stem, start(section)), section.title)
     if best:
         return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
+    if last := sole(find for find in near_by if find.section.title == quote.section.title):
+        best = min(last, key=lambda find: KINDS.index(find.kind))
+        return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
     if not near_by:  # all that is left is what its paragraph cites or leads to, or an exponent
         if source := cited(quote, inside, known=False, strict=False):
             return made("published", *source)
         for page, section, _ in led(path, quote, inside, strict=False):
             return made("linked", (page.stem, start(section)), section.title)
-    cells = {id(find.cell) for find in near_by}
-    return made(
-        "section",
-        (path.stem, common(path, quote, near_by)),
-        f"{len(cells)} cells have it" if len(cells) > 1 else "somewhere in this section",
-    )
+    n_cells = len({id(find.cell) for find in near_by})
+    said = f"{n_cells} cells have it" if n_cells > 1 else "somewhere in this section"
+    return made("section", (path.stem, common(near_by) if near_by else start(quote.section)), said)
 
 
 def led(path, quote, inside, strict=True):
@@ -243,21 +248,31 @@ def chosen(path, quote, found):
         if weak(quote.number):
             own = [find for find in own if find.kind != "printed" or len(re.findall(r"\d+", find.line)) < DUMP] or own
             spoken = [find for find in own if (find.words | find.strings) & said]
-            own = spoken or [find for find in own if abs(find.at - here) <= BESIDE]
+            beside = [find for find in own if abs(find.at - here) <= BESIDE]
+            own = spoken or beside or sole(find for find in own if find.equal)
         return min(own, key=lambda find: order(find, quote.number, here, said), default=None)
+    exact = quote.number.value.normalize().as_tuple().digits[CHANCE:] and quote.number.only_printed
     if weak(quote.number):
         several = len({id(find.cell) for find in found}) > 1
         found = [find for find in found if len(find.words & said) > several]
-    if len({id(find.cell) for find in found}) == 1:
-        return min(found, key=lambda find: order(find, quote.number, here, said))
+    if exact or len({id(find.cell) for find in found}) == 1:
+        return min(found, key=lambda find: order(find, quote.number, here, said), default=None)
     return None
+
+
+def sole(found):
+    """What was found, if it is all in one cell, and not among numbers alone."""
+    found = list(found)
+    spoken = any(find.words or find.equal for find in found)
+    return found if spoken and len({id(find.cell) for find in found}) == 1 else []
 
 
 def order(find, number, here, said):
     """What makes one of several finds the better one, the most important first."""
     rounded = find.number.half != number.half and find.kind == "printed"
     shared = len((find.words | find.strings) & said)
-    return KINDS.index(find.kind), find.at > here, abs(find.at - here), rounded, -shared
+    spoken = -shared if weak(number) else 0
+    return KINDS.index(find.kind), spoken, find.at > here, abs(find.at - here), rounded, -shared
 
 
 def after(path, here):
@@ -267,19 +282,9 @@ def after(path, here):
     return next(begins, len(cells))
 
 
-def common(path, quote, found):
-    """The section of several cells if all are in one, or else the one in whose sentences the number is; or this one."""
-    places = {id(find.section): find.section for find in found}
-    if len(places) > 1:
-        said = {id(q.section) for q in told(path) if identity(q.number) == identity(quote.number)}
-        places = {key: section for key, section in places.items() if key in said}
-    return start(next(iter(places.values())) if len(places) == 1 else quote.section)
-
-
-@functools.cache
-def told(path):
-    """The numbers in sentences of sections that do not look back."""
-    return [quote for quote in tracing.quotes(path) if not quote.wide and quote.kind != "comment"]
+def common(found):
+    """The section of several cells, or the first of their sections."""
+    return start(min(found, key=lambda find: find.at).section)
 
 
 def proof(path, cell):

@@ -53,6 +53,7 @@ NAMED = re.compile(
     r"|\b(?:Chapters|Equations|Figures|Sections|Tables)\s(?:[\d.]+(?:,\s|\s(?:and|to)\s))*$"
 )
 NO_RESULT = re.compile(r"\\\\\[[\d.]+em\]|^\**\d\. [^*]+\*\* \(\d+ minutes\)|\btakes about [\w-]+ minutes", re.M)
+EXPONENT = re.compile(r"\*\* ?\d+\b(?!\.)")  # 2**16 is no 16
 CITED = re.compile(r"\{cite(?::\w+)?\}`([\w, ]+)`")
 YEAR = re.compile(r"(?:19|20)\d\d")
 DATED = re.compile(r"(?:\b(?:[Ii]n|[Oo]f|[Ss]ince|[Bb]y)\s|\bal\.,?\s\(?|\b[A-Z][\w-]+(?:,\s|\s\())$")
@@ -234,8 +235,8 @@ def placed_tokens(source, kind=tokenize.NUMBER):
 
 
 def constants(source):
-    """The numbers that stand in code, exact and of either sign; those in its comments and words do not count."""
-    for token in tokens(source, tokenize.NUMBER):
+    """The numbers that stand in code, exact and of either sign; not those in comments and words, nor exponents."""
+    for token in tokens(EXPONENT.sub("", source), tokenize.NUMBER):
         if not re.search("[xXjJ]", token):
             value = Decimal(token.replace("_", ""))
             yield from (Number(token, sign * value, Decimal(0)) for sign in (1, -1))

@@ -62,7 +62,9 @@ def open_doors(app, doctree, page):
             how = standing(block)
             for node, free, spans in numbers(block):
                 # what a directive has written was never traced
-                typed_in = [span for span in spans if joined(span[2].text) in sources[at]]
+                typed_in = [
+                    span for span in spans if joined(span[2].text) in sources[at]
+                ]
                 led = meet(page, typed_in, waiting.get((at, where), []))
                 shown = how if how != "door" or free else "link"
                 made += [(door, shown) for *_, door in led]

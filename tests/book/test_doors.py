@@ -11,7 +11,7 @@ def afresh():
     """A test writes several notebooks to one place."""
 
     def forget():
-        for read in (tracing.sections, tracing.known, doors.evidence, doors.told, doors.doors):
+        for read in (tracing.sections, tracing.known, doors.evidence, doors.doors):
             read.cache_clear()
 
     forget()
@@ -60,6 +60,29 @@ def test_of_several_cells_of_a_page_none_is_guessed_where_the_text_looks_back(wr
         markdown("## A", "The loss is 0.47."), cell, markdown("## B"), cell | {}, markdown("## Summary", "0.47")
     )
     assert led(page) == [("0.47", "printed", "cell-1"), ("0.47", "section", ("page", "a"))]
+
+
+def test_of_an_exact_number_the_nearest_cell_is_meant_where_the_text_looks_back(write):
+    cell = code("f()", printed("the rate is 0.00069877"))
+    page = write(markdown("## A"), cell, markdown("## B"), cell | {}, markdown("## Summary", "It is 0.00069877."))
+    assert led(page) == [("0.00069877", "printed", "cell-3")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([code("assert sum(kept) == 104"), code("assert 104 < sum(er) == 108")], "asserted"),
+        ([code("assert 104 == 2 * 52"), code("n = 104")], "asserted"),
+        ([code("f()", printed("right translations: 104"))], "printed"),
+        ([code("f()", printed("15 48 104 185"))], "section"),
+        ([code("assert a == 104"), code("assert b == 104")], "section"),
+        ([code("assert a == 1040"), code("n = 104")], "section"),
+    ],
+)
+def test_a_far_cell_is_meant_if_it_alone_asserts_the_number_or_has_it_with_a_word(write, cells, kind):
+    page = write(markdown("## A", "We got 104."), markdown("a"), markdown("b"), markdown("c"), *cells)
+    ((_, found, _),) = led(page)
+    assert found == kind
 
 
 def test_where_one_cell_of_the_page_has_it_a_summary_leads_to_it(write):
@@ -175,6 +198,6 @@ def test_one_common_word_tells_no_cell_from_others_where_a_text_looks_back(write
         code("n = 64"),
         markdown("## Summary", "64 heads"),
     )
-    assert led(page) == [("64", "section", ("page", "summary"))]
+    assert led(page) == [("64", "section", ("page", "a"))]
     page = write(markdown("## A"), code("assert heads == 64"), markdown("## Summary", "64 heads"), name="other.ipynb")
     assert led(page) == [("64", "asserted", "cell-1")]
