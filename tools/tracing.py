@@ -311,18 +311,16 @@ def digits_of(key):
 
 
 def published(paragraph):
-    """The figures of the sources that a paragraph cites, and their years, as {figure: (key of the source, where)}.
+    """The figures of the sources that a paragraph cites, and their years: (figure, (key of the source, where)).
 
     "The paper" is a citation, too.
     """
     keys = {key.strip() for cited in CITED.findall(paragraph) for key in cited.split(",")}
     if not keys and re.search(r"\b[Tt]h(e|is) paper\b", paragraph):
         keys = {"vaswani2017"}
-    found = {}
     for key in sorted(keys):
-        found |= {n: (key, where) for digits, where in digits_of(key) for n in numbers(digits)}
-        found |= dict.fromkeys(numbers(YEAR.search(key)[0]), (key, "its year"))
-    return found
+        yield from ((n, (key, where)) for digits, where in digits_of(key) for n in numbers(digits))
+        yield from ((n, (key, "its year")) for n in numbers(YEAR.search(key)[0]))
 
 
 class Quote(NamedTuple):
@@ -341,7 +339,7 @@ class Quote(NamedTuple):
     around: str
     own: tuple[set[Number], set[Number]]
     links: list
-    listed: dict[Number, tuple[str, str]]
+    listed: list[tuple[Number, tuple[str, str]]]
 
     @property
     def wide(self):
@@ -352,7 +350,7 @@ class Quote(NamedTuple):
     def cited(self):
         """The key and the place in a source, for each figure there that is the number; what others printed is exact."""
         wanted = (self.number.value, self.number.percent)
-        return [source for figure, source in self.listed.items() if (figure.value, figure.percent) == wanted]
+        return [source for figure, source in self.listed if (figure.value, figure.percent) == wanted]
 
     @property
     def traced(self):
@@ -378,7 +376,7 @@ def quotes(path) -> Iterator[Quote]:
         for kind, cell, paragraph, around in paragraphs(section):
             words = worded(paragraph)
             if wanted := sorted(placed_quoted(words), key=lambda one: one[0]):
-                links, listed = list(linked(path, around)), published(around)
+                links, listed = list(linked(path, around)), list(published(around))
                 for place, number in wanted:
                     yield Quote(number, place, kind, section, cell, words, around, own, links, listed)
 

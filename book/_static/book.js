@@ -198,7 +198,7 @@ document.addEventListener("click", (event) => {
 
 // And the other way round: below the code of a cell, once it is seen, are the numbers of the text that are from there.
 const sentenceOf = (door) => {
-  const block = door.closest("p, td, figcaption, dd, li") ?? door.parentElement, before = new Range(), after = new Range();
+  const block = door.closest("p, td, figcaption, dd, li, dt") ?? door.parentElement, before = new Range(), after = new Range();
   before.setStart(block, 0);
   before.setEndBefore(door);
   after.setStartAfter(door);
@@ -213,10 +213,13 @@ const lineOf = (from) => {
   from.forEach((door, n) => {
     const link = document.createElement("a");
     link.href = `#${nameOf(door)}`;
-    link.dataset.meaning = sentenceOf(door);
-    link.append(...[...door.childNodes].map((part) => part.cloneNode(true)));
-    if (door.querySelector("math")) link.setAttribute("aria-label", door.textContent.trim());
-    explained(link);
+    if (door.parentElement.matches("div.math")) link.append("a formula");
+    else {
+      link.append(...[...door.childNodes].map((part) => part.cloneNode(true)));
+      if (door.querySelector("math")) link.setAttribute("aria-label", door.textContent.trim());
+      link.dataset.meaning = sentenceOf(door);
+      explained(link);
+    }
     line.append(n ? " · " : "", link);
   });
   return line;
