@@ -3,7 +3,6 @@
 import ast
 import functools
 import inspect
-import json
 import pathlib
 import pkgutil
 import re
@@ -13,6 +12,7 @@ from itertools import takewhile
 import build
 import lanes
 import pytest
+from tracing import FENCE, HEADING, INLINE, LINK, NO_WORDS, cells, slugs
 
 from tested_transformer.book.show import show
 
@@ -20,11 +20,6 @@ ROOT = pathlib.Path(__file__).parents[1]
 BOOK = ROOT / "book"
 ORDER = [pathlib.Path(name).name for names in build.contents().values() for name in names]
 
-FENCE = re.compile(r"^ *(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n(?P<body>.*?)^ *(?P=fence)[`~]* *$", re.M | re.S)
-INLINE = re.compile(r"(?:\{[\w:-]+\})?`[^`\n]*`")
-NO_WORDS = re.compile(r'\]\([^)]*\)|<!--.*?-->|</?[a-z][\w-]*(?:\s+[\w-]+(?:="[^"]*")?)*\s*/?>|https?://\S+', re.S)
-HEADING = re.compile(r"^#{1,4}\s+(.+?)\s*$", re.M)
-LINK = re.compile(r'!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)')
 PICTURE = re.compile(r"!\[([^\]]*)\]\(")
 
 
@@ -32,15 +27,6 @@ def nothing(faults):
     """Fails with the faults that were found, a line each, and without pytest's own lines around them."""
     if found := "\n".join(faults):
         pytest.fail(found, pytrace=False)
-
-
-def cells(path):
-    """The cells of a notebook; a Markdown page counts as one Markdown cell."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
-        return [{"cell_type": "markdown", "metadata": {}, "source": text}]
-    found = json.loads(text)["cells"]
-    return [cell | {"source": "".join(cell["source"])} for cell in found]
 
 
 def outputs(path, *mimes):
@@ -156,20 +142,6 @@ def source_that_is_not_real(path):
     for cell in cells(path):
         if cell["cell_type"] == "markdown" and re.search(r"^\s*(def \w+\(|class \w+[(:])", cell["source"], re.M):
             found.append(f"{path.name}: code pasted into the text: {cell['source'][:60]!r}")
-    return found
-
-
-def slugs(path):
-    """The anchors of a page's headings, as the book builder makes them."""
-    found = []
-    for cell in cells(path):
-        if cell["cell_type"] == "markdown":
-            for heading in HEADING.findall(FENCE.sub("", cell["source"])):
-                words = re.sub(r"\$[^$]*\$|\]\([^)]*\)", "", heading)  # mathematics leaves no trace in an anchor
-                slug, i = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-"), 1
-                while slug in found:
-                    slug, i = f"{slug}-{i}", i + 1
-                found.append(slug)
     return found
 
 

@@ -1,6 +1,7 @@
 """Build the book, warnings being errors, and make sure that it is really there."""
 
 import functools
+import json
 import os
 import pathlib
 import re
@@ -8,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from urllib.parse import unquote
 
 import yaml
@@ -76,6 +78,16 @@ def lost_links(folder, documents):
                 yield f"{path.name} leads to {url}, which does not exist"
 
 
+def opened(folder):
+    """How many numbers were traced: those that are doors, by what they lead to, and those that cannot be, by why."""
+    claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
+    claims = [claim for claim in claims if claim["shown as"] != "alt"]
+    doors = Counter(claim["kind"] for claim in claims if claim["shown as"] == "door")
+    others = Counter(claim["shown as"] for claim in claims if claim["shown as"] != "door")
+    said = [", ".join(f"{kind} {n}" for kind, n in found.most_common()) for found in (doors, others)]
+    return f"{len(claims)} numbers are traced: {doors.total()} are doors ({said[0]}), {others.total()} not ({said[1]})"
+
+
 def main():
     """Build; the exit status is 0 only where every page of the table of contents has been written."""
     HTML.mkdir(parents=True, exist_ok=True)
@@ -98,6 +110,7 @@ def main():
         print(fault, file=sys.stderr)
     if status or missing or stumbles:
         return 1
+    print(opened(HTML))
     print(f"The book is built: {HTML / 'index.html'}")
     return 0
 

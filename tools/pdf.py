@@ -136,6 +136,8 @@ def article(page, path, pages, folder):
     for line in text.select("section > p:last-child"):
         if line.get_text().startswith("Next:"):
             line.decompose()  # it comes next
+    for door in text.select("a.door"):
+        door.unwrap()  # most lead to code that is not printed
     for output in text.select(".cell_output"):
         if output.get_text(strip=True).startswith("not written yet"):
             output.decompose()

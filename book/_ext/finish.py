@@ -8,6 +8,7 @@ from architecture import svg
 from bundle import bundle
 from cards import Chapters, Routes, write_thumbnails
 from docutils import nodes
+from doorways import add_doors
 from download import write_file
 from drawings import place_drawings
 from faces import ask_early, cut_faces
@@ -164,6 +165,7 @@ def setup(app):
     app.add_directive("checked", Checked)
     app.add_directive("routes", Routes)
     app.add_directive("short", Short)
+    add_doors(app)
     add_folds(app)
     app.connect("doctree-resolved", typeset_page)
     add_formulas(app)

@@ -19,7 +19,8 @@ import lanes  # noqa: E402
 RIGHT = "<!-- right -->"  # what the right one of the choices ends with
 SWITCH = (
     '<p class="unfold"><label><input type="checkbox" id="unfold" autocomplete="off"> '
-    "Open everything on this page</label></p>\n"
+    "Open everything on this page</label> "
+    '<label><input type="checkbox" id="doors" autocomplete="off"> Underline every number you can check</label></p>\n'
 )
 
 
@@ -112,6 +113,7 @@ def choice(item):
         made.findall(lambda n: isinstance(n, nodes.raw | nodes.reference))
     ):
         if isinstance(node, nodes.reference):
+            node["classes"] = []
             node.replace_self(node.children)
         elif node.astext() == RIGHT:
             made["right"] = True

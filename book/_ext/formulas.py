@@ -27,7 +27,7 @@ FORMULA = re.compile(r"<math\b.*?</math>", re.S)
 LETTERS = re.compile(r"<(mi|mn|mo|mtext)\b[^>]*>([^<]+)<")
 # A mark that belongs to the formula before it must not begin the next line.
 GLUED = re.compile(
-    r"(<math(?![^>]* display=)[^>]*>(?:(?!</math>).)*</math>)([.,:;?!)\]”’…]+)",
+    r'((?:<a class="door[^>]*>)?<math(?![^>]* display=)[^>]*>(?:(?!</math>).)*</math>(?:</a>)?)([.,:;?!)\]”’…]+)',
     re.S,
 )
 # What a phone shows of a formula, in em: of one with a number, which takes its share of the line, less.
@@ -111,7 +111,12 @@ def visit_display(writer, node):
         writer.body.append(f'<span class="eqno">({number})')
         writer.add_permalink_ref(node, "Link to this equation")
         writer.body.append("</span>")
-    writer.body.append(f"{written(node, display=True)}</div>\n")
+    formula = written(node, display=True)
+    if "door" in node:  # its numbers lead to their cell (doorways.py)
+        door = node["door"]
+        kind, said = door["classes"][1], html.escape(door["reftitle"])
+        formula = f'<a class="door {kind}" href="{html.escape(door["refuri"])}" title="{said}">{formula}</a>'
+    writer.body.append(f"{formula}</div>\n")
     raise nodes.SkipNode
 
 

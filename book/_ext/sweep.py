@@ -5,8 +5,8 @@ import re
 
 # What a file can be asked for in: a page, a style, a script, and what says where pages are.
 ASKING = {".html", ".css", ".js", ".xml"}
-# No page names them: what Sphinx reads at its next build, other books of this one, and search engines.
-WANTED = (".buildinfo", "objects.inv", "sitemap.xml")
+# No page names them: what Sphinx reads at its next build, other books of this one, search engines, and who quotes it.
+WANTED = (".buildinfo", "objects.inv", "sitemap.xml", "claims.json")
 # An address that ends in the name of a file. It begins where none goes on: to try anew at each of a million letters
 # (weights are written so) would never end.
 NAMED = re.compile(r"(?<![\w@%.+/-])[\w@%.+/-]+\.\w+")

@@ -32,18 +32,24 @@ const explain = (term) => {
   meaning.style.left = `${scrollX + Math.max(16, Math.min(line.left, room))}px`;
   meaning.style.top = `${scrollY + (below ? line.bottom + 4 : line.top - meaning.offsetHeight - 4)}px`;
 };
+const explained = (term) => {
+  term.addEventListener("mouseenter", () => explain(term));
+  term.addEventListener("focus", () => explain(term));
+  term.addEventListener("mouseleave", leave);
+  term.addEventListener("blur", leave);
+};
 const leave = () => (leaving = setTimeout(() => (meaning.hidden = true), 150));
 window.addEventListener("DOMContentLoaded", () => {
   document.body.append(meaning);
   meaning.addEventListener("mouseenter", () => clearTimeout(leaving));
   meaning.addEventListener("mouseleave", leave);
   document.addEventListener("keydown", (event) => event.key === "Escape" && (meaning.hidden = true));
-  for (const term of document.querySelectorAll("a.term[data-meaning]")) {
-    term.addEventListener("mouseenter", () => explain(term));
-    term.addEventListener("focus", () => explain(term));
-    term.addEventListener("mouseleave", leave);
-    term.addEventListener("blur", leave);
+  for (const door of document.querySelectorAll("a.door[title]")) {
+    door.dataset.meaning = door.title; // for those who use keys, too
+    door.removeAttribute("title");
+    if (door.querySelector("math")) door.setAttribute("aria-label", door.textContent.trim()); // formulas name no link
   }
+  for (const term of document.querySelectorAll("a[data-meaning]")) explained(term);
 });
 
 // A formula is copied as its TeX, a part of it as the whole.
@@ -114,21 +120,24 @@ window.addEventListener("DOMContentLoaded", () => {
   for (const text of document.querySelectorAll(".bd-article")) watch.observe(text);
 });
 
-// One switch opens all folds of a page, and those of the next one. Solutions stay shut.
+// One switch opens all folds of a page, and those of the next one. Solutions stay shut. The other lights the doors.
 const unfold = document.getElementById("unfold");
 const open = () => {
   for (const fold of document.querySelectorAll("details:is(.mark, .deeper):not(.failed)")) fold.open = unfold.checked;
 };
-try {
-  if (unfold) unfold.checked = localStorage.getItem("unfold") === "yes";
-} catch {} // a browser that stores nothing
-if (unfold?.checked) open();
-unfold?.addEventListener("change", () => {
-  open();
+const lit = document.getElementById("doors"); // its style is in book.css
+for (const box of [unfold, lit]) {
   try {
-    localStorage.setItem("unfold", unfold.checked ? "yes" : "no");
-  } catch {}
-});
+    if (box) box.checked = localStorage.getItem(box.id) === "yes";
+  } catch {} // a browser that stores nothing
+  box?.addEventListener("change", () => {
+    if (box === unfold) open();
+    try {
+      localStorage.setItem(box.id, box.checked ? "yes" : "no");
+    } catch {}
+  });
+}
+if (unfold?.checked) open();
 
 // A question to guess: a choice is marked, the right one is said, and what follows opens. Who asks to be shown need not guess.
 for (const guess of document.querySelectorAll(".guess")) {
@@ -159,6 +168,77 @@ const reveal = () => {
 };
 window.addEventListener("hashchange", reveal);
 reveal();
+
+// A number that leads to its cell: what it leads to has the way back.
+const cellOf = (door) => document.getElementById(decodeURIComponent(door.hash.slice(1)));
+const doors = [...document.querySelectorAll(".bd-article a.door:is([href^='#code-'], [href^='#out-'])")];
+const nameOf = (door) => (door.id ||= `number-${doors.indexOf(door)}`);
+const back = document.createElement("a");
+back.className = "way-back";
+back.textContent = "← the sentence";
+const goTo = (door) => {
+  for (let fold = door.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  history.replaceState(null, "", `#${nameOf(door)}`);
+  back.remove();
+  meaning.hidden = true;
+  door.focus({ preventScroll: true });
+  door.scrollIntoView({ block: "center" });
+};
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a"), to = link?.hash?.startsWith("#number-") && document.getElementById(link.hash.slice(1));
+  if (to) {
+    event.preventDefault();
+    goTo(to);
+  } else if (doors.includes(link) && cellOf(link)) {
+    back.href = `#${nameOf(link)}`;
+    cellOf(link).prepend(back);
+    setTimeout(reveal); // the second time the address stays as it is
+  }
+});
+
+// And the other way round: below the code of a cell, once it is seen, are the numbers of the text that are from there.
+const sentenceOf = (door) => {
+  const block = door.closest("p, td, figcaption, dd, li, dt") ?? door.parentElement, before = new Range(), after = new Range();
+  before.setStart(block, 0);
+  before.setEndBefore(door);
+  after.setStartAfter(door);
+  after.setEnd(block, block.childNodes.length);
+  const [end] = after.toString().split(/(?<=[.!?:])\s/), begin = before.toString().split(/(?<=[.!?:])\s+/).at(-1);
+  return `${begin}${door.textContent}${end}`.replace(/\s+/g, " ").trim();
+};
+const lineOf = (from) => {
+  const line = document.createElement("p");
+  line.className = "in-text";
+  line.append("In the text: ");
+  from.forEach((door, n) => {
+    const link = document.createElement("a");
+    link.href = `#${nameOf(door)}`;
+    if (door.parentElement.matches("div.math")) link.append("a formula");
+    else {
+      link.append(...[...door.childNodes].map((part) => part.cloneNode(true)));
+      if (door.querySelector("math")) link.setAttribute("aria-label", door.textContent.trim());
+      link.dataset.meaning = sentenceOf(door);
+      explained(link);
+    }
+    line.append(n ? " · " : "", link);
+  });
+  return line;
+};
+const readIn = new Map();
+for (const door of doors) {
+  const cell = door.hash.replace(/^#\w+-/, "");
+  readIn.set(cell, [...(readIn.get(cell) ?? []), door]);
+}
+const tell = () => {
+  for (const [cell, from] of readIn) {
+    const box = (document.getElementById(`code-${cell}`) ?? document.getElementById(`out-${cell}`))?.closest(".cell");
+    if (box?.closest("details:not([open])")) continue;
+    readIn.delete(cell);
+    if (box && !box.closest("#exercises")) box.append(lineOf(from)); // a solution says nothing
+  }
+};
+document.addEventListener("toggle", tell, true);
+tell();
 
 // On paper the folds stand open and the ground is white.
 let before;

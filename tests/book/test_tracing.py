@@ -179,6 +179,11 @@ def test_a_published_figure_may_stand_where_its_source_is_cited(write, monkeypat
     assert len(found(write(markdown("In 2018 {cite}`devlin2019` counted 111 million and 26 %.")))) == 2
 
 
+def test_what_others_published_is_not_rounded(write):
+    assert found(write(markdown("The paper has 25.1."))) == []  # its Table 3, row (B)
+    assert len(found(write(markdown("The paper's words, in 25 tokens.")))) == 1
+
+
 def test_a_markdown_page_is_held_to_it_too(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Title\n\nIt is 0.25.\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 """What the build refuses to hand over."""
 
 import errno
+import json
 import os
 import re
 import shutil
@@ -59,6 +60,14 @@ def test_a_link_of_a_document_to_a_page_that_will_be_published_must_lead_somewhe
     (tmp_path / "README.md").write_text("".join(f"[x]({link}) and <{link}>\n" for link in links))
     found = list(build.lost_links(tmp_path, [tmp_path / "README.md"]))
     assert found == [f"README.md leads to {link}, which does not exist" for link in links[3:] for _ in "()"]
+
+
+def test_the_build_counts_the_doors_and_says_what_is_none(tmp_path):
+    shown = {"door": ["printed", "printed", "in code"], "heading": ["printed"], "alt": ["printed"]}
+    claims = [{"shown as": how, "kind": kind} for how, kinds in shown.items() for kind in kinds]
+    (tmp_path / "claims.json").write_text(json.dumps(claims))
+    said = "4 numbers are traced: 3 are doors (printed 2, in code 1), 1 not (heading 1)"
+    assert build.opened(tmp_path) == said
 
 
 @pytest.fixture

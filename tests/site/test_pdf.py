@@ -200,3 +200,9 @@ def test_a_fold_of_cards_is_its_heading_and_their_list(join):
     text = join(one=fold).section
     assert [e.name for e in text.h3.parent.find_all(True)] == ["h3", "ul", "li"]
     assert text.find(["details", "summary", "small"]) is None
+
+
+def test_a_number_on_paper_leads_nowhere(join):
+    text = join(one='<p>about <a class="door printed" href="#out-a">0.47</a>.</p>').section
+    assert text.select("p a") == []
+    assert "about 0.47." in text.text

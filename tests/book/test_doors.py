@@ -1,0 +1,203 @@
+"""Where the numbers of a page lead: nearest cells, several, none, sources and links, on small notebooks."""
+
+import doors
+import pytest
+import tracing
+from cells import code, displayed, markdown, printed
+
+
+@pytest.fixture(autouse=True)
+def afresh():
+    """A test writes several notebooks to one place."""
+
+    def forget():
+        for read in (tracing.sections, tracing.known, doors.evidence, doors.doors):
+            read.cache_clear()
+
+    forget()
+    return forget
+
+
+def led(path):
+    return [(one.number.text.strip(), one.kind, one.place) for one in doors.doors(path)]
+
+
+def test_a_number_leads_to_the_cell_that_printed_it_the_nearest_before_its_sentence(write):
+    outputs = [code("f()", printed("the loss is 0.4711")) for _ in range(4)]
+    page = write(markdown("## A", "text"), *outputs[:2], markdown("The loss is 0.47."), *outputs[2:])
+    assert led(page) == [("0.47", "printed", "cell-2")]
+
+
+def test_where_none_is_before_it_the_first_one_after_it_is_meant(write):
+    page = write(markdown("## A", "The loss is 0.47."), code("x = 1"), *[code("f()", printed("0.4711"))] * 1)
+    assert led(page) == [("0.47", "printed", "cell-2")]
+
+
+def test_what_is_printed_goes_before_an_assertion_and_an_assertion_before_code(write, afresh):
+    cells = [code("steps = 300"), code("assert steps == 300"), code("f()", printed("300 steps"))]
+    for n in (3, 2, 1):
+        page = write(markdown("## A", "It takes 300 steps."), *cells[:n])
+        afresh()
+        assert led(page) == [("300", doors.KINDS[3 - n], f"cell-{n}")]
+
+
+def test_a_small_number_found_by_chance_is_not_meant_where_another_line_has_its_word(write):
+    page = write(
+        markdown("## A", "Take 64 heads."), code("f()", printed("15 48 64 185")), code("assert heads == 64"), code("x")
+    )
+    assert led(page) == [("64", "asserted", "cell-2")]
+
+
+def test_a_small_number_that_only_a_far_cell_has_without_its_word_leads_to_the_section(write):
+    far = [markdown("a"), markdown("b"), markdown("c")]
+    page = write(markdown("## A", "Take 64 heads."), *far, code("f()", printed("15 48 64 185")))
+    assert led(page) == [("64", "section", ("page", "a"))]
+
+
+def test_of_several_cells_of_a_page_none_is_guessed_where_the_text_looks_back(write):
+    cell = code("f()", printed("the loss is 0.4711"))
+    page = write(
+        markdown("## A", "The loss is 0.47."), cell, markdown("## B"), cell | {}, markdown("## Summary", "0.47")
+    )
+    assert led(page) == [("0.47", "printed", "cell-1"), ("0.47", "section", ("page", "a"))]
+
+
+def test_of_an_exact_number_the_nearest_cell_is_meant_where_the_text_looks_back(write):
+    cell = code("f()", printed("the rate is 0.00069877"))
+    page = write(markdown("## A"), cell, markdown("## B"), cell | {}, markdown("## Summary", "It is 0.00069877."))
+    assert led(page) == [("0.00069877", "printed", "cell-3")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([code("assert sum(kept) == 104"), code("assert 104 < sum(er) == 108")], "asserted"),
+        ([code("assert 104 == 2 * 52"), code("n = 104")], "asserted"),
+        ([code("f()", printed("right translations: 104"))], "printed"),
+        ([code("f()", printed("15 48 104 185"))], "section"),
+        ([code("assert a == 104"), code("assert b == 104")], "section"),
+        ([code("assert a == 1040"), code("n = 104")], "section"),
+    ],
+)
+def test_a_far_cell_is_meant_if_it_alone_asserts_the_number_or_has_it_with_a_word(write, cells, kind):
+    page = write(markdown("## A", "We got 104."), markdown("a"), markdown("b"), markdown("c"), *cells)
+    ((_, found, _),) = led(page)
+    assert found == kind
+
+
+def test_where_one_cell_of_the_page_has_it_a_summary_leads_to_it(write):
+    page = write(markdown("## A"), code("f()", printed("0.4711")), markdown("## Summary", "It was 0.47."))
+    assert led(page) == [("0.47", "printed", "cell-1")]
+
+
+def test_a_summary_follows_its_own_link(write):
+    cell = code("f()", printed("the loss is 0.4711"))
+    page = write(markdown("## A"), cell, markdown("## B"), cell | {}, markdown("## Summary", "[There](#b) 0.47."))
+    assert led(page) == [("0.47", "printed", "cell-3")]
+
+
+def test_a_published_figure_leads_to_its_source_where_no_cell_has_calculated_it(write, afresh, monkeypatch):
+    monkeypatch.setattr(tracing, "OTHERS", {"devlin2019": {"512": "Section 3, the length of a row"}})
+    page = write(markdown("## A", "A row has a length of 512 {cite:p}`devlin2019`."), code("width = 512"))
+    assert led(page) == [("512", "published", "devlin2019")]
+    afresh()
+    page = write(markdown("## A", "A row has a length of 512 {cite:p}`devlin2019`."), code("f()", printed("row: 512")))
+    assert led(page) == [("512", "printed", "cell-1")]
+    afresh()
+    page = write(
+        markdown("## A", "Their model {cite:p}`devlin2019` is wide.", "We try 512 tokens."), code("tokens = 512")
+    )
+    assert led(page) == [("512", "in code", "cell-1")]
+
+
+def test_a_number_of_a_linked_section_leads_there(write):
+    cells = [markdown("## A", "text"), code("f()", printed("0.4711")), markdown("## B", "It was [0.47](#a).")]
+    assert led(write(*cells)) == [("0.47", "linked", ("page", "a"))]
+
+
+def test_numbers_in_words_and_in_captions_are_doors_and_those_in_comments_are_not(write):
+    settings = {"figure": {"caption": "A curve of 0.25."}, "image": {"alt": "It falls to 0.25."}}
+    page = write(markdown("## A", "Sixteen heads."), code("heads = 16  # 16 of them", printed("0.25"), mystnb=settings))
+    assert [(one.number.text, one.where, one.kind) for one in doors.doors(page)] == [
+        ("Sixteen", "sentence", "in code"),
+        ("0.25", "caption", "printed"),
+        ("0.25", "alt", "printed"),
+    ]
+
+
+def test_an_untraced_number_has_no_door(write):
+    assert led(write(markdown("## A", "It is 0.25."), code("f()", printed("0.26")))) == []
+
+
+def test_a_door_says_what_was_printed_in_which_sentence_and_what_is_asserted_near_it(write):
+    page = write(
+        markdown("## A", "First this. Then the loss is 0.47, *at last*.", "", "| row | 12.5 |", "|:--|--:|"),
+        code("f()", printed("step 1: 0.5\nstep 2: loss 0.4711\n12.5")),
+        code("assert loss < 0.5"),
+    )
+    first, second = doors.doors(page)
+    assert (first.line, first.sentence) == ("step 2: loss 0.4711", "Then the loss is 0.47, *at last*.")
+    assert first.proof == "assert loss < 0.5"
+    assert second.sentence == "| row | 12.5 |"
+
+
+def test_of_a_long_line_what_is_beside_the_number_is_kept(write):
+    line = " ".join(["word"] * 100) + " 0.4711 " + " ".join(["word"] * 100)
+    (door,) = doors.doors(write(markdown("## A", "It is 0.47."), code("f()", printed(line))))
+    assert "0.4711" in door.line
+    assert len(door.line) <= doors.LONGEST + 2
+
+
+def test_a_table_of_tags_is_read_as_its_text(write):
+    (door,) = doors.doors(
+        write(markdown("## A", "It is 0.47."), code("f()", displayed(text_html="<td>&minus; 0.47</td>")))
+    )
+    assert door.line == "- 0.47"
+
+
+def test_each_traced_number_of_the_book_has_a_door_that_leads_to_a_cell_or_a_place():
+    for path in doors.pages()[:6]:
+        ids = {cell["id"] for cell in tracing.cells(path)}
+        quotes = [quote for quote in tracing.quotes(path) if quote.kind != "comment"]
+        found = doors.doors(path)
+        assert len(found) == sum(quote.traced for quote in quotes)
+        assert all(one.place in ids for one in found if one.kind in doors.KINDS)
+
+
+def test_an_exponent_is_not_the_number_of_a_sentence(write):
+    page = write(markdown("## A", "Take 16 heads."), code("assert heads == 2**16"), code("heads = 16"))
+    assert led(page) == [("16", "in code", "cell-2")]
+
+
+def test_a_line_of_many_numbers_is_not_meant_where_another_one_has_it(write):
+    dump = printed("bytes " + " ".join(str(n) for n in range(13, 33)))
+    page = write(markdown("## A", "It takes 20 bytes."), code("f()", dump), code("assert n_bytes == 20"))
+    assert led(page) == [("20", "asserted", "cell-2")]
+
+
+def test_an_exercise_leads_to_its_own_cells_and_not_to_those_of_another(write):
+    one, two = markdown("## Exercises", "", "**1. Do** it with 64 heads."), markdown("**2. Do** it with 64 heads.")
+    page = write(one, code("heads = 64"), two, code("heads = 64"))
+    assert [place for *_, place in led(page)] == ["cell-1", "cell-3"]
+    page = write(one, two, code("heads = 64"), name="other.ipynb")
+    assert [place for *_, place in led(page)] == ["cell-2", "cell-2"]
+
+
+def test_the_row_of_a_table_follows_its_own_link(write):
+    rows = ["| [one](#a) | the loss is 0.47 |", "|:--|:--|", "| [two](#b) | the loss is 0.47 |"]
+    cell = code("f()", printed("the loss is 0.4711"))
+    page = write(markdown("# T", "", *rows), markdown("## A"), cell, markdown("## B"), cell | {})
+    assert [place for *_, place in led(page)] == ["cell-2", "cell-4"]
+
+
+def test_one_common_word_tells_no_cell_from_others_where_a_text_looks_back(write):
+    page = write(
+        markdown("## A"),
+        code("assert heads == 64"),
+        markdown("## B"),
+        code("n = 64"),
+        markdown("## Summary", "64 heads"),
+    )
+    assert led(page) == [("64", "section", ("page", "a"))]
+    page = write(markdown("## A"), code("assert heads == 64"), markdown("## Summary", "64 heads"), name="other.ipynb")
+    assert led(page) == [("64", "asserted", "cell-1")]
