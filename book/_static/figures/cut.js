@@ -113,6 +113,7 @@
 
     // The model, when it is needed. `quiet` where the page has what is shown.
     async ready(quiet = false) {
+      if (quiet && this.model) return;
       const mine = this.turn += 1, file = this.file;
       if (!this.model || this.model.file !== file) {
         if (!quiet) this.tell(LOADING);
@@ -245,7 +246,7 @@
       };
       this.tool = "look";
       this.order = onOff("no positions", false, (off) => { this.changes.placed = !off; this.ready(); });
-      this.undo = this.button("Undo everything", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); this.ready(!this.model); if (!this.model) this.take(this.plain); });
+      this.undo = this.button("Undo everything", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model) this.ready(); else this.take(this.plain); });
       this.time = slider("how far it has calculated", { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
       return make("div", { class: "controls tools" },
         make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.order, this.undo,
@@ -542,6 +543,7 @@
       const { translator } = this.model, names = translator.read(text).map((id) => translator.name(id));
       const chips = names.map((name, row) => {
         const chip = this.button(shown(name), () => {
+          if (this.dropped) return; // the end of a drag is no press
           this.armed = this.armed?.row === row ? null : { text, row };
           for (const [n, one] of chips.entries()) one.setAttribute("aria-pressed", String(n === this.armed?.row));
         });
@@ -563,6 +565,8 @@
         chip.removeEventListener("pointermove", move);
         if (!shade) return;
         shade.remove();
+        this.dropped = true;
+        setTimeout(() => { this.dropped = false; });
         const box = this.svg.getBoundingClientRect(), beads = [...this.svg.querySelectorAll("[data-bead^=read]")].map((bead) => [Math.hypot(Number(bead.getAttribute("cx")) - clientX + box.left, Number(bead.getAttribute("cy")) - clientY + box.top), bead.dataset.bead]);
         const [far, name] = beads.reduce((best, one) => (one[0] < best[0] ? one : best));
         if (far < 40) this.swap(...name.split(" ").slice(1).map(Number), donor);
@@ -733,7 +737,7 @@
     // What an address asks for, where it does: each part of it is checked, and what is none of ours is left.
     addressed() {
       const asked = new URLSearchParams(location.search), text = asked.get("text"), list = (name) => (asked.get(name) ?? "").split("~").filter(Boolean);
-      if (!text && !["gain", "even", "cut", "swap", "order"].some((name) => asked.has(name))) return null;
+      if (!text && !["gain", "even", "cut", "swap", "order", "model"].some((name) => asked.has(name))) return null;
       const KIND = "(encoder|decoder|cross)\\.(\\d)\\.(\\d)", spaced = (words) => words.join(" ");
       const matching = (name, more) => list(name).map((part) => new RegExp(`^${KIND}${more}$`).exec(part)?.slice(1)).filter(Boolean);
       for (const [kind, layer, head, gain] of matching("gain", "\\.(\\d{1,3})")) this.changes.gains.set(spaced([kind, layer, head]), Math.min(1, gain / 100));
