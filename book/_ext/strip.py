@@ -51,6 +51,7 @@ ELSEWHERE = {
     "cache": ("one token at a time", {"decoder", "decode"}),
     "bleu": ("all of it, judged", WHOLE),
     "looking": ("inside, trained", {"attention", "heads"}),
+    "cut": ("inside, opened", {"attention", "heads"}),
     "conclude": ("inside, put to the test", {"attention", "heads"}),
     "bert": ("the encoder alone", ENCODER),
     "gpt": ("the decoder alone", {"decoder"}),

@@ -7,9 +7,12 @@ import phrasebook_model
 import pytest
 import torch
 from guards import BOOK
+from weights import OTHER_TRAINING
 
 from tested_transformer.__main__ import parser
-from tested_transformer.book.pretrained import load
+from tested_transformer.book.coreference import FRAMES, THINGS, pronoun
+from tested_transformer.book.experiments import hidden
+from tested_transformer.book.pretrained import load, other_training
 from tested_transformer.command.run import Run, begins
 from tested_transformer.decoding.translator import PHRASEBOOK
 from tested_transformer.files import sealed
@@ -32,6 +35,14 @@ def test_the_model_of_the_package_is_the_one_that_the_rules_take():
     assert RESULTS["taken"] == best["seed"] == RUN_OF_PACKAGE.options.seed
     model, _ = checkpoint.load(PHRASEBOOK)
     assert best["weights"] == checkpoint.checksum(model.state_dict(), "{}")
+
+
+def test_the_other_training_that_pages_cut_open_is_the_recorded_one_of_seed_2():
+    other, (*_, row) = other_training(OTHER_TRAINING), RESULTS["seeds"]
+    other.model.float()
+    assert row["weights"] == checkpoint.checksum(other.model.state_dict(), "{}")
+    kept = [hidden(other, frame, thing) == pronoun(frame.say(thing).german) for frame in FRAMES for thing in THINGS]
+    assert sum(kept) == round(270 * row["hidden"])
 
 
 @pytest.mark.parametrize("seed", phrasebook_model.SEEDS)

@@ -18,12 +18,12 @@ CHAIR, LAMP, PICTURE = (sentence.english for sentence in RUNNING)
 NOUN_HEAD, IT, NOUN = "encoder 1 2", 5, 3
 LINK = f"{NOUN_HEAD} {IT} {NOUN}"
 EVERYWHERE = [f"encoder {n} {h} {IT} {NOUN}" for n in range(2) for h in range(4)]
-MODELS = {"the book's training": "phrasebook", "another training": "phrasebook2"}
+MODELS = {"the book's training": weights.NAME, "another training": weights.OTHER}
 
 
 @pytest.fixture(scope="module")
 def figure():
-    return figures.cut.open_model(load(), ("chair", "lamp", "picture"), MODELS, [("nothing", 270, 270)])
+    return figures.cut.open_model(load(), ("chair", "lamp", "picture"), MODELS)
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_a_cut_in_all_sentences_gives_the_counts_of_the_chapters(page, how, righ
 def test_the_other_training_needs_these_lines_less(page):
     settled(page, f"this.cut({EVERYWHERE})")
     page.get_by_label("another training").check()
-    page.wait_for_function(f"{FIGURE}.model?.file === 'phrasebook2'")
+    page.wait_for_function(f"{FIGURE}.model?.file === 'phrasebook2.js'")
     settled(page)
     page.evaluate(f"{FIGURE}.tryAll()")
     assert page.evaluate(f"{FIGURE}.result.right") == 237  # as `translation` prints
@@ -300,7 +300,7 @@ def test_an_address_that_makes_no_sense_breaks_nothing(page, query):
     page.wait_for_function(f"{FIGURE}.model")
     page.wait_for_timeout(300)
     assert page.locator(".says").inner_text()
-    assert page.evaluate(f"{FIGURE}.file") == "phrasebook"
+    assert page.evaluate(f"{FIGURE}.file") == weights.NAME
 
 
 def test_another_noun_takes_the_cut_along(page):

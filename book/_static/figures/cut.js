@@ -47,7 +47,7 @@
     turn = 0;
 
     build(data, live) {
-      Object.assign(this, { data, model: null, file: "phrasebook", plain: null, now: null, picked: null, opened: null, armed: null, guess: null, tally: [0, 0], counts: [] });
+      Object.assign(this, { data, model: null, file: data.models[0].file, plain: null, now: null, picked: null, opened: null, armed: null, guess: null, tally: [0, 0], counts: [] });
       this.things = Object.keys(data.genders).flatMap((gender) => Object.keys(data.things).filter((thing) => data.things[thing][1] === gender));
       this.clear();
       this.classList.add("wide");
@@ -354,7 +354,7 @@
       for (const [side, list] of Object.entries(this.sides)) for (const button of list.querySelectorAll("button")) button.setAttribute("aria-pressed", String(mine({ side, n: Number(button.dataset.n) })));
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       const all = Object.entries(sides).flatMap(([side, length]) => Array.from({ length }, (_, n) => ({ side, n })));
-      const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN));
+      const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, cut }) => at.wide || cut || kind !== "cross"); // a phone has no room for them
       const own = this.links(picked), cutEverywhere = [];
       const path = (link, kind, more = {}) => draw("path", { d: this.path(link), class: [kind, link.cut && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight : 3 * link.weight).toFixed(2), "data-link": link.name, "data-when": this.when(link), ...more });
       this.svg.replaceChildren(
@@ -728,7 +728,7 @@
       clearTimeout(this.keeping);
       this.keeping = setTimeout(() => {
         const { gains, evens, hidden, swaps, placed } = this.changes, url = new URL(location.href), joined = (list) => [...list].map((name) => name.replaceAll(" ", ".")).join("~");
-        const told = { text: this.text === this.begun && !this.changed ? "" : this.text, gain: [...gains].map(([name, gain]) => `${name.replaceAll(" ", ".")}.${Math.round(100 * gain)}`).join("~"), even: joined(evens), cut: joined(hidden), swap: [...swaps].map(([at, { text, row }]) => `${at.replace(" ", ".")}.${row}.${text}`).join("~"), order: placed ? "" : "off", model: this.file === "phrasebook" ? "" : this.file };
+        const told = { text: this.text === this.begun && !this.changed ? "" : this.text, gain: [...gains].map(([name, gain]) => `${name.replaceAll(" ", ".")}.${Math.round(100 * gain)}`).join("~"), even: joined(evens), cut: joined(hidden), swap: [...swaps].map(([at, { text, row }]) => `${at.replace(" ", ".")}.${row}.${text}`).join("~"), order: placed ? "" : "off", model: this.file === this.data.models[0].file ? "" : this.file };
         for (const [name, value] of Object.entries(told)) { if (value) url.searchParams.set(name, value); else url.searchParams.delete(name); }
         if (url.href !== location.href) history.replaceState(null, "", url);
       }, 400);

@@ -366,13 +366,13 @@
   };
 
   // The weights are a script of their own, beside this one's folder, that comes when somebody asks for it; once. So are
-  // those of another training, `phrasebook2`.
+  // those of another training, in another file. Its name without the ending is what they are called there.
   const home = globalThis.document?.currentScript?.src, coming = {};
-  const load = (name = "phrasebook") => (coming[name] ??= new Promise((come, fail) => {
+  const load = (file = "phrasebook.js") => (coming[file] ??= new Promise((come, fail) => {
     const script = document.createElement("script");
-    script.src = new URL(`../${name}.js`, home).href;
-    script.onload = () => come(new Translator(window[name]));
-    script.onerror = () => { delete coming[name]; script.remove(); fail(new Error("the model could not be loaded")); };
+    script.src = new URL(`../${file}`, home).href;
+    script.onload = () => come(new Translator(window[file.replace(".js", "")]));
+    script.onerror = () => { delete coming[file]; script.remove(); fail(new Error("the model could not be loaded")); };
     document.head.append(script);
   }));
 

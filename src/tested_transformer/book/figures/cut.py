@@ -18,18 +18,15 @@ WHOLE, FAINTEST = 10_000, 0.005
 
 
 def open_model(
-    translator: Translator,
-    first: Sequence[str],
-    models: Mapping[str, str],
-    counts: Sequence[Sequence[Any]],
-    donor: str = "lamp",
+    translator: Translator, first: Sequence[str], models: Mapping[str, str], donor: str = "lamp"
 ) -> Interactive:
     """The rows and looks of a sentence, and of what is written, with everything in it to be cut.
 
-    It starts with the things named `first`, whose weights the page brings along; `models`
-    has the name of each training, and the script of its weights. counts are the rows of
-    the fallback: what is cut, and how many pronouns stay right in each training.
+    It starts with the first of the things named, whose weights the page brings along, as it
+    does those of the others; `models` has the name of each training, and the script of its
+    weights.
     """
+    runs = [_run(translator, FRAMES[0].say(thing).english) for thing in first]
     data = sizes(translator, models, donor) | {
         "frames": [frame.say("chair").english.replace("the chair", "…") for frame in FRAMES],
         "things": {t: (n.german, n.gender) for t, n in THINGS.items()},
@@ -39,11 +36,10 @@ def open_model(
             for n, frame in enumerate(FRAMES)
             for thing in THINGS
         ],
-        "first": [_run(translator, FRAMES[0].say(thing).english) for thing in first],
+        "first": runs,
     }
-    columns = "what is cut, in all 270 sentences", *models
-    words = {"How many pronouns stay right": (columns, [[str(cell) for cell in row] for row in counts])}
-    return Interactive("cut", data, {}, words=words)
+    rows = [(run["english"], run["text"]) for run in runs]
+    return Interactive("cut", data, {}, words={"What the model writes": (("English", "German"), rows)})
 
 
 def sizes(translator: Translator, models: Mapping[str, str], donor: str = "lamp") -> dict[str, Any]:
