@@ -21,6 +21,7 @@ import tracing
 KINDS = ("printed", "asserted", "in code")
 SENTENCE = re.compile(r"(?<=[.!?:])\**\s+(?=[^a-z\s])|\n(?=\s*(?:\||[>-]\s|\d+\.\s))")
 NAMES_SOURCE = re.compile(r"\{cite|\bThe paper\b|\bthe paper \w+s\b|Table|Section")
+THE_PAPER = re.compile(r"\b(?:The|the|Transformer's) paper\b")
 LONGEST = 160
 BESIDE = 2
 CHANCE = 3  # with more digits than these a printed number is the same wherever it is found
@@ -159,6 +160,8 @@ def door(path, quote):
         mine = {section.title for page, section, _ in links if page == path}
         near_by = [find for find in found if not mine or find.section.title in mine]
     best = chosen(path, quote, near_by)
+    if THE_PAPER.search(inside) and (source := cited(quote, inside, known=False)):
+        return made("published", *source)  # it says what was published, whatever the page has calculated
     if best and best.kind != "in code":
         return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
     if source := cited(quote, inside, bool(near_by)):

@@ -67,6 +67,9 @@ def open_doors(app, doctree, page):
                 ]
                 led = meet(page, typed_in, waiting.get((at, where), []))
                 shown = how if how != "door" or free else "link"
+                # what an exercise gives, or has in its solution, is for the reader to find
+                if led and led[0][2].section == "Exercises":
+                    shown = "exercise"
                 made += [(door, shown) for *_, door in led]
                 if shown == "door" and led:
                     open_in(app, page, node, led, asked)
@@ -275,8 +278,7 @@ def waits(door, asked):
     """Does what a door shows belong to an answer that the reader is still asked for, or to a solution?"""
     order, at = asked
     shown = order.get(door.place, -1) if door.kind in doors.KINDS else -1
-    exercise = door.section == "Exercises" and door.kind in doors.KINDS
-    return exercise or any(order[door.at] <= question < shown for question in at)
+    return any(order[door.at] <= question < shown for question in at)
 
 
 def mark_cells(doctree, cells):

@@ -180,8 +180,8 @@ const goTo = (door) => {
   for (let fold = door.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
   history.replaceState(null, "", `#${nameOf(door)}`);
   back.remove();
-  meaning.hidden = true;
   door.focus({ preventScroll: true });
+  meaning.hidden = true; // what was just looked at need not cover the sentence
   door.scrollIntoView({ block: "center" });
 };
 document.addEventListener("click", (event) => {

@@ -53,6 +53,7 @@
       this.classList.add("wide");
       live.setAttribute("aria-label", "The translator laid open: choose a sentence, follow a word, cut, and see what is written");
       this.heard = make("p", { class: "heard", role: "status" });
+      this.rule = this.button("Try this on all sentences", () => this.tryAll());
       live.append(this.asks(), this.says = make("div", { class: "says" }), this.tools(), this.staged(), make("div", { class: "below" }, this.sheet = make("div", { class: "sheet" }), this.board()), this.ruled(), this.heard);
       this.begun = data.begin ?? data.first[0].english;
       const asked = this.addressed();
@@ -202,12 +203,21 @@
       const line = make("p", { class: "german", lang: "de" }, spaced(changed ? words.map((word, n) => make(others.includes(n) ? "strong" : "span", {}, word)) : old.map((word, n) => this.choice(n, word))));
       const same = plain.text === now.text, weight = same ? this.heaviest() : 0;
       const about = !changed ? [make("p", { class: "ghost" }, "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
-        : same ? [make("p", { class: "verdict" }, "Nothing changes in this sentence", weight ? [", although a weight of ", asShare(weight, 3), " is gone"] : "", ". Is that a rule? Try it on all sentences, below.")]
+        : same ? [make("p", { class: "verdict" }, "The words stay", weight ? [", although a weight of ", asShare(weight, 3), " is gone"] : "", ". ", ...this.unsettled())]
           : [make("p", { class: "ghost" }, "before: ", make("span", { lang: "de" }, plain.text))];
       const unknown = this.model ? untrained(this.model.translator.unknown(this.text)) : [], focused = [...this.says.querySelectorAll("button")].indexOf(document.activeElement);
-      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, ...about, ...this.judgement(old, lost), ...(unknown.length ? [make("p", { class: "ghost" }, unknown)] : []));
+      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, ...about, ...this.judgement(old, lost), ...(changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...(unknown.length ? [make("p", { class: "ghost" }, unknown)] : []));
       if (focused >= 0) this.says.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
       if (changed) this.announce(this.heard, make("span", { lang: "de" }, now.text), " ", ...about.map((part) => part.cloneNode(true)));
+    }
+
+    // Where the words stay: the one that has lost most of its probability.
+    unsettled() {
+      const of = (run) => run.state?.ids.map((id, n) => Math.exp(run.state.steps[n].logP[id])), [before, after] = [of(this.plain), of(this.now)];
+      if (!before || !after) return [];
+      const lost = before.map((p, n) => p - after[n]), n = lost.indexOf(Math.max(...lost));
+      if (lost[n] < 0.001) return ["No word has become less probable, either."];
+      return ["But ", make("i", { lang: "de" }, shown(this.now.writes[n])), ` is less sure: ${percent(after[n], 1)} instead of ${percent(before[n], 1)}.`];
     }
 
     choice(n, text) {
@@ -228,7 +238,7 @@
       const right = this.guess < 0 ? !lost.length : lost.includes(this.guess);
       if (!this.judged) { this.judged = true; this.tally[0] += right; this.tally[1] += 1; }
       const own = this.guess < 0 ? ["that nothing would change"] : quoted(old[this.guess].replace(/[.,]$/, ""), "de");
-      return [make("p", { class: "ghost" }, "You guessed ", own, right ? ". Right. " : ". Not so. ", this.tally[1] > 1 ? `(${this.tally[0]} of ${this.tally[1]} guesses were right.)` : "")];
+      return [make("p", { class: "ghost" }, "You guessed ", own, right ? ". Right. " : ". It changed something else, or nothing. ", this.tally[1] > 1 ? `(${this.tally[0]} of ${this.tally[1]} guesses were right.)` : "")];
     }
 
     tell(text) {
@@ -245,11 +255,12 @@
         return make("label", { class: "tool" }, input, make("span", {}, text));
       };
       this.tool = "look";
+      this.pair = this.button("✂ all lines “it” → noun", () => this.cutPair());
       this.order = onOff("no positions", false, (off) => { this.changes.placed = !off; this.ready(); });
-      this.undo = this.button("Undo everything", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model) this.ready(); else this.take(this.plain); });
+      this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model) this.ready(); else this.take(this.plain); });
       this.time = slider("how far it has calculated", { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
       return make("div", { class: "controls tools" },
-        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.order, this.undo,
+        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.order, this.undo,
         make("div", { class: "time" }, this.player(), this.time.label));
     }
 
@@ -284,7 +295,7 @@
       });
       this.donor = make("div", { class: "donor" });
       this.stage = make("div", { class: "stage" }, this.svg, make("p", { class: "name title-read" }, "The encoder reads"), this.sides.read, make("p", { class: "name title-write" }, "The decoder writes"), this.sides.write);
-      return make("div", {}, this.donor, this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Gold"), " is a vector that your cut has changed: the stronger, the more."));
+      return make("div", {}, this.donor, this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed: the stronger, the more. The other lines of a row share the weight that a cut line had."));
     }
 
     list(side, names) {
@@ -300,6 +311,7 @@
     }
 
     key(event, side) {
+      if (!this.now) return;
       const { n } = this.picked, by = { ArrowDown: 1, ArrowUp: -1 }[event.key], other = { ArrowRight: "write", ArrowLeft: "read" }[event.key];
       if (event.key === "0" || event.key === "Delete") {
         const strongest = this.links(this.picked).find(({ name }) => !this.changes.hidden.has(name));
@@ -312,7 +324,7 @@
     }
 
     follow(side, n) {
-      if (this.picked.side === side && this.picked.n === n && !this.opened) return;
+      if (!this.now || (this.picked.side === side && this.picked.n === n && !this.opened)) return;
       Object.assign(this, { picked: { side, n }, opened: null });
       this.draw();
       this.open();
@@ -351,12 +363,16 @@
       const at = this.at = this.measure(), { x, y, width, height } = at, { picked, now } = this;
       const mine = ({ side, n }) => side === picked.side && n === picked.n;
       const sides = { read: now.reads.length, write: Math.min(now.writes.length, MOST) };
-      for (const [side, list] of Object.entries(this.sides)) for (const button of list.querySelectorAll("button")) button.setAttribute("aria-pressed", String(mine({ side, n: Number(button.dataset.n) })));
+      for (const [side, list] of Object.entries(this.sides)) for (const button of list.querySelectorAll("button")) {
+        const own = mine({ side, n: Number(button.dataset.n) });
+        button.setAttribute("aria-pressed", String(own));
+        button.tabIndex = own || (side !== picked.side && button.dataset.n === "0") ? 0 : -1; // one stop of the Tab key on each side
+      }
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       const all = Object.entries(sides).flatMap(([side, length]) => Array.from({ length }, (_, n) => ({ side, n })));
-      const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, cut }) => at.wide || cut || kind !== "cross"); // a phone has no room for them
+      const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, column, cut }) => cut || kind === "encoder" || (kind === "cross" && picked.side === "read" && column === picked.n)); // not all looks of the decoder: nobody could tell them apart
       const own = this.links(picked), cutEverywhere = [];
-      const path = (link, kind, more = {}) => draw("path", { d: this.path(link), class: [kind, link.cut && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight : 3 * link.weight).toFixed(2), "data-link": link.name, "data-when": this.when(link), ...more });
+      const path = (link, kind, more = {}) => draw("path", { d: this.path(link), class: [kind, link.cut && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link), ...more });
       this.svg.replaceChildren(
         draw("g", { class: "rivers" }, all.flatMap((place) => this.river(place, mine(place)))),
         draw("g", { class: "others" }, others.map((link) => path(link, "other"))),
@@ -390,7 +406,7 @@
         const [x1, y1, x2, y2] = this.ends(link), x = (x1 + x2) / 2, y = (y1 + y2) / 2 + (link.head - (this.heads - 1) / 2) * 5 - 3;
         if (taken.length > 3 || taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 16)) return [];
         taken.push([x, y]);
-        return [draw("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": "middle", class: link.cut ? "muted" : null, "data-when": this.when(link) }, link.cut ? "✂" : asShare(link.weight, 2))];
+        return [draw("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": "middle", class: link.cut ? "muted" : null, "data-when": this.when(link) }, link.cut ? "✂" : asShare(link.weight, 3))];
       });
     }
 
@@ -503,6 +519,13 @@
       this.ready();
     }
 
+    // All lines from "it" to the pieces of its noun, in all heads and layers of the encoder.
+    cutPair() {
+      const { it, noun } = this.places(this.now.reads, this.text, this.known.thing), heads = Array.from({ length: this.layers * this.heads }, (_, n) => `encoder ${Math.floor(n / this.heads)} ${n % this.heads}`);
+      this.opened = null;
+      this.cut(heads.flatMap((head) => noun.map((column) => `${head} ${it} ${column}`)));
+    }
+
     // A vector: its numbers, now and before, and one of another sentence to put in its place.
 
     bead(side, depth, n) {
@@ -519,7 +542,8 @@
       const title = make("p", { class: "name" }, "The vector of ", side === "read" || !n ? this.token(side, n) : ["the row that writes ", this.token(side, n)], depth ? `, after layer ${depth}` : ", at the start");
       if (!now.rows) return [title, make("p", {}, "The model is on its way."), back];
       const x = now.rows[side][depth][n], old = plain.rows?.[side][depth][n], far = old ? apart(x, old) : 0;
-      const said = far < 1e-9 ? `${x.length} numbers. Nothing that you did has changed them.` : `${x.length} numbers, changed by ${percent(far, 0)} of their length.`;
+      const own = side === "read" && this.changes.swaps.has(`${depth} ${n}`);
+      const said = far < 1e-9 ? `${x.length} numbers. ${own ? "The vector that you put in is the same, so nothing is exchanged." : "Nothing that you did has changed them."}` : `${x.length} numbers, changed by ${percent(far, 0)} of their length.`;
       const swapped = side === "read" && this.changes.swaps.get(`${depth} ${n}`);
       const put = side !== "read" ? [] : swapped ? [this.button("Put its own vector back", () => { this.changes.swaps.delete(`${depth} ${n}`); this.ready(); })] : this.offers(depth, n);
       return [title, make("p", { class: "strips" }, this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), make("p", {}, said), make("div", { class: "controls" }, put, back)];
@@ -605,33 +629,44 @@
         range.setAttribute("aria-valuetext", `${Math.round(100 * gain)} %`);
         text.textContent = this.changes.evens.has(name) ? "even" : gain === 1 ? "" : gain ? written(gain, 2) : "off";
       }
+      this.pair.disabled = !this.known;
       this.order.firstChild.checked = !this.changes.placed;
       this.undo.disabled = !this.changed;
-      this.rule.disabled = !this.known || !this.changed;
-      this.rule.textContent = this.known || !this.changed ? "Try this cut on all sentences" : "Only a sentence of the book can be tried on all";
+      this.rule.hidden = !this.known;
     }
 
     // Rule or accident: the same cut in all sentences, and in another training of the model.
 
     ruled() {
-      this.rule = this.button("Try this cut on all sentences", () => this.tryAll());
-      const choose = (n) => { this.file = this.data.models[n].file; this.plain = null; this.ready(); };
+      const choose = (n) => { this.file = this.data.models[n].file; this.plain = null; this.opened = null; this.forget(); this.ready().then(() => this.counted.textContent && this.changed && this.tryAll(false)); };
       const models = make("fieldset", { class: "models" }, make("legend", {}, "Which training"), this.data.models.map(({ name }, n) => {
         const input = make("input", { type: "radio", name: "cut-model", value: n, checked: !n });
         input.addEventListener("change", () => choose(n));
         return make("label", { class: "tool" }, input, make("span", {}, name));
       }));
       this.models = models;
-      this.dots = draw("svg", { class: "dots", viewBox: `0 0 ${12 * this.things.length} ${12 * this.data.frames.length}`, "aria-hidden": "true" });
-      this.dots.append(...this.data.sentences.map((sentence, n) => this.dot(sentence, n, "", "waits")));
+      this.grid = draw("g", {}, this.data.sentences.map((sentence, n) => this.dot(sentence, n, "", "waits")));
+      this.dots = draw("svg", { class: "dots", viewBox: `0 -16 ${12 * this.things.length} ${12 * this.data.frames.length + 16}`, "aria-hidden": "true" }, this.grid);
+      for (const [gender, article] of Object.entries(this.data.genders)) { // over the columns of its nouns
+        const places = this.things.flatMap((thing, n) => (this.data.things[thing][1] === gender ? [n] : []));
+        this.dots.append(draw("text", { x: 12 * places[0] + 2, y: -4, class: `of-${gender}` }, `${places.length} nouns with ${article}`));
+      }
       this.dots.addEventListener("click", ({ target }) => target.dataset.n && this.ask(this.data.sentences[target.dataset.n].english));
-      this.counted = make("p", { class: "status", role: "status" });
+      this.counted = make("p", { class: "status counted", role: "status" });
       this.told = make("ol", { class: "told" });
-      return make("div", { class: "ruled" }, make("p", { class: "name" }, `Rule or accident? ${this.data.sentences.length} sentences: ${this.things.length} nouns, ${this.data.frames.length} times each`), make("div", { class: "controls" }, this.rule, models), this.dots, this.counted, this.told);
+      return make("div", { class: "ruled" }, make("p", { class: "name" }, `Rule or accident? ${this.data.sentences.length} sentences: ${this.things.length} nouns, ${this.data.frames.length} times each`), make("div", { class: "controls" }, models), this.dots, this.counted, this.told);
     }
 
     dot({ thing, frame, english }, n, title, kind) {
       return draw("circle", { cx: 12 * this.things.indexOf(thing) + 6, cy: 12 * frame + 6, r: kind.endsWith("wrong") ? 3.6 : 4.6, class: kind, "data-n": n }, draw("title", {}, english + title));
+    }
+
+    // In another training, a head of the same number does other work: what was done to single heads goes.
+    forget() {
+      const { gains, evens, hidden } = this.changes, pairs = [...hidden].map((name) => name.split(" ")), same = (a) => pairs.filter((b) => a[0] === b[0] && a[3] === b[3] && a[4] === b[4]);
+      for (const pair of pairs) if (same(pair).length < this.layers * this.heads) hidden.delete(pair.join(" "));
+      gains.clear();
+      evens.clear();
     }
 
     // Where the tokens with a part to play are: "it", the pieces of the noun.
@@ -690,10 +725,11 @@
       this.changes = this.within(roles, this.known, translator.read(this.text).map((id) => translator.name(id)));
     }
 
-    async tryAll() {
+    async tryAll(show = true) {
+      if (show) this.dots.scrollIntoView({ block: "nearest" });
       const roles = this.roles(), name = this.described(), { translator } = this.model, mine = this.trial = (this.trial ?? 0) + 1, stop = () => mine !== this.trial;
       const came = [], { sentences } = this.data;
-      for (const dot of this.dots.children) dot.setAttribute("class", "waits");
+      for (const dot of this.grid.children) dot.setAttribute("class", "waits");
       for (const [n, sentence] of sentences.entries()) {
         const ids = translator.read(sentence.english), kept = this.changes;
         this.changes = this.within(roles, sentence, ids.map((id) => translator.name(id)));
@@ -706,20 +742,25 @@
         if (stop()) return;
         const word = translator.name(translator.rivals(state, 1)[0]).trim(), right = word === pronoun(sentence.german);
         came.push([word, right]);
-        this.dots.children[n].replaceWith(this.dot(sentence, n, ` → … ${word}${right ? "" : `, not ${pronoun(sentence.german)}`}`, `of-${GENDERS[word] ?? "none"}${right ? "" : " wrong"}`));
+        this.grid.children[n].replaceWith(this.dot(sentence, n, ` → … ${word}${right ? "" : `, not ${pronoun(sentence.german)}`}`, `of-${GENDERS[word] ?? "none"}${right ? "" : " wrong"}`));
       }
       const right = came.filter(([, ok]) => ok).length, counts = {};
       for (const [word] of came) counts[word] = (counts[word] ?? 0) + 1;
       const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
-      this.counted.replaceChildren(`The right pronoun comes in ${right} of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}). Filled dots are right, rings are wrong, and the colour says which pronoun came. Press one to see its sentence.`);
+      this.counted.replaceChildren(`The right pronoun comes in ${right} of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}). Each row is one of the sentences, each column a noun. A filled dot is right and a ring is wrong; blue is `, make("b", { class: "of-m" }, "er"), ", red ", make("b", { class: "of-f" }, "sie"), ", olive ", make("b", { class: "of-n" }, "es"), ". Press one to see its sentence.");
       this.told.append(make("li", {}, `${this.data.models.find(({ file }) => file === this.file).name}, ${name}: ${right} of ${sentences.length}`));
       this.result = { right, most, often };
     }
 
-    // What has been changed, in a few words.
+    // What has been changed, in a few words: a single line by its name.
     described() {
-      const { gains, evens, hidden, swaps, placed } = this.changes, several = (n, one, many) => (n ? [`${n} ${n === 1 ? one : many}`] : []);
-      return [...several([...gains].length, "head turned down", "heads turned down"), ...several(evens.size, "head looking evenly", "heads looking evenly"), ...several(hidden.size, "link cut", "links cut"), ...several(swaps.size, "vector exchanged", "vectors exchanged"), ...(placed ? [] : ["no positions"])].join(", ");
+      const { gains, evens, hidden, swaps, placed } = this.changes, several = (n, one, many) => (n ? [n === 1 ? one : `${n} ${many}`] : []);
+      const [line] = hidden, [kind, layer, head, row, column] = line?.split(" ").map((part, n) => (n ? Number(part) : part)) ?? [], [dial, gain] = [...gains][0] ?? [];
+      const words = this.now && line ? [this.token(kind === "encoder" ? "read" : "write", row), this.column({ kind, column })].map((parts) => parts.map((part) => part.textContent ?? part).join("")).join(" → ") : "a line";
+      return [
+        ...several(hidden.size, line && `${words} cut in ${numbered(kind, layer, head)}`, "lines cut"), ...several(gains.size, dial && `${numbered(...dial.split(" ").map((part, n) => (n ? Number(part) : part)))} ${gain ? `at ${written(gain, 2)}` : "off"}`, "heads turned down"),
+        ...several(evens.size, "a head looking evenly", "heads looking evenly"), ...several(swaps.size, "a vector exchanged", "vectors exchanged"), ...(placed ? [] : ["no positions"]),
+      ].join(", ");
     }
 
     // The address of the page says what has been done, so that it can be sent to somebody.
