@@ -21,6 +21,13 @@ from tested_transformer.phrasebook.words import Meaning
 ONE_IN = 8
 
 
+def _places(table: list[str]) -> dict[str, int]:
+    return {word: table.index(word) for word in table}
+
+
+_PLACES = {role: (_places(one), _places(other)) for role, (one, other) in ROLES.items()}
+
+
 class Sentence(NamedTuple):
     """A sentence in both languages, and what is to be learned from it.
 
@@ -50,12 +57,11 @@ def held_out(combination: tuple[str, str, str], seed: int = 0) -> bool:
 
     The pairs are spread like diagonals over a table, so that each word keeps partners.
     """
-    role, *words = combination
-    tables = ROLES.get(role, ([], []))
-    if not all(word in table for word, table in zip(words, tables, strict=True)):
+    role, first, second = combination
+    firsts, seconds = _PLACES.get(role, ({}, {}))
+    if first not in firsts or second not in seconds:
         raise ValueError(f"{combination!r} is no combination of the phrasebook")
-    places = [table.index(word) for word, table in zip(words, tables, strict=True)]
-    return (sum(places) + seed) % ONE_IN == 0
+    return (firsts[first] + seconds[second] + seed) % ONE_IN == 0
 
 
 def split(
@@ -90,11 +96,13 @@ def _is_held_out(sentence: Sentence, seed: int) -> bool:
     return any(held_out(combination, seed) for combination in sentence.combinations)
 
 
-def _words(sentence: Sentence) -> Iterator[str | tuple[str, int, str]]:
+def _words(sentence: Sentence) -> list[str | tuple[str, int, str]]:
     """The words as they are written, and those of combinations with their roles."""
-    yield from re.findall(r"\w+", f"{sentence.english} {sentence.german}")
-    for role, *pair in sentence.combinations:
-        yield from ((role, i, word) for i, word in enumerate(pair))
+    found: list[str | tuple[str, int, str]] = []
+    found += re.findall(r"\w+", f"{sentence.english} {sentence.german}")
+    for role, first, second in sentence.combinations:
+        found += (role, 0, first), (role, 1, second)
+    return found
 
 
 def _all(seed: int) -> Iterator[Sentence]:
