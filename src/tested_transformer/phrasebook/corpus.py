@@ -21,13 +21,6 @@ from tested_transformer.phrasebook.words import Meaning
 ONE_IN = 8
 
 
-def _places(table: list[str]) -> dict[str, int]:
-    return {word: table.index(word) for word in table}
-
-
-_PLACES = {role: (_places(one), _places(other)) for role, (one, other) in ROLES.items()}
-
-
 class Sentence(NamedTuple):
     """A sentence in both languages, and what is to be learned from it.
 
@@ -57,11 +50,12 @@ def held_out(combination: tuple[str, str, str], seed: int = 0) -> bool:
 
     The pairs are spread like diagonals over a table, so that each word keeps partners.
     """
-    role, first, second = combination
-    firsts, seconds = _PLACES.get(role, ({}, {}))
-    if first not in firsts or second not in seconds:
+    role, *words = combination
+    tables = ROLES.get(role, ([], []))
+    if not all(word in table for word, table in zip(words, tables, strict=True)):
         raise ValueError(f"{combination!r} is no combination of the phrasebook")
-    return (firsts[first] + seconds[second] + seed) % ONE_IN == 0
+    places = [table.index(word) for word, table in zip(words, tables, strict=True)]
+    return (sum(places) + seed) % ONE_IN == 0
 
 
 def split(
