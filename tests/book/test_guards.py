@@ -377,6 +377,10 @@ def test_the_check_sees_arguments_results_and_types_and_each_call_has_letters_of
         return len(first(np.ones(3), [])), np.stack([x, x])
 
     @check
+    def paired(pairs: list[tuple[Float[np.ndarray, "N"], Float[np.ndarray, "N"]]]) -> int:
+        return len(pairs)
+
+    @check
     def said(x: str) -> int:
         return x
 
@@ -389,6 +393,7 @@ def test_the_check_sees_arguments_results_and_types_and_each_call_has_letters_of
         yield from (np.ones(n), np.ones(n))
 
     assert lengths(np.ones(5))[0] == 3
+    assert paired([(np.ones(2), np.ones(2))]) == 1
     assert len(named(4)) == 4
     assert len([*each(4)]) == 2
     for wrong in (
@@ -396,6 +401,7 @@ def test_the_check_sees_arguments_results_and_types_and_each_call_has_letters_of
         lambda: first(np.ones(3), [], 2),
         lambda: first(np.ones(3), [], 3.0),
         lambda: lengths(np.ones((5, 1))),
+        lambda: paired([(np.ones(2), np.ones(3))]),
         lambda: said(1),
         lambda: said("1"),
         lambda: named(3),
