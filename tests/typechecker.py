@@ -45,9 +45,6 @@ def shapes_in(hint):
     """The shapes that stand somewhere in an annotation. What is written as a text may hold any."""
     if isinstance(hint, (str, typing.ForwardRef)):
         yield str(hint)
-    elif isinstance(hint, list):  # the arguments of a Callable
-        for part in hint:
-            yield from shapes_in(part)
     elif isinstance(hint, type) and issubclass(hint, jaxtyping.AbstractArray):
         yield hint.dim_str
     for part in typing.get_args(hint):
