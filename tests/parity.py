@@ -34,6 +34,7 @@ ODD = (
 TOO_LONG = "word " * 3000
 
 
+@cache
 @unchecked()
 def asked(n):
     """That many different sentences: what is odd, and of the rest every second one with a pair of words held out."""

@@ -6,15 +6,19 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import guards
 import jaxtyping
 import notebooks
 import numpy as np
 import pytest
+import typechecker
+from beartype.roar import BeartypeCallHintViolation
 from cells import code, displayed, markdown, printed, result
 from guards import ROOT
 from helpers import normal, unchecked
+from jaxtyping import Float
 
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.show import matrix, show
@@ -355,16 +359,65 @@ def test_nbval_that_compares_nothing_still_fails_where_a_cell_does(write):
 
 
 def test_a_wrong_shape_or_type_is_noticed_in_tests():
-    with pytest.raises(jaxtyping.TypeCheckError, match=r"byhand\.linear\.linear_backward"):
+    with pytest.raises(BeartypeCallHintViolation, match=r"byhand\.linear\.linear_backward"):
         linear_backward(normal(2, 4), normal(2, 3), normal(4, 5))
-    with pytest.raises(jaxtyping.TypeCheckError, match="'x'"):
+    with pytest.raises(BeartypeCallHintViolation, match="parameter x"):
         linear(np.ones((2, 3), dtype=int), normal(4, 3))
+
+
+def test_the_check_sees_arguments_results_and_types_and_each_call_has_letters_of_its_own():
+    check = typechecker.jaxtyped(typechecker=typechecker.checked)
+
+    @check
+    def first(x: Float[np.ndarray, "N"], others: list[Float[np.ndarray, "N"]], n: int = 3) -> Float[np.ndarray, "N"]:
+        return x[:n]
+
+    @check
+    def lengths(x: Float[np.ndarray, "N"]) -> tuple[int, Float[np.ndarray, "2 N"]]:
+        return len(first(np.ones(3), [])), np.stack([x, x])
+
+    @check
+    def paired(pairs: list[tuple[Float[np.ndarray, "N"], Float[np.ndarray, "N"]]]) -> int:
+        return len(pairs)
+
+    @check
+    def said(x: str) -> int:
+        return x
+
+    @check
+    def named(n: int) -> Float[np.ndarray, "{n}"]:
+        return np.ones(4)
+
+    @check
+    def each(n: int) -> Iterator[Float[np.ndarray, "{n}"]]:
+        yield from (np.ones(n), np.ones(n))
+
+    assert lengths(np.ones(5))[0] == 3
+    assert paired([(np.ones(2), np.ones(2))]) == 1
+    assert len(named(4)) == 4
+    assert len([*each(4)]) == 2
+    for wrong in (
+        lambda: first(np.ones(3), [np.ones(2)]),
+        lambda: first(np.ones(3), [], 2),
+        lambda: first(np.ones(3), [], 3.0),
+        lambda: lengths(np.ones((5, 1))),
+        lambda: paired([(np.ones(2), np.ones(3))]),
+        lambda: said(1),
+        lambda: said("1"),
+        lambda: named(3),
+        lambda: each("3"),
+    ):
+        with pytest.raises((BeartypeCallHintViolation, jaxtyping.TypeCheckError)):
+            wrong()
+    with unchecked():
+        assert said("1") == "1"
+        assert len(first(np.ones(3), [np.ones(2)], 2)) == 2
 
 
 def test_the_check_can_be_set_aside_and_comes_back():
     with unchecked():
         assert linear(np.ones((2, 3), dtype=int), np.ones((4, 3), dtype=int)).shape == (2, 4)
-    with pytest.raises(jaxtyping.TypeCheckError):
+    with pytest.raises(BeartypeCallHintViolation):
         linear(np.ones((2, 3), dtype=int), normal(4, 3))
 
 

@@ -703,6 +703,14 @@ def test_a_page_does_not_take_the_place_of_a_standard_stream(tmp_path, capfd, mo
     assert all(f"would be written over, and it is what standard {name} is connected to" in text for text in said)
 
 
+@pytest.fixture
+def few(monkeypatch):
+    """The phrasebook has three sentences to evaluate with: to think of all takes seconds."""
+    said = corpus.sentences(3)
+    monkeypatch.setattr(corpus, "split", lambda: ([], [], said))
+
+
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("command", ["translate", "evaluate"])
 def test_an_alpha_without_a_finite_penalty_is_refused_before_the_weights_are_read(capsys, monkeypatch, command):
     monkeypatch.setattr(Translator, "load", lambda *given: pytest.fail("the model was loaded"))
@@ -723,6 +731,7 @@ def test_the_model_of_the_package_has_a_name_unless_a_folder_is_called_so(tmp_pa
     assert parser().parse_args(["translate", "--model", "phrasebook"]).model == Path("phrasebook")
 
 
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("command", ["train", "translate", "evaluate"])
 def test_a_command_calculates_with_as_many_threads_as_it_was_told(tmp_path, capsys, monkeypatch, command):
     asked = []

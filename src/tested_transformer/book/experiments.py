@@ -405,10 +405,14 @@ def effects(translator: Translator, english: str, german: str) -> np.ndarray:
 def still_right(
     translator: Translator, sentences: Sequence[Sentence], part: str, *names: str
 ) -> int:
-    """How many sentences the model translates as the reference does, if some sub-layers lack a part."""
+    """How many sentences the model translates as the reference does, if some sub-layers lack a part.
+
+    What is longer than every reference is wrong, and need not be written to its end.
+    """
+    longest = max(len(translator.tokens.encode(s.german)) for s in sentences)
     with without_part(translator, part, *names):
         written = translator.translate(
-            [s.english for s in sentences], at_once=len(sentences)
+            [s.english for s in sentences], len(sentences), max_len=longest + 1
         )
     return sum(german == s.german for german, s in zip(written, sentences, strict=True))
 

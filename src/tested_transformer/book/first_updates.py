@@ -1,4 +1,7 @@
-"""The translator at its beginning: batches that it learns from, and what its first steps do to each of its numbers."""
+"""The translator at its beginning: batches that it learns from, and what its first steps do to each of its numbers.
+
+Trainings are in float32, which takes half of the time: there are many of them, and the printed digits are the same.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -34,11 +37,13 @@ def phrases(translator: Translator, n: int) -> list[Batch]:
     return list(batches(pairs, BATCH_TOKENS, pad_id=c.pad_id))[:n]
 
 
-def untrained(translator: Translator) -> Transformer:
-    """A model of the translator's sizes that has learned nothing, in float64; each time the same one."""
+def untrained(
+    translator: Translator, dtype: torch.dtype = torch.float64
+) -> Transformer:
+    """A model of the translator's sizes that has learned nothing; each time the same one."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return Transformer(translator.model.config).double()
+        return Transformer(translator.model.config).to(dtype)
 
 
 def loss_of(model: Transformer, batch: Batch) -> Tensor:
@@ -153,7 +158,7 @@ def learn(
     The gradient of each row of the table is taken so many times, (V,) or one for all: for
     gradient descent that is a rate of its own.
     """
-    model, losses = untrained(translator), []
+    model, losses = untrained(translator, torch.float32), []
     start = model.embedding.weight.detach().clone()
     factors = torch.tensor(times, dtype=start.dtype).reshape(-1, 1)
     model.embedding.weight.register_hook(lambda g: g * factors)
@@ -181,7 +186,7 @@ def alone(
 
     All others stay where they are. It ends early where a loss is above 100.
     """
-    model, losses = untrained(translator), []
+    model, losses = untrained(translator, torch.float32), []
     for name, w in model.named_parameters():
         w.requires_grad_(word in name)  # no time for gradients that nobody follows
     moving = [w for w in model.parameters() if w.requires_grad]
@@ -213,13 +218,18 @@ def sweep(
     rates: Iterable[float],
     parts: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, dict[float, float]]:
-    """For each part of a model and each rate, the mean of the last five losses while this part learns alone."""
+    """For each part of a model and each rate, the mean of the last five losses while this part learns alone.
+
+    A mean above 100 counts as 100: no picture is as high.
+    """
     rules = {rate: partial(rule, lr=rate) for rate in rates}
+
+    def mean(rule: Callable[..., Any], part: Mapping[str, Any]) -> float:
+        last = np.float32(alone(translator, several, rule, **part)[-5:])
+        return min(float(last.mean()), 100.0)
+
     return {
-        name: {
-            rate: float(np.mean(alone(translator, several, rule, **part)[-5:]))
-            for rate, rule in rules.items()
-        }
+        name: {rate: mean(rule, part) for rate, rule in rules.items()}
         for name, part in parts.items()
     }
 
@@ -239,8 +249,8 @@ def curvature(
         way, sides = way / way.norm(), []
         for sign in (1, -1):
             table.data = start + sign * small * way
-            backward(model, batch)
-            sides.append(table.grad * some)
+            (slope,) = torch.autograd.grad(loss_of(model, batch), table)
+            sides.append(slope * some)
         change = (sides[0] - sides[1]) / (2 * small)
         found, way = (change * way).sum().item(), change
     table.data = start

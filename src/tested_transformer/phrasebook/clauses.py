@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from functools import cache
 from typing import TypeVar
 
 from tested_transformer.phrasebook.words import (
@@ -53,6 +54,12 @@ NOUNS_OF = {n.kind: [m for m in NOUNS if m.kind == n.kind] for n in NOUNS}
 ADJECTIVES_OF = {k: [a for a in ADJECTIVES if k in a.kinds] for k in NOUNS_OF}
 
 
+@cache
+def _each(*weights: tuple[str, int]) -> list[str]:
+    """Each name as many times as its weight says."""
+    return [name for name, n in weights for _ in range(n)]
+
+
 class Speaker:
     """Thinks of clauses. The same seed thinks the same, on every machine."""
 
@@ -69,7 +76,7 @@ class Speaker:
 
     def pick_by(self, **weights: int) -> str:
         """One of the names, each as often as its weight says."""
-        return self.pick([name for name, n in weights.items() for _ in range(n)])
+        return self.pick(_each(*weights.items()))
 
     # Clauses
 

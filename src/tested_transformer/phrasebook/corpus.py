@@ -90,11 +90,13 @@ def _is_held_out(sentence: Sentence, seed: int) -> bool:
     return any(held_out(combination, seed) for combination in sentence.combinations)
 
 
-def _words(sentence: Sentence) -> Iterator[str | tuple[str, int, str]]:
+def _words(sentence: Sentence) -> list[str | tuple[str, int, str]]:
     """The words as they are written, and those of combinations with their roles."""
-    yield from re.findall(r"\w+", f"{sentence.english} {sentence.german}")
-    for role, *pair in sentence.combinations:
-        yield from ((role, i, word) for i, word in enumerate(pair))
+    found: list[str | tuple[str, int, str]] = []
+    found += re.findall(r"\w+", f"{sentence.english} {sentence.german}")
+    for role, first, second in sentence.combinations:
+        found += (role, 0, first), (role, 1, second)
+    return found
 
 
 def _all(seed: int) -> Iterator[Sentence]:

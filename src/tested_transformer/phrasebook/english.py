@@ -2,9 +2,9 @@
 
 from tested_transformer.phrasebook.words import (
     BE,
+    FORMS,
     MODALS,
     PREPOSITIONS,
-    PRONOUNS,
     STATES,
     Clause,
     Meaning,
@@ -87,7 +87,7 @@ def _part(slot: str, c: Clause) -> str:
 def phrase(p: Phrase, case: int) -> str:
     """As a subject (case 0) or not (case 1)."""
     if p.pronoun or p.noun is None:
-        return PRONOUNS[p.pronoun].split()[case]
+        return FORMS[p.pronoun][0][case]
     words = [p.adjective.english] if p.adjective else []
     words.append(p.noun.plural if p.plural else p.noun.english)
     determiner = p.determiner
@@ -100,7 +100,7 @@ def phrase(p: Phrase, case: int) -> str:
 
 def _is_third(p: Phrase) -> bool:
     """Does its verb take an -s?"""
-    return PRONOUNS[p.pronoun].endswith("3") if p.pronoun else not p.plural
+    return FORMS[p.pronoun][2] == "3" if p.pronoun else not p.plural
 
 
 def _past(verb: Verb) -> str:

@@ -2,12 +2,12 @@
 
 from tested_transformer.phrasebook.words import (
     CONJUNCTIONS,
+    FORMS,
     MODALS,
     NAMES,
     NUMBERS,
     POSSESSIVES,
     PREPOSITIONS,
-    PRONOUNS,
     Clause,
     Meaning,
     Noun,
@@ -18,6 +18,7 @@ from tested_transformer.phrasebook.words import (
 )
 
 CASES = ["nom", "acc", "dat"]
+PERSONS = ["1", "2", "3", "plural"]
 THE = {  # masculine, feminine, neuter, plural
     "nom": ["der", "die", "das", "die"],
     "acc": ["den", "die", "das", "die"],
@@ -138,7 +139,7 @@ def _person(p: Phrase) -> int:
     """Which of the forms for ich, du, er and wir goes with a subject."""
     if not p.pronoun:
         return 3 if p.plural else 2
-    return ["1", "2", "3", "plural"].index(PRONOUNS[p.pronoun].split()[-1])
+    return PERSONS.index(FORMS[p.pronoun][2])
 
 
 def is_denied(c: Clause, slot: str) -> bool:
@@ -166,7 +167,7 @@ def _part(slot: str, c: Clause) -> str:
 
 def _phrase(p: Phrase, case: str) -> str:
     if p.pronoun or p.noun is None:
-        return PRONOUNS[p.pronoun].split("|")[1].split()[CASES.index(case)]
+        return FORMS[p.pronoun][1][CASES.index(case)]
     i = 3 if p.plural else "mfn".index(p.noun.gender)
     article, shows_case = _article(p.determiner, case, i)
     ending = STRONG[case][i]
@@ -181,7 +182,7 @@ def _article(determiner: str, case: str, i: int) -> tuple[str, bool]:
     """The German determiner, and whether it shows the case."""
     if determiner == "the":
         return THE[case][i], True
-    if determiner in ("", *NUMBERS):
+    if not determiner or determiner in NUMBERS:
         return NUMBERS.get(determiner, ""), False
     ending = STRONG[case][i]
     if determiner in ("this", "which"):

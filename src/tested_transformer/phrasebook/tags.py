@@ -42,7 +42,7 @@ ROLES = {
 def combinations(meaning: Meaning) -> Iterator[tuple[str, str, str]]:
     """The pairs of words that belong together, each with its kind."""
     for conjunction, c in meaning:
-        verb = name(c.verb)
+        verb, listed = name(c.verb), c.verb in VERBS
         for slot, part in {"subject": c.subject, **c.parts}.items():
             if isinstance(part, Adjective) and c.subject.noun:
                 yield "adjective", part.english, c.subject.noun.english
@@ -51,13 +51,9 @@ def combinations(meaning: Meaning) -> Iterator[tuple[str, str, str]]:
                     yield "adjective", part.adjective.english, part.noun.english
                 if slot in c.verb.objects:
                     yield "object", verb, part.noun.english
-            if (
-                c.verb in VERBS
-                and part in ADVERBS.get(slot, [])
-                and slot in ("time", "frequency")
-            ):
+            if listed and slot in ("time", "frequency") and part in ADVERBS[slot]:
                 yield "adverb", part.english, verb
-        if conjunction and c.verb in VERBS:
+        if conjunction and listed:
             yield "conjunction", conjunction, verb
     yield from _reasons(*(c for _, c in meaning))
 

@@ -294,13 +294,20 @@ PRONOUNS = {
     "who": "who who | wer wen wem | 3", "what": "what what | was was was | 3",
     "Anna": "Anna Anna | Anna Anna Anna | 3", "Paul": "Paul Paul | Paul Paul Paul | 3",
 }  # fmt: skip
+FORMS = {
+    pronoun: (english.split(), german.split(), person.strip())
+    for pronoun, row in PRONOUNS.items()
+    for english, german, person in [row.split("|")]
+}
+"""The same, cut into the English words, the German ones and the person of the verb."""
 NAMES = ["Anna", "Paul"]
+_NEW = "", "a", *NUMBERS
 
 
 def is_new(p: Phrase) -> bool:
     """Is it a dog, two dogs, dogs, not the dog, my dog or music?"""
     bare = p.noun is not None and p.noun.kind in BARE
-    return not p.pronoun and not bare and p.determiner in ("", "a", *NUMBERS)
+    return not p.pronoun and not bare and p.determiner in _NEW
 
 
 def with_s(word: str) -> str:
