@@ -238,7 +238,7 @@
       const right = this.guess < 0 ? !lost.length : lost.includes(this.guess);
       if (!this.judged) { this.judged = true; this.tally[0] += right; this.tally[1] += 1; }
       const own = this.guess < 0 ? ["that nothing would change"] : quoted(old[this.guess].replace(/[.,]$/, ""), "de");
-      return [make("p", { class: "ghost" }, "You guessed ", own, right ? ". Right. " : ". It changed something else, or nothing. ", this.tally[1] > 1 ? `(${this.tally[0]} of ${this.tally[1]} guesses were right.)` : "")];
+      return [make("p", { class: "ghost" }, "You guessed ", own, right ? ". Right. " : lost.length ? ". Something else changed. " : ". No word changed. ", this.tally[1] > 1 ? `(${this.tally[0]} of ${this.tally[1]} guesses were right.)` : "")];
     }
 
     tell(text) {
@@ -747,7 +747,7 @@
       const right = came.filter(([, ok]) => ok).length, counts = {};
       for (const [word] of came) counts[word] = (counts[word] ?? 0) + 1;
       const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
-      this.counted.replaceChildren(`The right pronoun comes in ${right} of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}). Each row is one of the sentences, each column a noun. A filled dot is right and a ring is wrong; blue is `, make("b", { class: "of-m" }, "er"), ", red ", make("b", { class: "of-f" }, "sie"), ", olive ", make("b", { class: "of-n" }, "es"), ". Press one to see its sentence.");
+      this.counted.replaceChildren(`The right pronoun comes in ${right} of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}). Each row is one of the sentences, each column a noun. A filled dot is right and a ring is wrong. The colours are `, make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press a dot to see its sentence.");
       this.told.append(make("li", {}, `${this.data.models.find(({ file }) => file === this.file).name}, ${name}: ${right} of ${sentences.length}`));
       this.result = { right, most, often };
     }
