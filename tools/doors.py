@@ -160,8 +160,11 @@ def door(path, quote):
         mine = {section.title for page, section, _ in links if page == path}
         near_by = [find for find in found if not mine or find.section.title in mine]
     best = chosen(path, quote, near_by)
-    if THE_PAPER.search(inside) and (source := cited(quote, inside, known=False)):
-        return made("published", *source)  # it says what was published, whatever the page has calculated
+    in_paper = THE_PAPER.search(inside) and cited(
+        quote, inside, known=False, strict=len(quote.cited) > 1 or "the paper's" in inside
+    )
+    if in_paper:  # it says what was published, whatever the page has calculated
+        return made("published", *in_paper)
     if best and best.kind != "in code":
         return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
     if source := cited(quote, inside, bool(near_by)):

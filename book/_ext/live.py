@@ -19,9 +19,6 @@ def to_pages(html):
 def files(names):
     """What pages with these figures load: what all share, the translator for those that ask it, and their own."""
     scripts = {name: (FIGURES / f"{name}.js").read_text("utf-8") for name in names}
-    if "sentence" in scripts:  # which grows into it
-        names = sorted({*names, "cut"})
-        scripts["cut"] = (FIGURES / "cut.js").read_text("utf-8")
     shared = ["common.js", "figures.css"] if names else []
     if any("window.translator" in script for script in scripts.values()):
         shared.append("model.js")

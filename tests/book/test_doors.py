@@ -201,3 +201,12 @@ def test_one_common_word_tells_no_cell_from_others_where_a_text_looks_back(write
     assert led(page) == [("64", "section", ("page", "a"))]
     page = write(markdown("## A"), code("assert heads == 64"), markdown("## Summary", "64 heads"), name="other.ipynb")
     assert led(page) == [("64", "asserted", "cell-1")]
+
+
+def test_what_the_paper_says_leads_to_the_paper_whatever_the_page_has_calculated(write, afresh, monkeypatch):
+    monkeypatch.setattr(tracing, "OTHERS", {"devlin2019": {"0.6": "Section 6: length penalty"}})
+    cells = [markdown("## A", "The paper says that 0.6 was tried {cite:p}`devlin2019`."), code("alphas = [0.6]")]
+    assert led(write(*cells)) == [("0.6", "published", "devlin2019")]
+    afresh()
+    cells[0] = markdown("## A", "Of the paper's models we try 0.6 {cite:p}`devlin2019`.")
+    assert led(write(*cells)) == [("0.6", "in code", "cell-1")]

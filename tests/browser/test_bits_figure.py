@@ -117,7 +117,7 @@ def test_a_product_is_never_farther_away_than_its_bound(page):
 def test_words_are_marked_that_the_other_text_does_not_have_there(page):
     draws = np.random.default_rng(0)
     pairs = [["".join(draws.choice([*"abc"], draws.integers(0, 9))) for _ in range(2)] for _ in range(300)]
-    found = page.evaluate("pairs => pairs.map(([a, b]) => figures.others([...a], [...b]))", pairs)
+    found = page.evaluate("pairs => pairs.map(([a, b]) => figures.differing([...a], [...b]))", pairs)
     for (a, b), marked in zip(pairs, found, strict=True):
         rest = [word for n, word in enumerate(a) if n not in marked]
         letters = iter(b)

@@ -2,10 +2,12 @@
 
 import math
 import re
+import shutil
 
 import parity
 import pytest
 import weights
+from guards import SCRIPTS
 
 from tested_transformer.book import figures
 from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
@@ -390,7 +392,9 @@ def test_it_fits(show, figure, width):
     assert min(words) >= 10
 
 
-def test_the_first_page_grows_into_it_with_what_was_switched(show):
+def test_the_first_page_grows_into_it_with_what_was_switched(show, tmp_path):
+    (tmp_path / "figures").mkdir()
+    shutil.copy(SCRIPTS / "cut.js", tmp_path / "figures")
     told = all_answers(load())
     opens = figures.cut.sizes(load(), MODELS)
     page = show(figures.running.sentence(*told, ("chair", "lamp", "picture"), opens), reduced_motion="reduce")

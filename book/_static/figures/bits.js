@@ -172,6 +172,6 @@
     }
   }
 
-  Object.assign(window.figures, { others, product });
+  Object.assign(window.figures, { product });
   customElements.define("bits-figure", BitsFigure);
 })();

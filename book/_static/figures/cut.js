@@ -128,7 +128,7 @@
           return;
         }
       }
-      if (mine === this.turn) this.run();
+      if (mine === this.turn) await this.run();
     }
 
     // The sentence once more. The same sentence without changes is kept, to compare.
@@ -143,7 +143,7 @@
           if (!plain) return;
           this.plain = plain;
         }
-        if (this.asked) { this.play_(this.asked); this.asked = null; }
+        if (this.asked) { this.replay(this.asked); this.asked = null; }
         const now = this.changed ? await this.translated(ids, this.engine(), stop) : this.plain;
         if (now) this.take(now);
       } catch (error) {
@@ -295,7 +295,7 @@
       });
       this.donor = make("div", { class: "donor" });
       this.stage = make("div", { class: "stage" }, this.svg, make("p", { class: "name title-read" }, "The encoder reads"), this.sides.read, make("p", { class: "name title-write" }, "The decoder writes"), this.sides.write);
-      return make("div", {}, this.donor, this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed: the stronger, the more. The other lines of a row share the weight that a cut line had."));
+      return make("div", {}, this.donor, this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed: the stronger, the more. The other lines of a row share the weight that a cut line had."), make("p", { class: "reading keys" }, "With the keyboard: the arrow keys go from word to word, and 0 cuts the widest line of the word that you follow."));
     }
 
     list(side, names) {
@@ -393,9 +393,9 @@
 
     // The heads between two rows lie side by side.
     path(link) {
-      const [x1, y1, x2, y2] = this.ends(link), apart_ = (link.head - (this.heads - 1) / 2) * 7;
-      if (link.kind === "cross" && !this.at.wide) return `M${x1} ${y1}C${x1 + 16 + apart_} ${y1 + 50} ${x2 + 16 + apart_} ${y2 - 70} ${x2} ${y2}`;
-      const bend = (x2 - x1) * 0.45, bow = y1 === y2 ? 2.2 * apart_ : apart_;
+      const [x1, y1, x2, y2] = this.ends(link), side = (link.head - (this.heads - 1) / 2) * 7;
+      if (link.kind === "cross" && !this.at.wide) return `M${x1} ${y1}C${x1 + 16 + side} ${y1 + 50} ${x2 + 16 + side} ${y2 - 70} ${x2} ${y2}`;
+      const bend = (x2 - x1) * 0.45, bow = y1 === y2 ? 2.2 * side : side;
       return `M${x1} ${y1}C${(x1 + bend).toFixed(1)} ${(y1 + bow).toFixed(1)} ${(x2 - bend).toFixed(1)} ${(y2 + bow).toFixed(1)} ${x2} ${y2}`;
     }
 
@@ -411,8 +411,8 @@
     }
 
     titles() {
-      const { x, y, wide } = this.at, top = (side) => y[side][0] - 26;
-      return ["read", "write"].flatMap((side) => x[side].map((at, depth) => draw("text", { x: at, y: top(side), class: "depth", "text-anchor": "middle" }, depth ? `layer ${depth}` : wide ? "vectors" : "start")));
+      const { x, y } = this.at, top = (side) => y[side][0] - 26;
+      return ["read", "write"].flatMap((side) => x[side].map((at, depth) => draw("text", { x: at, y: top(side), class: "depth", "text-anchor": "middle" }, depth ? `layer ${depth}` : "start")));
     }
 
     // A row of the stream: a line from depth to depth, golden where it has changed.
@@ -453,7 +453,7 @@
       const row = (link) => {
         const look = this.button("", () => this.look(link.name));
         look.className = "look";
-        look.append(make("span", { class: "to" }, this.column(link)), make("span", { class: "where" }, `layer ${link.layer + 1}, head ${link.head + 1}`), make("span", { class: "p" }, asShare(link.weight, 3)));
+        look.append(make("span", { class: "to" }, this.column(link)), make("span", { class: "where" }, `layer ${link.layer + 1}, head ${link.head + 1}${this.changes.gains.get(`${link.kind} ${link.layer} ${link.head}`) === 0 ? ", off" : ""}`), make("span", { class: "p" }, asShare(link.weight, 3)));
         look.style.setProperty("--weight", `${(100 * link.weight).toFixed(1)}%`);
         return make("li", { class: link.cut ? "cut" : null }, look, this.button(link.cut ? "mend" : "✂ cut", () => this.cut([link.name])));
       };
@@ -545,7 +545,7 @@
       const own = side === "read" && this.changes.swaps.has(`${depth} ${n}`);
       const said = far < 1e-9 ? `${x.length} numbers. ${own ? "The vector that you put in is the same, so nothing is exchanged." : "Nothing that you did has changed them."}` : `${x.length} numbers, changed by ${percent(far, 0)} of their length.`;
       const swapped = side === "read" && this.changes.swaps.get(`${depth} ${n}`);
-      const put = side !== "read" ? [] : swapped ? [this.button("Put its own vector back", () => { this.changes.swaps.delete(`${depth} ${n}`); this.ready(); })] : this.offers(depth, n);
+      const put = side !== "read" ? [] : [...(swapped ? [this.button("Put its own vector back", () => { this.changes.swaps.delete(`${depth} ${n}`); this.ready(); })] : []), ...this.offers(depth, n)];
       return [title, make("p", { class: "strips" }, this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), make("p", {}, said), make("div", { class: "controls" }, put, back)];
     }
 
@@ -619,7 +619,7 @@
         return make("label", {}, make("span", { class: "n" }, head + 1), range, shown_);
       };
       const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), make("div", { class: "dials" }, Array.from({ length: this.data.heads }, (_, head) => dial(kind, layer, head))));
-      return this.dialled = make("div", { class: "board" }, make("p", { class: "name" }, "The heads: turn one down, and it gives less; at 0 it is off"), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
+      return this.dialled = make("div", { class: "board" }, make("p", { class: "name" }, "The heads: turn one down, and it gives less. 0 is off."), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
     }
 
     mark() {
@@ -720,7 +720,7 @@
     }
 
     // Changes that were made in a sentence, in the one that is shown now.
-    play_(roles) {
+    replay(roles) {
       const { translator } = this.model;
       this.changes = this.within(roles, this.known, translator.read(this.text).map((id) => translator.name(id)));
     }

@@ -365,16 +365,17 @@
     }
   };
 
-  // The weights are a script of their own, beside this one's folder, that comes when somebody asks for it; once. So are
-  // those of another training, in another file. Its name without the ending is what they are called there.
-  const home = globalThis.document?.currentScript?.src, coming = {};
-  const load = (file = "phrasebook.js") => (coming[file] ??= new Promise((come, fail) => {
+  // A script beside this one's folder, which comes when somebody asks for it; once.
+  const home = globalThis.document?.currentScript?.src, coming = {}, models = {};
+  const bring = (file) => (coming[file] ??= new Promise((come, fail) => {
     const script = document.createElement("script");
     script.src = new URL(`../${file}`, home).href;
-    script.onload = () => come(new Translator(window[file.replace(".js", "")]));
+    script.onload = come;
     script.onerror = () => { delete coming[file]; script.remove(); fail(new Error("the model could not be loaded")); };
     document.head.append(script);
   }));
+  // The weights are such a script, and so are those of another training. What they are called is the name of the file.
+  const load = (file = "phrasebook.js") => bring(file).then(() => (models[file] ??= new Translator(window[file.replace(".js", "")])));
 
-  globalThis.translator = { Translator, Tokens, finish, inBits, load, normalise, sliced, softmax };
+  globalThis.translator = { Translator, Tokens, bring, finish, inBits, load, normalise, sliced, softmax };
 })();

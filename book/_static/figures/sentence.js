@@ -36,7 +36,13 @@
     }
 
     // The model that is behind it takes its place, at the same sentence and with the same head off.
-    grow(live) {
+    async grow(live) {
+      try {
+        await window.translator.bring("figures/cut.js");
+      } catch ({ message }) {
+        this.line.textContent = `${message[0].toUpperCase()}${message.slice(1)}.`;
+        return;
+      }
       const { answers, answer, data: { opens, frames, things, genders, layer, head } } = this;
       const sentences = answers.map(({ frame, thing, words, right }) => ({ frame, thing, english: words.join(" "), german: right }));
       const told = { ...opens, frames, things, genders, sentences, begin: answer.words.join(" "), gains: this.off ? [[`encoder ${layer} ${head}`, 0]] : [] };
