@@ -401,7 +401,7 @@ def test_the_first_page_grows_into_it_with_what_was_switched(show, tmp_path):
     page.get_by_role("switch").check()
     without = page.locator("sentence-figure .german").first.inner_text()
     page.get_by_role("button", name="Open the whole model").click()
-    page.wait_for_function(f"{FIGURE}.now")
+    page.wait_for_function(f"{FIGURE}?.now")
     assert "weil sie alt" in written(page)
     assert "sie" in without
     assert page.evaluate(f"[...{FIGURE}.changes.gains]") == [[NOUN_HEAD, 0]]

@@ -24,6 +24,7 @@ class Figure(NamedTuple):
     word: str | None = None  # in its data, and shown
     jump: tuple[int | None, ...] = (0, 0, 0)  # by how much its height may change at each of WIDTHS; None: it may
     highest: int = 900
+    driven: bool = True  # else its own tests press what it has, which is much
 
     @property
     def path(self):
@@ -35,6 +36,7 @@ FIGURES = {
     "beam": Figure("decode", "greedy", "liebe", (LINE, 0, 2 * LINE)),
     "bits": Figure("fast", "megabytes", "weil", (0, 0, LINE), 800),
     "cost": Figure("scale", "kept by layers", '"base"', (0, 0, LINE)),
+    "cut": Figure("cut", "English", "chair", driven=False),
     "encoding": Figure("tokens", "Käsebrot"),
     "film": Figure("translation", "validation loss", "office", (0, 0, LINE)),
     "geometry": Figure("attention", "love", "love"),
@@ -144,7 +146,7 @@ def drive(page, name, still=False):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@each
+@pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.driven])
 def test_nothing_jumps_or_leads_out_of_the_page(visit, name, width):
     figure = FIGURES[name]
     jump = figure.jump[WIDTHS.index(width)]
@@ -160,7 +162,7 @@ def test_nothing_jumps_or_leads_out_of_the_page(visit, name, width):
         assert [target for target in targets if target[0] < 43.5] == []
 
 
-@pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.word])
+@pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.word and figure.driven])
 def test_words_stay_words(visit, name):
     word, evil = FIGURES[name].word, "<img/src=x/onerror=alert(1)>"
     worse = f'"{evil}"' if '"' in word else f"{word}{evil}"

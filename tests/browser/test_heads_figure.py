@@ -352,7 +352,7 @@ def test_a_sentence_of_ones_own_has_the_weights_of_the_package(own):
 def test_a_head_that_is_switched_off_changes_what_is_written_as_in_the_package(own):
     own.get_by_role("switch").check()
     said(own, "With 1 head off: ")
-    wanted = parity.answer(OWN, off=[("encoder", 1, 2)])
+    wanted = parity.answer(OWN, gains=[("encoder", 1, 2, 0)])
     german = parity.translator().tokens.decode([i for i in wanted["ids"] if i != 2])
     said(own, f"With 1 head off: {german} Before: Ich brauche den Stuhl, weil er alt ist.")
     assert np.allclose(seen(own)["weights"], wanted["encoder"], rtol=0, atol=parity.NEAR)

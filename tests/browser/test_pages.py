@@ -86,7 +86,9 @@ FIGURES = """() => {
           .map(part => [...figure.querySelectorAll(part)].some(seen))]);
 }"""
 # On paper these are their tables.
-PRINTED = {f"{name}-figure" for name in ("walk", "sentence", "film", "masks", "encoding", "sampler", "live", "bits")}
+PRINTED = {
+    f"{name}-figure" for name in ("walk", "sentence", "film", "masks", "encoding", "sampler", "live", "bits", "cut")
+}
 MOVES = "() => [...document.querySelectorAll('*')].some(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
 # Axe would take long for all the elements of formulas and code.
 PLAIN = """() => { for (const e of document.querySelectorAll('math, .highlight pre'))

@@ -197,16 +197,17 @@
     // What is written, with what was written before; and what became of the guess. Before a cut each word can be guessed.
 
     say() {
+      if (!this.plain || !this.now) return;
       const { plain, now, changed } = this, words = now.text.split(" "), old = plain.text.split(" ");
       const others = differing(words, old), lost = differing(old, words);
       const spaced = (parts) => parts.flatMap((part, n) => [n ? " " : "", part]);
       const line = make("p", { class: "german", lang: "de" }, spaced(changed ? words.map((word, n) => make(others.includes(n) ? "strong" : "span", {}, word)) : old.map((word, n) => this.choice(n, word))));
       const same = plain.text === now.text, weight = same ? this.heaviest() : 0;
       const about = !changed ? [make("p", { class: "ghost" }, "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
-        : same ? [make("p", { class: "verdict" }, "The words stay", weight ? [", although a weight of ", asShare(weight, 3), " is gone"] : "", ". ", ...this.unsettled())]
+        : same ? [make("p", { class: "verdict" }, "The words stay", weight && this.changes.hidden.size === 1 ? [", although a weight of ", asShare(weight, 3), " is gone"] : "", ". ", ...this.unsettled())]
           : [make("p", { class: "ghost" }, "before: ", make("span", { lang: "de" }, plain.text))];
       const unknown = this.model ? untrained(this.model.translator.unknown(this.text)) : [], focused = [...this.says.querySelectorAll("button")].indexOf(document.activeElement);
-      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, ...about, ...this.judgement(old, lost), ...(changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...(unknown.length ? [make("p", { class: "ghost" }, unknown)] : []));
+      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, ...about, ...this.judgement(old, lost), ...(changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => make("p", { class: "ghost" }, words)));
       if (focused >= 0) this.says.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
       if (changed) this.announce(this.heard, make("span", { lang: "de" }, now.text), " ", ...about.map((part) => part.cloneNode(true)));
     }
@@ -257,7 +258,7 @@
       this.tool = "look";
       this.pair = this.button("✂ all lines “it” → noun", () => this.cutPair());
       this.order = onOff("no positions", false, (off) => { this.changes.placed = !off; this.ready(); });
-      this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model) this.ready(); else this.take(this.plain); });
+      this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model || !this.plain) this.ready(); else this.take(this.plain); });
       this.time = slider("how far it has calculated", { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
       return make("div", { class: "controls tools" },
         make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.order, this.undo,
@@ -351,7 +352,7 @@
           const row = now.weights(kind, layer, head, n), before = plain.weights(kind, layer, head, n);
           row.forEach((weight, column) => {
             const name = `${kind} ${layer} ${head} ${n} ${column}`, cut = this.changes.hidden.has(name);
-            if (weight >= least || cut) found.push({ kind, layer, head, row: n, column, weight: cut ? before[column] ?? 0 : weight, name, cut });
+            if (weight >= least || cut) found.push({ kind, layer, head, row: n, column, weight: cut ? before[column] ?? 0 : weight, name, cut, gain: this.changes.gains.get(`${kind} ${layer} ${head}`) ?? 1 });
           });
         }
       }
@@ -372,15 +373,21 @@
       const all = Object.entries(sides).flatMap(([side, length]) => Array.from({ length }, (_, n) => ({ side, n })));
       const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, column, cut }) => cut || kind === "encoder" || (kind === "cross" && picked.side === "read" && column === picked.n)); // not all looks of the decoder: nobody could tell them apart
       const own = this.links(picked), cutEverywhere = [];
-      const path = (link, kind, more = {}) => draw("path", { d: this.path(link), class: [kind, link.cut && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link), ...more });
+      const path = (link, kind, more = {}) => draw("path", { d: this.path(link), class: [kind, (link.cut || !link.gain) && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight * (link.gain || 1) : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link), ...more });
       this.svg.replaceChildren(
         draw("g", { class: "rivers" }, all.flatMap((place) => this.river(place, mine(place)))),
         draw("g", { class: "others" }, others.map((link) => path(link, "other"))),
         draw("g", { class: "own" }, own.toReversed().map((link) => path(link, "mine"))),
-        draw("g", { class: "hits" }, [...others.filter(({ weight, cut }) => cut || weight >= 0.5), ...own.toReversed()].map((link) => draw("path", { d: this.path(link), class: "hit", "data-link": link.name, "data-when": this.when(link) }))),
+        draw("g", { class: "hits" }, [...others.filter(({ weight, cut }) => cut || weight >= 0.5), ...own.toReversed()].map((link) => draw("path", { d: this.path(link), class: "hit", "data-link": link.name, "data-when": this.when(link) }, draw("title", {}, this.named(link))))),
         draw("g", { class: "beads" }, all.flatMap((place) => this.beads(place))),
         draw("g", { class: "said" }, this.labels(own.filter(({ weight, cut }) => weight >= 0.4 || cut)), this.titles()));
       this.show();
+    }
+
+    // A line in words, for who points at it.
+    named(link) {
+      const words = [this.token(link.kind === "encoder" ? "read" : "write", link.row), this.column(link)].map((parts) => parts.map((part) => part.textContent ?? part).join(""));
+      return `${words.join(" → ")}, ${numbered(link.kind, link.layer, link.head)}: ${asShare(link.weight, 3)}`;
     }
 
     // When a link is calculated, in steps of the slider.
@@ -513,6 +520,7 @@
     }
 
     cut(names, all = false) {
+      this.left = "";
       const { hidden } = this.changes, mend = names.every((name) => hidden.has(name));
       for (const name of names) hidden[mend ? "delete" : "add"](name);
       if (all) this.opened = null;
@@ -638,7 +646,7 @@
     // Rule or accident: the same cut in all sentences, and in another training of the model.
 
     ruled() {
-      const choose = (n) => { this.file = this.data.models[n].file; this.plain = null; this.opened = null; this.forget(); this.ready().then(() => this.counted.textContent && this.changed && this.tryAll(false)); };
+      const choose = (n) => { const tried = this.result; this.result = null; this.file = this.data.models[n].file; this.plain = null; this.opened = null; this.forget(); this.blank(); this.ready().then(() => tried && this.changed && this.tryAll(false)); };
       const models = make("fieldset", { class: "models" }, make("legend", {}, "Which training"), this.data.models.map(({ name }, n) => {
         const input = make("input", { type: "radio", name: "cut-model", value: n, checked: !n });
         input.addEventListener("change", () => choose(n));
@@ -661,10 +669,19 @@
       return draw("circle", { cx: 12 * this.things.indexOf(thing) + 6, cy: 12 * frame + 6, r: kind.endsWith("wrong") ? 3.6 : 4.6, class: kind, "data-n": n }, draw("title", {}, english + title));
     }
 
+    // Dots and counts of another cut, or of another training, go.
+    blank() {
+      this.trial = (this.trial ?? 0) + 1;
+      for (const dot of this.grid.children) dot.setAttribute("class", "waits");
+      this.counted.textContent = "";
+    }
+
     // In another training, a head of the same number does other work: what was done to single heads goes.
     forget() {
       const { gains, evens, hidden } = this.changes, pairs = [...hidden].map((name) => name.split(" ")), same = (a) => pairs.filter((b) => a[0] === b[0] && a[3] === b[3] && a[4] === b[4]);
-      for (const pair of pairs) if (same(pair).length < this.layers * this.heads) hidden.delete(pair.join(" "));
+      const single = pairs.filter((pair) => same(pair).length < this.layers * this.heads);
+      this.left = single.length + gains.size + evens.size ? "Heads do other work in this training, so what you did to single heads is undone." : "";
+      for (const pair of single) hidden.delete(pair.join(" "));
       gains.clear();
       evens.clear();
     }

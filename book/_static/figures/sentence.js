@@ -28,15 +28,16 @@
       another.addEventListener("click", () => { this.noun.select.value = this.thing = this.another(); this.show(); });
       this.switch = onOff("switch this head off", false, (off) => { this.off = Number(off); this.show(); });
       const grow = make("button", { type: "button" }, "Open the whole model");
-      grow.addEventListener("click", () => this.grow(live));
-      live.append(this.english, this.german, this.line, this.heard, make("div", { class: "controls" }, another, this.switch, data.opens ? grow : []), this.count = make("p", { class: "kept" }));
+      grow.addEventListener("click", () => this.grow(live, grow));
+      if (data.opens) queueMicrotask(() => this.append(grow)); // below the figure
+      live.append(this.english, this.german, this.line, this.heard, make("div", { class: "controls" }, another, this.switch), this.count = make("p", { class: "kept" }));
       this.show(true);
       new ResizeObserver(() => this.link()).observe(this.english);
       document.fonts?.ready.then(() => this.link());
     }
 
     // The model that is behind it takes its place, at the same sentence and with the same head off.
-    async grow(live) {
+    async grow(live, grow) {
       try {
         await window.translator.bring("figures/cut.js");
       } catch ({ message }) {
@@ -47,8 +48,8 @@
       const sentences = answers.map(({ frame, thing, words, right }) => ({ frame, thing, english: words.join(" "), german: right }));
       const told = { ...opens, frames, things, genders, sentences, begin: answer.words.join(" "), gains: this.off ? [[`encoder ${layer} ${head}`, 0]] : [] };
       const close = make("button", { type: "button" }, "Close the model"), opened = make("cut-figure", {}, make("script", { type: "application/json" }, JSON.stringify(told)), make("div", { class: "fallback" }));
-      close.addEventListener("click", () => { opened.remove(); close.remove(); live.hidden = false; live.querySelector("button").focus(); this.link(); });
-      live.hidden = true;
+      close.addEventListener("click", () => { opened.remove(); close.remove(); live.hidden = grow.hidden = false; grow.focus(); this.link(); });
+      live.hidden = grow.hidden = true;
       this.append(close, opened);
       opened.querySelector("select").focus();
     }
