@@ -342,6 +342,18 @@ def test_another_noun_takes_the_cut_along(page):
     assert "weil er alt" in written(page)
 
 
+def test_a_cut_goes_along_when_one_sentence_follows_the_other_at_once(page):
+    """The second before the first has been read, whose noun is elsewhere: "My father does not need the lamp …"."""
+    cut(page, LINK)
+    between = FRAMES[5].say("lamp").english
+    settled(page, f"this.ask('{between}'); this.ask('{LAMP}')")
+    assert page.evaluate(f"[...{FIGURE}.changes.hidden]") == [LINK]
+    settled(page, f"this.ask('{between}')")
+    reads = [parity.translator().name(i) for i in parity.translator().encode(between, 1)]
+    place = f"{NOUN_HEAD} {reads.index(' it')} {reads.index(' lamp')}"
+    assert page.evaluate(f"[...{FIGURE}.changes.hidden]") == [place]
+
+
 def test_a_sentence_of_ones_own_is_read_and_one_that_is_too_long_is_refused(page):
     page.get_by_text("A sentence of your own").click()
     field = page.get_by_label("A sentence of your own, in English")

@@ -74,8 +74,6 @@
       return gains.size + evens.size + hidden.size + swaps.size + !placed;
     }
 
-    get frame() { return this.data.sentences.findIndex(({ english }) => english === this.text); } // -1 for the reader's own
-
     // Which sentence: of the six with a noun, or the reader's own.
 
     asks() {
@@ -89,25 +87,23 @@
         this.nouns.value = after.find((thing) => things[thing][1] !== things[this.nouns.value][1]);
         changed();
       });
-      const { form, input } = field("Read it", (text) => this.ask(text));
-      this.own = input;
+      const { form } = field("Read it", (text) => this.ask(text));
       return make("div", { class: "begin" }, make("div", { class: "controls" }, named("sentence", this.frames), named("noun", this.nouns), another), make("details", {}, make("summary", {}, "A sentence of your own"), form));
     }
 
     about(text) {
-      Object.assign(this, { text, own: null });
       const known = this.data.sentences.find(({ english }) => english === text);
-      this.known = known;
+      Object.assign(this, { text, known });
       if (known) [this.frames.value, this.nouns.value] = [known.frame, known.thing];
     }
 
     // Another sentence: what was cut stays cut where it is a head, and goes where it is a link or a vector of the old one.
     ask(text) {
-      const roles = this.known && this.changed ? this.roles() : null;
+      const roles = this.asked ?? (this.known && this.changed ? this.roles() : null); // those that no run has placed yet
       this.about(text.trim());
       Object.assign(this, { guess: null, picked: null, opened: null, plain: null });
       if (roles && this.known) this.asked = roles;
-      else { this.changes.hidden.clear(); this.changes.swaps.clear(); }
+      else { this.asked = null; this.changes.hidden.clear(); this.changes.swaps.clear(); }
       this.given = this.data.first.find(({ english }) => english === this.text);
       if (!this.changed && !this.model && this.given) { this.take(ofPage(this.given)); this.ready(true); } else this.ready();
     }
@@ -217,7 +213,7 @@
       const of = (run) => run.state?.ids.map((id, n) => Math.exp(run.state.steps[n].logP[id])), [before, after] = [of(this.plain), of(this.now)];
       if (!before || !after) return [];
       const lost = before.map((p, n) => p - after[n]), n = lost.indexOf(Math.max(...lost));
-      if (lost[n] < 0.001) return ["No word has become less probable, either."];
+      if (lost[n] < 0.001 * before[n]) return ["No word has lost as much as a thousandth of its probability."];
       return ["But ", make("i", { lang: "de" }, shown(this.now.writes[n])), ` is less sure: ${percent(after[n], 1)} instead of ${percent(before[n], 1)}.`];
     }
 
@@ -344,7 +340,7 @@
       return { width, height: this.stage.clientHeight, wide, x, y: { read: y("read"), write: y("write") } };
     }
 
-    // The links that end in a row, the widest first; or all of all rows.
+    // The links that end in a row, the widest first.
     links({ side, n }, least = FAINTEST) {
       const found = [], { now, plain } = this;
       for (const kind of side === "read" ? ["encoder"] : ["decoder", "cross"]) {
@@ -372,8 +368,8 @@
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       const all = Object.entries(sides).flatMap(([side, length]) => Array.from({ length }, (_, n) => ({ side, n })));
       const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, column, cut }) => cut || kind === "encoder" || (kind === "cross" && picked.side === "read" && column === picked.n)); // not all looks of the decoder: nobody could tell them apart
-      const own = this.links(picked), cutEverywhere = [];
-      const path = (link, kind, more = {}) => draw("path", { d: this.path(link), class: [kind, (link.cut || !link.gain) && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight * (link.gain || 1) : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link), ...more });
+      const own = this.links(picked);
+      const path = (link, kind) => draw("path", { d: this.path(link), class: [kind, (link.cut || !link.gain) && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight * (link.gain || 1) : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link) });
       this.svg.replaceChildren(
         draw("g", { class: "rivers" }, all.flatMap((place) => this.river(place, mine(place)))),
         draw("g", { class: "others" }, others.map((link) => path(link, "other"))),
@@ -422,7 +418,7 @@
       return ["read", "write"].flatMap((side) => x[side].map((at, depth) => draw("text", { x: at, y: top(side), class: "depth", "text-anchor": "middle" }, depth ? `layer ${depth}` : "start")));
     }
 
-    // A row of the stream: a line from depth to depth, golden where it has changed.
+    // A row of the stream: a line from depth to depth, tinted where it has changed.
     river({ side, n }, mine) {
       const { x, y } = this.at, xs = x[side];
       return xs.slice(1).map((to, depth) => draw("line", { x1: xs[depth], x2: to, y1: y[side][n], y2: y[side][n], class: `river${mine ? " mine" : ""}`, style: this.tint(side, depth + 1, n), "data-when": side === "read" ? depth + 1 : this.layers + n + 1 }));
@@ -485,14 +481,18 @@
       this.open();
     }
 
+    back() { return this.button("← all looks of this word", () => { this.opened = null; this.draw(); this.open(); }); }
+
+    // All heads of a kind, by their names.
+    all(kind) { return Array.from({ length: this.layers * this.heads }, (_, n) => `${kind} ${Math.floor(n / this.heads)} ${n % this.heads}`); }
+
     // A link down to its sum: query times key, number by number, and the softmax of the row.
     sum(name) {
       const [kind, layer, head, row, column] = name.split(" ").map((part, n) => (n ? Number(part) : part));
       const side = kind === "encoder" ? "read" : "write", link = { kind, layer, head, row, column }, cut = this.changes.hidden.has(name);
-      const back = this.button("← all looks of this word", () => { this.opened = null; this.draw(); this.open(); });
-      const everywhere = Array.from({ length: this.layers * this.heads }, (_, n) => `${kind} ${Math.floor(n / this.heads)} ${n % this.heads} ${row} ${column}`);
+      const everywhere = this.all(kind).map((one) => `${one} ${row} ${column}`);
       const of = `${kind} ${layer} ${head}`, even = this.changes.evens.has(of);
-      const buttons = make("div", { class: "controls" }, this.button(cut ? "Mend" : "✂ Cut", () => this.cut([name])), this.button("✂ Cut in all heads", () => this.cut(everywhere, true)), this.button(even ? "Let this head choose again" : "Let this head look evenly", () => { this.changes.evens[even ? "delete" : "add"](of); this.ready(); }), back);
+      const buttons = make("div", { class: "controls" }, this.button(cut ? "Mend" : "✂ Cut", () => this.cut([name])), this.button("✂ Cut in all heads", () => this.cut(everywhere, true)), this.button(even ? "Let this head choose again" : "Let this head look evenly", () => { this.changes.evens[even ? "delete" : "add"](of); this.ready(); }), this.back());
       const weight = this.now.weights(kind, layer, head, row)[column] ?? 0;
       return [make("p", { class: "name" }, this.token(side, row), " → ", this.column(link), `, ${numbered(kind, layer, head)}`), ...this.products(link, weight, cut), buttons];
     }
@@ -503,7 +503,7 @@
       const { products, score, scores } = parts, most = Math.max(...products.map(Math.abs)), width = 8 * products.length;
       const bars = draw("svg", { viewBox: `0 0 ${width} 60`, class: "products", role: "img", "aria-label": `${products.length} products of a query and a key` }, products.map((x, n) => draw("rect", { x: 8 * n + 1, width: 6, y: x > 0 ? 30 - (28 * x) / most : 30, height: Math.max(0.5, (28 * Math.abs(x)) / most), class: x > 0 ? "above" : "below" })), draw("line", { x1: 0, x2: width, y1: 30, y2: 30 }));
       const total = products.reduce((sum, x) => sum + x, 0);
-      return [bars, make("p", {}, `Query and key have ${products.length} numbers each. Their products, drawn above, add up to ${written(total, 2)}. Divided by √${products.length}, that is a score of ${written(score, 2)}, `, ...(cut ? ["but the link is cut: the row takes nothing here."] : [`and the softmax over all ${scores.filter(Number.isFinite).length} scores of the row makes `, make("b", {}, asShare(weight, 3)), " of it."]))];
+      return [bars, make("p", {}, `Query and key have ${products.length} numbers each. Their products, drawn above, add up to ${written(total, 2)}. Divided by √${products.length}, that is a score of ${written(score, 2)}, `, ...(cut ? ["but the line is cut: the row takes nothing here."] : [`and the softmax over all ${scores.filter(Number.isFinite).length} scores of the row makes `, make("b", {}, asShare(weight, 3)), " of it."]))];
     }
 
     // The numbers behind a link, from a run that is listened to.
@@ -529,9 +529,9 @@
 
     // All lines from "it" to the pieces of its noun, in all heads and layers of the encoder.
     cutPair() {
-      const { it, noun } = this.places(this.now.reads, this.text, this.known.thing), heads = Array.from({ length: this.layers * this.heads }, (_, n) => `encoder ${Math.floor(n / this.heads)} ${n % this.heads}`);
+      const { it, noun } = this.places(this.now.reads, this.text, this.known.thing);
       this.opened = null;
-      this.cut(heads.flatMap((head) => noun.map((column) => `${head} ${it} ${column}`)));
+      this.cut(this.all("encoder").flatMap((head) => noun.map((column) => `${head} ${it} ${column}`)));
     }
 
     // A vector: its numbers, now and before, and one of another sentence to put in its place.
@@ -546,15 +546,13 @@
 
     vector(name) {
       const [side, ...place] = name.split(" "), [depth, n] = place.map(Number), { now, plain } = this;
-      const back = this.button("← all looks of this word", () => { this.opened = null; this.draw(); this.open(); });
       const title = make("p", { class: "name" }, "The vector of ", side === "read" || !n ? this.token(side, n) : ["the row that writes ", this.token(side, n)], depth ? `, after layer ${depth}` : ", at the start");
-      if (!now.rows) return [title, make("p", {}, "The model is on its way."), back];
+      if (!now.rows) return [title, make("p", {}, "The model is on its way."), this.back()];
       const x = now.rows[side][depth][n], old = plain.rows?.[side][depth][n], far = old ? apart(x, old) : 0;
-      const own = side === "read" && this.changes.swaps.has(`${depth} ${n}`);
-      const said = far < 1e-9 ? `${x.length} numbers. ${own ? "The vector that you put in is the same, so nothing is exchanged." : "Nothing that you did has changed them."}` : `${x.length} numbers, changed by ${percent(far, 0)} of their length.`;
-      const swapped = side === "read" && this.changes.swaps.get(`${depth} ${n}`);
+      const swapped = side === "read" && this.changes.swaps.has(`${depth} ${n}`);
+      const said = far < 1e-9 ? `${x.length} numbers. ${swapped ? "The vector that you put in is the same, so nothing is exchanged." : "Nothing that you did has changed them."}` : `${x.length} numbers, changed by ${percent(far, 0)} of their length.`;
       const put = side !== "read" ? [] : [...(swapped ? [this.button("Put its own vector back", () => { this.changes.swaps.delete(`${depth} ${n}`); this.ready(); })] : []), ...this.offers(depth, n)];
-      return [title, make("p", { class: "strips" }, this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), make("p", {}, said), make("div", { class: "controls" }, put, back)];
+      return [title, make("p", { class: "strips" }, this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), make("p", {}, said), make("div", { class: "controls" }, put, this.back())];
     }
 
     strip(x, kind) {
@@ -572,7 +570,7 @@
 
     // The other sentence's words above the stage: each can be dragged to a bead, or chosen and then put there.
     beside(text) {
-      const { translator } = this.model, names = translator.read(text).map((id) => translator.name(id));
+      const names = this.names(text);
       const chips = names.map((name, row) => {
         const chip = this.button(shown(name), () => {
           if (this.dropped) return; // the end of a drag is no press
@@ -621,13 +619,13 @@
     board() {
       this.dials = new Map();
       const dial = (kind, layer, head) => {
-        const name = `${kind} ${layer} ${head}`, range = make("input", { type: "range", min: 0, max: 1, step: 0.05, value: 1, "aria-label": numbered(kind, layer, head) }), shown_ = make("span", { "aria-hidden": "true" });
+        const name = `${kind} ${layer} ${head}`, range = make("input", { type: "range", min: 0, max: 1, step: 0.05, value: 1, "aria-label": numbered(kind, layer, head) }), text = make("span", { "aria-hidden": "true" });
         range.addEventListener("input", () => { const gain = Number(range.value); if (gain === 1) this.changes.gains.delete(name); else this.changes.gains.set(name, gain); this.ready(); });
-        this.dials.set(name, [range, shown_]);
-        return make("label", {}, make("span", { class: "n" }, head + 1), range, shown_);
+        this.dials.set(name, [range, text]);
+        return make("label", {}, make("span", { class: "n" }, head + 1), range, text);
       };
       const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), make("div", { class: "dials" }, Array.from({ length: this.data.heads }, (_, head) => dial(kind, layer, head))));
-      return this.dialled = make("div", { class: "board" }, make("p", { class: "name" }, "The heads: turn one down, and it gives less. 0 is off."), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
+      return make("div", { class: "board" }, make("p", { class: "name" }, "The heads: turn one down, and it gives less. 0 is off."), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
     }
 
     mark() {
@@ -652,7 +650,6 @@
         input.addEventListener("change", () => choose(n));
         return make("label", { class: "tool" }, input, make("span", {}, name));
       }));
-      this.models = models;
       this.grid = draw("g", {}, this.data.sentences.map((sentence, n) => this.dot(sentence, n, "", "waits")));
       this.dots = draw("svg", { class: "dots", viewBox: `0 -16 ${12 * this.things.length} ${12 * this.data.frames.length + 16}`, "aria-hidden": "true" }, this.grid);
       for (const [gender, article] of Object.entries(this.data.genders)) { // over the columns of its nouns
@@ -686,6 +683,9 @@
       evens.clear();
     }
 
+    // The tokens of a text; before the model is here there is only the one that is shown.
+    names(text) { return this.model ? this.model.translator.read(text).map((id) => this.model.translator.name(id)) : this.now.reads; }
+
     // Where the tokens with a part to play are: "it", the pieces of the noun.
     places(names, text, thing) {
       const first = text.indexOf(` ${thing} `), starts = names.map((_, i) => names.slice(0, i).join("").length);
@@ -708,7 +708,7 @@
 
     // All that has been changed, without rows of this very sentence. German rows keep their number.
     roles() {
-      const { gains, evens, hidden, swaps, placed } = this.changes, names = this.now.reads, place = this.places(names, this.text, this.known.thing);
+      const { gains, evens, hidden, swaps, placed } = this.changes, names = this.names(this.text), place = this.places(names, this.text, this.known.thing);
       return {
         gains: [...gains], evens: [...evens], placed,
         hidden: [...hidden].map((name) => {
@@ -721,25 +721,24 @@
 
     // The same in another sentence. A donor of the same sort becomes the sentence of the same sort about the donor's noun.
     within(roles, sentence, names) {
-      const { translator } = this.model, place = this.places(names, sentence.english, sentence.thing), at = (role) => (Array.isArray(role) ? this.rowsOf(role, names, place) : [role]);
+      const place = this.places(names, sentence.english, sentence.thing), at = (role) => (Array.isArray(role) ? this.rowsOf(role, names, place) : [role]);
       const hidden = new Set(roles.hidden.flatMap(({ head, row, column }) => at(row).flatMap((r) => at(column).map((c) => `${head} ${r} ${c}`)))), swaps = new Map();
       for (const { depth, row, text, from, own } of roles.swaps) {
         const donor = own ? this.data.sentences.find((one) => one.frame === sentence.frame && one.thing === own.thing) : { english: text };
-        const theirs = translator.read(donor.english).map((id) => translator.name(id)), there = own ? this.rowsOf(this.role(...this.parts(own, from)), theirs, this.places(theirs, donor.english, donor.thing)) : [from];
+        const theirs = this.names(donor.english), there = own ? this.rowsOf(this.role(...this.parts(own, from)), theirs, this.places(theirs, donor.english, donor.thing)) : [from];
         at(row).forEach((r, n) => swaps.set(`${depth} ${r}`, { text: donor.english, row: there[n] ?? there[0] }));
       }
       return { gains: new Map(roles.gains), evens: new Set(roles.evens), hidden, swaps, placed: roles.placed };
     }
 
     parts({ english, thing }, row) {
-      const { translator } = this.model, names = translator.read(english).map((id) => translator.name(id));
+      const names = this.names(english);
       return [names, this.places(names, english, thing), row];
     }
 
     // Changes that were made in a sentence, in the one that is shown now.
     replay(roles) {
-      const { translator } = this.model;
-      this.changes = this.within(roles, this.known, translator.read(this.text).map((id) => translator.name(id)));
+      this.changes = this.within(roles, this.known, this.names(this.text));
     }
 
     async tryAll(show = true) {
@@ -764,7 +763,7 @@
       const right = came.filter(([, ok]) => ok).length, counts = {};
       for (const [word] of came) counts[word] = (counts[word] ?? 0) + 1;
       const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
-      this.counted.replaceChildren(`The right pronoun comes in ${right} of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}). Each row is one of the sentences, each column a noun. A filled dot is right and a ring is wrong. The colours are `, make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press a dot to see its sentence.");
+      this.counted.replaceChildren(`${name[0].toUpperCase()}${name.slice(1)}: the right pronoun comes in ${right} of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}). Each row is one of the sentences, each column a noun. A filled dot is right and a ring is wrong. The colours are `, make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press a dot to see its sentence.");
       this.told.append(make("li", {}, `${this.data.models.find(({ file }) => file === this.file).name}, ${name}: ${right} of ${sentences.length}`));
       this.result = { right, most, often };
     }
