@@ -226,7 +226,8 @@ def drawn(lots, text, n):
     return {name: told for name, told in changes.items() if told} | ({} if lots.integers(4) else {"placed": False})
 
 
-def test_all_vectors_and_weights_of_any_sentence_with_any_changes_are_those_of_the_package(answered):
+def test_all_vectors_and_weights_of_any_sentence_with_any_changes_are_those_of_the_package(answered, monkeypatch):
+    monkeypatch.setattr(parity, "NEAR", 1e-9)  # as near as the page says
     lots, tried = np.random.default_rng(61), 0
     for text in SENTENCES:
         if not 3 < (n := len(parity.translator().encode(text, 1))) < 30:
@@ -234,7 +235,6 @@ def test_all_vectors_and_weights_of_any_sentence_with_any_changes_are_those_of_t
         changes = drawn(lots, text, n)
         found, wanted = answered("greedy", text=text, **changes), parity.answer(text, **changes)
         assert parity.equal(found, wanted) is None, (text, changes)
-        assert np.allclose(found["next"], wanted["next"], rtol=0, atol=1e-9), (text, changes)
         mine, theirs = answered("rows", text=text, **changes), parity.rows(text, found["ids"], **changes)
         for name, rows in zip(("read", "wrote"), theirs, strict=True):
             assert np.allclose(mine[name], rows, rtol=0, atol=1e-9), (text, changes, name)
