@@ -9,7 +9,9 @@
   const KINDS = { encoder: "encoder", decoder: "decoder, on German", cross: "decoder, on English" };
   const MOST = 18; // tokens of a sentence, and of what is written: more rows could not be followed
   const FAINTEST = 0.03, SEEN = 0.5, LISTED = 7, RIVALS = 3; // weights that are drawn for a followed word, and for the others
-  const WIDE = 700; // pixels, from which on both sides stand beside each other
+  const BESIDE = matchMedia("(min-width: 761px)"); // where both sides stand beside each other
+  const AIM = 11; // pixels from a line, within which a pointer means it
+  const SPOT = 13; // a dot of a sentence and the room around it
   const TINT = 0.02; // a vector that has changed by less is not coloured
 
   const shown = (token) => token.replace(/^ /, "").replaceAll("\n", "⏎") || "␣";
@@ -54,7 +56,7 @@
       live.setAttribute("aria-label", "The translator laid open: choose a sentence, follow a word, cut, and see what is written");
       this.heard = make("p", { class: "heard", role: "status" });
       this.rule = this.button("Try this on all sentences", () => this.tryAll());
-      live.append(this.asks(), this.says = make("div", { class: "says" }), this.tools(), this.staged(), make("div", { class: "below" }, this.sheet = make("div", { class: "sheet" }), this.board()), this.ruled(), this.heard);
+      live.append(this.asks(), this.says = make("div", { class: "says" }), this.tools(), make("div", { class: "bench" }, this.staged(), this.panel()), this.heard);
       this.begun = data.begin ?? data.first[0].english;
       const asked = this.addressed();
       for (const [name, gain] of data.gains ?? []) this.changes.gains.set(name, gain);
@@ -79,22 +81,25 @@
     asks() {
       const { things, genders } = this.data, named = (text, select) => make("label", { class: "choose" }, make("span", {}, text), select);
       const changed = () => this.ask(this.data.sentences.find(({ frame, thing }) => frame === Number(this.frames.value) && thing === this.nouns.value).english);
-      this.frames = make("select", {}, this.data.frames.map((text, n) => make("option", { value: n }, text)));
+      this.frames = make("select", {}, this.data.frames.map((text, n) => make("option", { value: n }, text)), this.own = make("option", { value: "own", hidden: true }, "your own"));
       this.nouns = make("select", {}, Object.entries(genders).map(([gender, article]) => make("optgroup", { label: `German: ${article}` }, this.things.filter((thing) => things[thing][1] === gender).map((thing) => make("option", {}, thing)))));
       for (const select of [this.frames, this.nouns]) select.addEventListener("change", changed);
-      const another = this.button("Another noun", () => {
+      this.another = this.button("Another noun", () => {
         const names = Object.keys(things), after = names.slice(names.indexOf(this.nouns.value)).concat(names);
         this.nouns.value = after.find((thing) => things[thing][1] !== things[this.nouns.value][1]);
         changed();
       });
       const { form } = field("Read it", (text) => this.ask(text));
-      return make("div", { class: "begin" }, make("div", { class: "controls" }, named("sentence", this.frames), named("noun", this.nouns), another), make("details", {}, make("summary", {}, "A sentence of your own"), form));
+      return make("div", { class: "begin" }, make("div", { class: "controls" }, named("sentence", this.frames), named("noun", this.nouns), this.another), make("details", {}, make("summary", {}, "A sentence of your own"), form));
     }
 
     about(text) {
       const known = this.data.sentences.find(({ english }) => english === text);
       Object.assign(this, { text, known });
-      if (known) [this.frames.value, this.nouns.value] = [known.frame, known.thing];
+      this.frames.value = known?.frame ?? "own"; // a sentence of one's own stands in no list, and has no noun of ours
+      this.own.hidden = Boolean(known);
+      if (known) this.nouns.value = known.thing;
+      this.nouns.disabled = this.another.disabled = !known;
     }
 
     // Another sentence: what was cut stays cut where it is a head, and goes where it is a link or a vector of the old one.
@@ -104,6 +109,8 @@
       Object.assign(this, { guess: null, picked: null, opened: null, plain: null });
       if (roles && this.known) this.asked = roles;
       else { this.asked = null; this.changes.hidden.clear(); this.changes.swaps.clear(); }
+      this.holds = this.tally[1] > 0; // who has guessed before is asked again, before the new sentence shows what the cut does
+      this.judged = false;
       this.given = this.data.first.find(({ english }) => english === this.text);
       if (!this.changed && !this.model && this.given) { this.take(ofPage(this.given)); this.ready(true); } else this.ready();
     }
@@ -141,7 +148,10 @@
         }
         if (this.asked) { this.replay(this.asked); this.asked = null; }
         const now = this.changed ? await this.translated(ids, this.engine(), stop) : this.plain;
-        if (now) this.take(now);
+        if (!now) return;
+        this.withheld = Boolean(this.holds && this.changed);
+        this.holds = false;
+        this.take(this.withheld ? this.plain : now);
       } catch (error) {
         this.tell(`This cannot be done: ${error.message}.`);
       }
@@ -194,16 +204,16 @@
 
     say() {
       if (!this.plain || !this.now) return;
-      const { plain, now, changed } = this, words = now.text.split(" "), old = plain.text.split(" ");
+      const { plain, now, withheld } = this, changed = this.changed && !withheld, words = now.text.split(" "), old = plain.text.split(" ");
       const others = differing(words, old), lost = differing(old, words);
       const spaced = (parts) => parts.flatMap((part, n) => [n ? " " : "", part]);
       const line = make("p", { class: "german", lang: "de" }, spaced(changed ? words.map((word, n) => make(others.includes(n) ? "strong" : "span", {}, word)) : old.map((word, n) => this.choice(n, word))));
       const same = plain.text === now.text, weight = same ? this.heaviest() : 0;
-      const about = !changed ? [make("p", { class: "ghost" }, "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
+      const about = withheld ? [make("p", { class: "ghost" }, "Your cut goes along. Which word will it change here? Press it, or ", this.choice(-1, "none"), ", or ", this.button("show it", () => this.ready()), ".")] : !changed ? [make("p", { class: "ghost" }, "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
         : same ? [make("p", { class: "verdict" }, "The words stay", weight && this.changes.hidden.size === 1 ? [", although a weight of ", asShare(weight, 3), " is gone"] : "", ". ", ...this.unsettled())]
           : [make("p", { class: "ghost" }, "before: ", make("span", { lang: "de" }, plain.text))];
       const unknown = this.model ? untrained(this.model.translator.unknown(this.text)) : [], focused = [...this.says.querySelectorAll("button")].indexOf(document.activeElement);
-      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, ...about, ...this.judgement(old, lost), ...(changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => make("p", { class: "ghost" }, words)));
+      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, ...about, ...this.judgement(old, lost), ...(this.changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => make("p", { class: "ghost" }, words)));
       if (focused >= 0) this.says.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
       if (changed) this.announce(this.heard, make("span", { lang: "de" }, now.text), " ", ...about.map((part) => part.cloneNode(true)));
     }
@@ -218,7 +228,7 @@
     }
 
     choice(n, text) {
-      const button = this.button(text, () => { this.guess = this.guess === n ? null : n; this.say(); });
+      const button = this.button(text, () => { this.guess = this.guess === n ? null : n; if (this.withheld) this.ready(); else this.say(); });
       button.setAttribute("aria-pressed", String(this.guess === n));
       return button;
     }
@@ -231,7 +241,7 @@
     // The guess counts once, at the first cut.
     judgement(old, lost) {
       if (!this.changed) this.judged = false;
-      if (!this.changed || this.guess === null) return [];
+      if (!this.changed || this.withheld || this.guess === null) return [];
       const right = this.guess < 0 ? !lost.length : lost.includes(this.guess);
       if (!this.judged) { this.judged = true; this.tally[0] += right; this.tally[1] += 1; }
       const own = this.guess < 0 ? ["that nothing would change"] : quoted(old[this.guess].replace(/[.,]$/, ""), "de");
@@ -248,7 +258,7 @@
     tools() {
       const tool = (name, text, checked) => {
         const input = make("input", { type: "radio", name: "cut-tool", value: name, checked });
-        input.addEventListener("change", () => { this.tool = name; this.stage.classList.toggle("cutting", name === "cut"); });
+        input.addEventListener("change", () => { this.tool = name; this.stage.classList.toggle("cutting", name === "cut"); this.aim(null); });
         return make("label", { class: "tool" }, input, make("span", {}, text));
       };
       this.tool = "look";
@@ -257,8 +267,7 @@
       this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model || !this.plain) this.ready(); else this.take(this.plain); });
       this.time = slider("how far it has calculated", { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
       return make("div", { class: "controls tools" },
-        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.order, this.undo,
-        make("div", { class: "time" }, this.player(), this.time.label));
+        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.order, this.undo);
     }
 
     moment(n) {
@@ -281,18 +290,24 @@
       for (const side of ["read", "write"]) {
         const list = this.sides[side] = make("div", { class: `tokens ${side}`, role: "group", "aria-label": side === "read" ? "English tokens" : "German tokens", lang: side === "read" ? "en" : "de" });
         choosing(list, "button", (button) => this.follow(side, Number(button.dataset.n)));
+        list.addEventListener("click", () => this.turnTo("word"));
         list.addEventListener("keydown", (event) => this.key(event, side));
       }
       this.svg = draw("svg", { "aria-hidden": "true" });
-      this.svg.addEventListener("click", ({ target }) => {
-        const link = target.closest("[data-link]")?.dataset.link, bead = target.closest("[data-bead]")?.dataset.bead;
+      this.svg.addEventListener("click", (event) => {
+        const bead = event.target.closest("[data-bead]")?.dataset.bead, link = this.nearest(event), again = this.aimed === link?.name;
         if (bead) this.bead(...bead.split(" "));
-        else if (link && this.tool === "cut") this.cut([link]);
-        else if (link) this.look(link);
+        else if (!link) this.aim(null);
+        else if (this.tool === "look") this.look(link.name);
+        else if (event.pointerType === "touch" && !again) this.aim(link, "again "); // a finger hides the line: it is named before it is cut
+        else this.cut([link.name]);
       });
+      this.svg.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.aim(event.target.closest("[data-bead]") ? null : this.nearest(event)));
+      this.svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.aim(null));
       this.donor = make("div", { class: "donor" });
+      this.pointed = make("p", { class: "pointed", "aria-hidden": "true" });
       this.stage = make("div", { class: "stage" }, this.svg, make("p", { class: "name title-read" }, "The encoder reads"), this.sides.read, make("p", { class: "name title-write" }, "The decoder writes"), this.sides.write);
-      return make("div", {}, this.donor, this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed: the stronger, the more. The other lines of a row share the weight that a cut line had."), make("p", { class: "reading keys" }, "With the keyboard: the arrow keys go from word to word, and 0 cuts the widest line of the word that you follow."));
+      return make("div", { class: "drawing" }, this.donor, make("div", { class: "controls head" }, this.pointed, make("div", { class: "time" }, this.player(), this.time.label)), this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed: the stronger, the more. The other lines of a row share the weight that a cut line had."), make("p", { class: "reading keys" }, "With the keyboard: the arrow keys go from word to word, and 0 cuts the widest line of the word that you follow."));
     }
 
     list(side, names) {
@@ -332,7 +347,7 @@
       const width = this.stage.clientWidth, top = this.stage.getBoundingClientRect().top;
       const middle = (button) => { const { top: y, height } = button.getBoundingClientRect(); return y + height / 2 - top; };
       const edge = (list, right) => { const box = list.getBoundingClientRect(), own = this.stage.getBoundingClientRect().left; return (right ? box.right : box.left) - own; };
-      const wide = width >= WIDE, from = edge(this.sides.read, true) + 18, to = edge(this.sides.write, false) - 22;
+      const wide = BESIDE.matches, from = edge(this.sides.read, true) + 18, to = edge(this.sides.write, false) - 22;
       const spread = (a, b) => Array.from({ length: this.layers + 1 }, (_, depth) => a + ((b - a) * depth) / this.layers);
       const half = from + (to - from) * 0.42;
       const x = wide ? { read: spread(from, half), write: spread(half + (to - from) * 0.24, to) } : { read: spread(from, to), write: spread(64, to) };
@@ -374,10 +389,35 @@
         draw("g", { class: "rivers" }, all.flatMap((place) => this.river(place, mine(place)))),
         draw("g", { class: "others" }, others.map((link) => path(link, "other"))),
         draw("g", { class: "own" }, own.toReversed().map((link) => path(link, "mine"))),
-        draw("g", { class: "hits" }, [...others.filter(({ weight, cut }) => cut || weight >= 0.5), ...own.toReversed()].map((link) => draw("path", { d: this.path(link), class: "hit", "data-link": link.name, "data-when": this.when(link) }, draw("title", {}, this.named(link))))),
         draw("g", { class: "beads" }, all.flatMap((place) => this.beads(place))),
         draw("g", { class: "said" }, this.labels(own.filter(({ weight, cut }) => weight >= 0.4 || cut)), this.titles()));
+      this.lines = [...own, ...others];
+      this.aim(this.lines.find(({ name }) => name === this.aimed) ?? null);
       this.show();
+    }
+
+    // The line that a pointer means: of those that are drawn, the nearest; of two as near, one of the word that is followed.
+    nearest({ clientX, clientY }) {
+      const box = this.svg.getBoundingClientRect(), [x, y] = [clientX - box.left, clientY - box.top];
+      let [least, found] = [AIM, null];
+      for (const link of this.lines ?? []) {
+        if (this.when(link) > this.stop) continue;
+        const [x1, y1, x2, y2, x3, y3, x4, y4] = this.curve(link);
+        for (let t = 0.06; t < 0.95; t += 0.04) {
+          const s = 1 - t, far = Math.hypot(s ** 3 * x1 + 3 * s * s * t * x2 + 3 * s * t * t * x3 + t ** 3 * x4 - x, s ** 3 * y1 + 3 * s * s * t * y2 + 3 * s * t * t * y3 + t ** 3 * y4 - y);
+          if (far < least) [least, found] = [far, link];
+        }
+      }
+      return found;
+    }
+
+    // It is drawn darker and named, so that one sees what would be opened or cut.
+    aim(link, again = "") {
+      const will = link?.cut ? "mend" : "cut", cuts = this.tool === "cut";
+      this.aimed = link?.name ?? null;
+      this.stage.classList.toggle("aiming", Boolean(link));
+      for (const path of this.svg.querySelectorAll("path")) path.classList.toggle("aimed", path.dataset.link === this.aimed);
+      this.pointed.textContent = link ? `${this.named(link)}: press ${again}to ${cuts ? will : "open"}` : cuts ? "Press a line to cut it, and once more to mend it." : "Press a word to follow it, a line to open it, a point to see its vector.";
     }
 
     // A line in words, for who points at it.
@@ -394,12 +434,17 @@
       return [kind === "cross" ? x.read[this.layers] : x[from][layer], y[from][column], x[side][layer + 1], y[side][row]];
     }
 
-    // The heads between two rows lie side by side.
-    path(link) {
+    // The heads between two rows lie side by side. The four points of the curve, and the curve.
+    curve(link) {
       const [x1, y1, x2, y2] = this.ends(link), side = (link.head - (this.heads - 1) / 2) * 7;
-      if (link.kind === "cross" && !this.at.wide) return `M${x1} ${y1}C${x1 + 16 + side} ${y1 + 50} ${x2 + 16 + side} ${y2 - 70} ${x2} ${y2}`;
+      if (link.kind === "cross" && !this.at.wide) return [x1, y1, x1 + 16 + side, y1 + 50, x2 + 16 + side, y2 - 70, x2, y2];
       const bend = (x2 - x1) * 0.45, bow = y1 === y2 ? 2.2 * side : side;
-      return `M${x1} ${y1}C${(x1 + bend).toFixed(1)} ${(y1 + bow).toFixed(1)} ${(x2 - bend).toFixed(1)} ${(y2 + bow).toFixed(1)} ${x2} ${y2}`;
+      return [x1, y1, x1 + bend, y1 + bow, x2 - bend, y2 + bow, x2, y2];
+    }
+
+    path(link) {
+      const [x, y, ...rest] = this.curve(link).map((place) => Number(place.toFixed(1)));
+      return `M${x} ${y}C${rest.join(" ")}`;
     }
 
     // The weights of the widest lines, where no other stands already.
@@ -460,7 +505,7 @@
         look.style.setProperty("--weight", `${(100 * link.weight).toFixed(1)}%`);
         return make("li", { class: link.cut ? "cut" : null }, look, this.button(link.cut ? "mend" : "✂ cut", () => this.cut([link.name])));
       };
-      const vectors = this.now.rows ? make("p", { class: "vectors" }, "Its vector: ", Array.from({ length: this.layers + 1 }, (_, depth) => [" ", this.button(depth ? `after layer ${depth}` : "at the start", () => this.bead(side, depth, n))])) : [];
+      const vectors = this.now.rows ? make("p", { class: "vectors" }, "Its vector: ", Array.from({ length: this.layers + 1 }, (_, depth) => [" ", this.button(depth ? `layer ${depth}` : "start", () => this.bead(side, depth, n))])) : [];
       const title = side === "read" ? [this.token(side, n), " looks at"] : [this.token(side, n), " was written after looking at"];
       return [make("p", { class: "name" }, title), ...shares, make("ol", { class: "links" }, links.slice(0, LISTED).map(row)), vectors];
     }
@@ -475,6 +520,7 @@
 
     look(name) {
       this.opened = { link: name };
+      this.turnTo("word");
       const [kind, , , row] = name.split(" ");
       this.picked = { side: kind === "encoder" ? "read" : "write", n: Number(row) };
       this.draw();
@@ -540,6 +586,7 @@
       [depth, n] = [Number(depth), Number(n)];
       if (this.armed && side === "read") { this.swap(depth, n, this.armed); return; }
       Object.assign(this, { picked: { side, n }, opened: { bead: `${side} ${depth} ${n}` } });
+      this.turnTo("word");
       this.draw();
       this.open();
     }
@@ -614,6 +661,23 @@
       this.ready();
     }
 
+    // Beside the stage: what is chosen there, the heads, or all sentences.
+
+    panel() {
+      const names = { word: "Chosen", heads: "Heads", all: `${this.data.sentences.length} sentences` };
+      this.panes = { word: this.sheet = make("div", { class: "sheet" }), heads: this.board(), all: this.ruled() };
+      this.tabs = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, this.button(text, () => this.turnTo(name))]));
+      this.turnTo("word");
+      return make("div", { class: "panel" }, make("div", { class: "tabs", role: "group", "aria-label": "What stands beside the drawing" }, Object.values(this.tabs)), Object.values(this.panes));
+    }
+
+    turnTo(wanted) {
+      for (const [name, pane] of Object.entries(this.panes)) {
+        pane.hidden = name !== wanted;
+        this.tabs[name].setAttribute("aria-pressed", String(name === wanted));
+      }
+    }
+
     // The heads: a slider for each.
 
     board() {
@@ -625,7 +689,7 @@
         return make("label", {}, make("span", { class: "n" }, head + 1), range, text);
       };
       const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), make("div", { class: "dials" }, Array.from({ length: this.data.heads }, (_, head) => dial(kind, layer, head))));
-      return make("div", { class: "board" }, make("p", { class: "name" }, "The heads: turn one down, and it gives less. 0 is off."), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
+      return make("div", { class: "board" }, make("p", { class: "name" }, "Turn a head down, and it gives less. At the left end it is off."), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
     }
 
     mark() {
@@ -636,41 +700,49 @@
         text.textContent = this.changes.evens.has(name) ? "even" : gain === 1 ? "" : gain ? written(gain, 2) : "off";
       }
       this.pair.disabled = !this.known;
+      this.pair.title = this.known ? "" : "In a sentence of your own, cut line by line";
       this.order.firstChild.checked = !this.changes.placed;
       this.undo.disabled = !this.changed;
       this.rule.hidden = !this.known;
+      if (!this.result) this.waits();
     }
 
     // Rule or accident: the same cut in all sentences, and in another training of the model.
 
     ruled() {
       const choose = (n) => { const tried = this.result; this.result = null; this.file = this.data.models[n].file; this.plain = null; this.opened = null; this.forget(); this.blank(); this.ready().then(() => tried && this.changed && this.tryAll(false)); };
-      const models = make("fieldset", { class: "models" }, make("legend", {}, "Which training"), this.data.models.map(({ name }, n) => {
+      const models = make("fieldset", { class: "models" }, make("legend", { class: "heard" }, "Which training"), this.data.models.map(({ name }, n) => {
         const input = make("input", { type: "radio", name: "cut-model", value: n, checked: !n });
         input.addEventListener("change", () => choose(n));
         return make("label", { class: "tool" }, input, make("span", {}, name));
       }));
-      this.grid = draw("g", {}, this.data.sentences.map((sentence, n) => this.dot(sentence, n, "", "waits")));
-      this.dots = draw("svg", { class: "dots", viewBox: `0 -16 ${12 * this.things.length} ${12 * this.data.frames.length + 16}`, "aria-hidden": "true" }, this.grid);
-      for (const [gender, article] of Object.entries(this.data.genders)) { // over the columns of its nouns
-        const places = this.things.flatMap((thing, n) => (this.data.things[thing][1] === gender ? [n] : []));
-        this.dots.append(draw("text", { x: 12 * places[0] + 2, y: -4, class: `of-${gender}` }, `${places.length} nouns with ${article}`));
-      }
+      const { sentences, frames, genders, things } = this.data, blocks = Object.keys(genders), columns = blocks.map((gender) => this.things.filter((thing) => things[thing][1] === gender));
+      this.spots = Object.fromEntries(columns.flatMap((names, block) => names.map((thing, n) => [thing, [block * (frames.length + 1), n]]))); // of a noun: its first column, its row
+      this.grid = draw("g", {}, sentences.map((sentence, n) => this.dot(sentence, n, "", "waits")));
+      this.dots = draw("svg", { class: "dots", viewBox: `0 -18 ${SPOT * ((frames.length + 1) * blocks.length - 1)} ${SPOT * Math.max(...columns.map(({ length }) => length)) + 18}`, "aria-hidden": "true" }, this.grid,
+        columns.map((names, block) => draw("text", { x: SPOT * block * (frames.length + 1) + 1, y: -6, class: `of-${blocks[block]}` }, `${genders[blocks[block]]}: ${names.length} nouns`)));
       this.dots.addEventListener("click", ({ target }) => target.dataset.n && this.ask(this.data.sentences[target.dataset.n].english));
       this.counted = make("p", { class: "status counted", role: "status" });
       this.told = make("ol", { class: "told" });
-      return make("div", { class: "ruled" }, make("p", { class: "name" }, `Rule or accident? ${this.data.sentences.length} sentences: ${this.things.length} nouns, ${this.data.frames.length} times each`), make("div", { class: "controls" }, models), this.dots, this.counted, this.told);
+      const key = make("p", { class: "ghost" }, "A row for each noun, a column for each sentence. Filled is right, a ring is wrong. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press a dot to see its sentence.");
+      return make("div", { class: "trial" }, make("p", { class: "name" }, `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), models, this.counted, this.dots, key, this.told);
     }
 
     dot({ thing, frame, english }, n, title, kind) {
-      return draw("circle", { cx: 12 * this.things.indexOf(thing) + 6, cy: 12 * frame + 6, r: kind.endsWith("wrong") ? 3.6 : 4.6, class: kind, "data-n": n }, draw("title", {}, english + title));
+      const [column, row] = this.spots[thing], at = (place) => SPOT * place + SPOT / 2;
+      return draw("circle", { cx: at(column + frame), cy: at(row), r: kind.endsWith("wrong") ? 4 : 5, class: kind, "data-n": n }, draw("title", {}, english + title));
     }
 
     // Dots and counts of another cut, or of another training, go.
     blank() {
       this.trial = (this.trial ?? 0) + 1;
       for (const dot of this.grid.children) dot.setAttribute("class", "waits");
-      this.counted.textContent = "";
+      this.waits();
+    }
+
+    // Before a trial: what has to be done for one.
+    waits() {
+      this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.changed ? "Your cut has not been tried on them yet." : "Cut something, and the same cut can be tried on all of them.";
     }
 
     // In another training, a head of the same number does other work: what was done to single heads goes.
@@ -742,7 +814,10 @@
     }
 
     async tryAll(show = true) {
-      if (show) this.dots.scrollIntoView({ block: "nearest" });
+      if (show) {
+        this.turnTo("all");
+        this.dots.scrollIntoView({ block: "nearest" });
+      }
       const roles = this.roles(), name = this.described(), { translator } = this.model, mine = this.trial = (this.trial ?? 0) + 1, stop = () => mine !== this.trial;
       const came = [], { sentences } = this.data;
       for (const dot of this.grid.children) dot.setAttribute("class", "waits");
@@ -763,7 +838,7 @@
       const right = came.filter(([, ok]) => ok).length, counts = {};
       for (const [word] of came) counts[word] = (counts[word] ?? 0) + 1;
       const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
-      this.counted.replaceChildren(`${name[0].toUpperCase()}${name.slice(1)}: the right pronoun comes in ${right} of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}). Each row is one of the sentences, each column a noun. A filled dot is right and a ring is wrong. The colours are `, make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press a dot to see its sentence.");
+      this.counted.replaceChildren(`${name[0].toUpperCase()}${name.slice(1)}: the right pronoun comes in `, make("b", {}, right), ` of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}).`);
       this.told.append(make("li", {}, `${this.data.models.find(({ file }) => file === this.file).name}, ${name}: ${right} of ${sentences.length}`));
       this.result = { right, most, often };
     }

@@ -48,9 +48,10 @@
       const sentences = answers.map(({ frame, thing, words, right }) => ({ frame, thing, english: words.join(" "), german: right }));
       const told = { ...opens, frames, things, genders, sentences, begin: answer.words.join(" "), gains: this.off ? [[`encoder ${layer} ${head}`, 0]] : [] };
       const close = make("button", { type: "button" }, "Close the model"), opened = make("cut-figure", {}, make("script", { type: "application/json" }, JSON.stringify(told)), make("div", { class: "fallback" }));
-      close.addEventListener("click", () => { opened.remove(); close.remove(); live.hidden = grow.hidden = false; grow.focus(); this.link(); });
+      close.addEventListener("click", () => { opened.remove(); live.hidden = grow.hidden = false; grow.focus(); this.link(); });
       live.hidden = grow.hidden = true;
-      this.append(close, opened);
+      this.append(opened);
+      opened.querySelector(".begin .controls").append(close);
       opened.querySelector("select").focus();
     }
 
