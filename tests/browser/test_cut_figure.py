@@ -273,7 +273,8 @@ def test_of_lines_that_lie_together_the_nearest_is_meant(page):
             const figure = {FIGURE}, {{ left, top }} = figure.svg.getBoundingClientRect();
             const half = c => [0, 1].map(n => (c[n] + 3 * c[n + 2] + 3 * c[n + 4] + c[n + 6]) / 8);
             return figure.lines.map(line => {{
-                const [x, y] = half(figure.curve(line)), meant = figure.nearest({{ clientX: left + x, clientY: top + y }});
+                const [x, y] = half(figure.curve(line));
+                const meant = figure.nearest({{ clientX: left + x, clientY: top + y }});
                 const [a, b] = half(figure.curve(meant));
                 return [line.name, meant.name, Math.hypot(a - x, b - y)];
             }});
