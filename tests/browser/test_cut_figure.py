@@ -82,7 +82,7 @@ def test_lines_are_as_wide_as_their_weights(page):
     wanted = parity.answer(CHAIR)
     for side, kinds, n_rows in (("read", ["encoder"], 10), ("write", ["decoder", "cross"], 12)):
         for row in range(n_rows):
-            page.evaluate(f"{FIGURE}.follow({side!r}, {row})")
+            page.evaluate(f"{FIGURE}.follow({{ side: {side!r}, n: {row} }})")
             found = page.locator(".own path").evaluate_all(
                 "paths => paths.map(path => [path.dataset.link, Number(path.getAttribute('stroke-width'))])"
             )
@@ -98,9 +98,22 @@ def test_lines_are_as_wide_as_their_weights(page):
                     assert f"{kind} {layer} {head} {row} {column}" in seen
 
 
+def test_a_word_that_the_pointer_crosses_shows_its_lines_and_what_was_chosen_stays(page):
+    settled(page)
+    page.locator(".tokens.read button").nth(IT).click()
+    chosen = page.locator(".sheet .name").inner_text()
+    page.locator(".tokens.write button").nth(7).hover()
+    rows = page.locator(".own path").evaluate_all("paths => paths.map(path => path.dataset.link.split(' '))")
+    assert {(kind in ("decoder", "cross"), row) for kind, _, _, row, _ in rows} == {(True, "7")}
+    assert page.locator(".sheet .name").inner_text() == chosen == "“it” looks at"
+    page.locator(".panel .tabs").hover()
+    rows = page.locator(".own path").evaluate_all("paths => paths.map(path => path.dataset.link.split(' '))")
+    assert {(kind, row) for kind, _, _, row, _ in rows} == {("encoder", str(IT))}
+
+
 def test_a_line_ends_at_the_points_of_its_rows(page):
     settled(page)
-    page.evaluate(f"{FIGURE}.follow('read', {IT})")
+    page.evaluate(f"{FIGURE}.follow({{ side: 'read', n: {IT} }})")
     d = page.locator(f'.own path[data-link="{LINK}"]').get_attribute("d")
     x1, y1, *_, x2, y2 = map(float, re.findall(r"-?[\d.]+", d))
     points = {}
@@ -167,6 +180,24 @@ def test_a_cut_in_all_sentences_gives_the_counts_of_the_chapters(page, how, righ
     assert page.locator(".dots circle").count() == 270 == len(FRAMES) * len(THINGS)
     assert page.locator(".dots .wrong").count() == 270 - right
     assert page.locator(".told li").inner_text().endswith(f"{right} of 270")
+
+
+def test_each_sentence_has_its_dot_in_the_block_of_its_article(page):
+    places = page.locator(".dots circle").evaluate_all(
+        "dots => dots.map(dot => ['data-n', 'cx', 'cy'].map(name => Number(dot.getAttribute(name))))"
+    )
+    assert len({(x, y) for _, x, y in places}) == 270
+    asked = page.evaluate(f"{FIGURE}.data.sentences.map(({{ thing, frame }}) => [thing, frame])")
+    blocks, rows = {}, {}
+    for n, x, y in places:
+        thing, frame = asked[n]
+        blocks.setdefault(THINGS[thing].gender, set()).add((x - 13 * frame) // 91)
+        rows.setdefault(thing, set()).add(y)
+    assert [len(row) for row in rows.values()] == 45 * [1]
+    assert sorted(map(len, blocks.values())) == [1, 1, 1]
+    assert len(set.union(*blocks.values())) == 3
+    heads = page.locator(".dots text").evaluate_all("texts => texts.map(text => text.textContent)")
+    assert heads == ["der: 18 nouns", "die: 12 nouns", "das: 15 nouns"]
 
 
 def test_the_other_training_needs_these_lines_less(page):
@@ -264,25 +295,22 @@ def test_a_finger_names_a_line_before_it_cuts_it(show, figure):
 
 
 def test_of_lines_that_lie_together_the_nearest_is_meant(page):
-    """Each line that is drawn for a word is the one that is named at its own middle, or one that lies there as well."""
+    """Each line that is drawn for a word is the one that is named at a third of its way, but where two lie together."""
     settled(page)
-    page.evaluate(f"{FIGURE}.follow('read', {IT})")
+    page.evaluate(f"{FIGURE}.follow({{ side: 'read', n: {IT} }})")
     page.locator(".stage").scroll_into_view_if_needed()
     found = page.evaluate(
         f"""() => {{
-            const figure = {FIGURE}, {{ left, top }} = figure.svg.getBoundingClientRect();
-            const half = c => [0, 1].map(n => (c[n] + 3 * c[n + 2] + 3 * c[n + 4] + c[n + 6]) / 8);
+            const figure = {FIGURE}, {{ left, top }} = figure.svg.getBoundingClientRect(), t = 0.34, s = 1 - t;
             return figure.lines.map(line => {{
-                const [x, y] = half(figure.curve(line));
-                const meant = figure.nearest({{ clientX: left + x, clientY: top + y }});
-                const [a, b] = half(figure.curve(meant));
-                return [line.name, meant.name, Math.hypot(a - x, b - y)];
+                const c = figure.curve(line);
+                const at = n => s ** 3 * c[n] + 3 * s * s * t * c[n + 2] + 3 * s * t * t * c[n + 4] + t ** 3 * c[n + 6];
+                return [line.name, figure.nearest({{ clientX: left + at(0), clientY: top + at(1) }}).name];
             }});
         }}"""
     )
     assert len(found) > 20
-    same = [line == meant for line, meant, _ in found]
-    assert sum(same) >= 0.9 * len(found)
+    assert sum(line == meant for line, meant in found) >= 0.9 * len(found)
 
 
 def test_by_keys_alone_a_word_is_followed_and_its_widest_line_cut(page):
@@ -446,6 +474,9 @@ def test_time_shows_only_what_is_calculated(page):
     )
     assert hidden
     assert all((seen == "visible") == (when <= 1) for when, seen in hidden)
+    x, y = middle(page, LINK)
+    meant = page.evaluate(f"{FIGURE}.nearest({{ clientX: {x}, clientY: {y} }})?.name")
+    assert meant != LINK, "it is not there yet"
 
 
 def test_a_frame_is_quick(page):

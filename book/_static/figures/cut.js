@@ -3,7 +3,7 @@
 // before stays beside it. A cut can then be tried on all sentences of the book, and on another training of the same model.
 "use strict";
 (() => {
-  const { LOADING, Player, asShare, choosing, differing, draw, field, make, onOff, percent, quoted, slider, untrained, written } = window.figures;
+  const { LOADING, Player, asShare, differing, draw, field, make, onOff, percent, quoted, slider, untrained, written } = window.figures;
   const { load, sliced } = window.translator;
   const PRONOUNS = ["er", "sie", "es", "ihn"], GENDERS = { er: "m", ihn: "m", sie: "f", es: "n" };
   const KINDS = { encoder: "encoder", decoder: "decoder, on German", cross: "decoder, on English" };
@@ -182,6 +182,7 @@
 
     take(now) {
       this.now = now;
+      this.peeked = null;
       this.plain ??= now;
       const { reads } = now, it = reads.indexOf(" it");
       this.picked ??= { side: "read", n: it < 0 ? 0 : it };
@@ -289,8 +290,11 @@
       this.sides = {};
       for (const side of ["read", "write"]) {
         const list = this.sides[side] = make("div", { class: `tokens ${side}`, role: "group", "aria-label": side === "read" ? "English tokens" : "German tokens", lang: side === "read" ? "en" : "de" });
-        choosing(list, "button", (button) => this.follow(side, Number(button.dataset.n)));
+        const place = ({ target }) => target.closest("button") && { side, n: Number(target.closest("button").dataset.n) };
+        for (const kind of ["focusin", "click"]) list.addEventListener(kind, (event) => place(event) && this.follow(place(event)));
         list.addEventListener("click", () => this.turnTo("word"));
+        list.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.peek(place(event)));
+        list.addEventListener("pointerleave", () => this.peek(null));
         list.addEventListener("keydown", (event) => this.key(event, side));
       }
       this.svg = draw("svg", { "aria-hidden": "true" });
@@ -335,11 +339,18 @@
       }
     }
 
-    follow(side, n) {
+    follow({ side, n }) {
       if (!this.now || (this.picked.side === side && this.picked.n === n && !this.opened)) return;
       Object.assign(this, { picked: { side, n }, opened: null });
       this.draw();
       this.open();
+    }
+
+    // A word that is only pointed at: its lines are drawn, and what was chosen stays chosen.
+    peek(place) {
+      if (!this.now || (place?.side === this.peeked?.side && place?.n === this.peeked?.n)) return;
+      this.peeked = place;
+      this.draw();
     }
 
     // Places on the stage: x of each depth of each side, y of each row, in pixels of the stage.
@@ -372,13 +383,13 @@
 
     draw() {
       if (!this.now || !this.stage.clientWidth) return;
-      const at = this.at = this.measure(), { x, y, width, height } = at, { picked, now } = this;
+      const at = this.at = this.measure(), { x, y, width, height } = at, { now } = this, picked = this.peeked ?? this.picked;
       const mine = ({ side, n }) => side === picked.side && n === picked.n;
       const sides = { read: now.reads.length, write: Math.min(now.writes.length, MOST) };
       for (const [side, list] of Object.entries(this.sides)) for (const button of list.querySelectorAll("button")) {
-        const own = mine({ side, n: Number(button.dataset.n) });
+        const own = side === this.picked.side && Number(button.dataset.n) === this.picked.n;
         button.setAttribute("aria-pressed", String(own));
-        button.tabIndex = own || (side !== picked.side && button.dataset.n === "0") ? 0 : -1; // one stop of the Tab key on each side
+        button.tabIndex = own || (side !== this.picked.side && button.dataset.n === "0") ? 0 : -1; // one stop of the Tab key on each side
       }
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       const all = Object.entries(sides).flatMap(([side, length]) => Array.from({ length }, (_, n) => ({ side, n })));
