@@ -147,7 +147,7 @@ for (const guess of document.querySelectorAll(".guess")) {
     const chosen = event.target.closest("button");
     if (!chosen || answer.open) return;
     choices.forEach((choice) => choice.setAttribute("aria-pressed", choice === chosen));
-    said.textContent = chosen === right ? "That's right." : "Not this one: the right answer has the ✓.";
+    said.textContent = chosen === right ? "That’s right." : "Not this one: the right answer has the ✓.";
     answer.open = true;
   });
   answer.addEventListener("toggle", () => {

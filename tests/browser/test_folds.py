@@ -162,7 +162,7 @@ def test_nothing_that_answers_a_question_is_seen_before_a_choice_or_a_wish_to_be
     assert page.locator(".guess [role=status]").first.text_content() == ""
 
 
-@pytest.mark.parametrize(("n", "said"), [(0, "Not this one: the right answer has the ✓."), (2, "That's right.")])
+@pytest.mark.parametrize(("n", "said"), [(0, "Not this one: the right answer has the ✓."), (2, "That’s right.")])
 def test_a_choice_says_whether_it_is_right_and_opens_the_answer(visit, n, said):
     page = visit(PAGE)
     guess = guessed(page, n)

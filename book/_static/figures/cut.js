@@ -56,7 +56,7 @@
       live.setAttribute("aria-label", "The translator laid open: choose a sentence, follow a word, cut, and see what is written");
       this.heard = make("p", { class: "heard", role: "status" });
       this.rule = this.button("Try this on all sentences", () => this.tryAll());
-      live.append(this.asks(), this.says = make("div", { class: "says" }), this.tools(), make("div", { class: "bench" }, this.staged(), this.panel()), this.heard);
+      live.append(this.asks(), this.says = make("div", { class: "says" }), this.tools(), make("div", { class: "bench" }, this.donor = make("div", { class: "donor" }), this.staged(), this.panel()), this.heard);
       this.begun = data.begin ?? data.first[0].english;
       const asked = this.addressed();
       for (const [name, gain] of data.gains ?? []) this.changes.gains.set(name, gain);
@@ -81,7 +81,7 @@
     asks() {
       const { things, genders } = this.data, named = (text, select) => make("label", { class: "choose" }, make("span", {}, text), select);
       const changed = () => this.ask(this.data.sentences.find(({ frame, thing }) => frame === Number(this.frames.value) && thing === this.nouns.value).english);
-      this.frames = make("select", {}, this.data.frames.map((text, n) => make("option", { value: n }, text)), this.own = make("option", { value: "own", hidden: true }, "your own"));
+      this.frames = make("select", {}, this.data.frames.map((text, n) => make("option", { value: n }, `${n + 1}. ${text}`)), this.own = make("option", { value: "own", hidden: true }, "your own"));
       this.nouns = make("select", {}, Object.entries(genders).map(([gender, article]) => make("optgroup", { label: `German: ${article}` }, this.things.filter((thing) => things[thing][1] === gender).map((thing) => make("option", {}, thing)))));
       for (const select of [this.frames, this.nouns]) select.addEventListener("change", changed);
       this.another = this.button("Another noun", () => {
@@ -214,7 +214,7 @@
         : same ? [make("p", { class: "verdict" }, "The words stay", weight && this.changes.hidden.size === 1 ? [", although a weight of ", asShare(weight, 3), " is gone"] : "", ". ", ...this.unsettled())]
           : [make("p", { class: "ghost" }, "before: ", make("span", { lang: "de" }, plain.text))];
       const unknown = this.model ? untrained(this.model.translator.unknown(this.text)) : [], focused = [...this.says.querySelectorAll("button")].indexOf(document.activeElement);
-      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, ...about, ...this.judgement(old, lost), ...(this.changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => make("p", { class: "ghost" }, words)));
+      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, make("div", { class: "about" }, ...about, ...this.judgement(old, lost)), ...(this.changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => make("p", { class: "ghost" }, words)));
       if (focused >= 0) this.says.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
       if (changed) this.announce(this.heard, make("span", { lang: "de" }, now.text), " ", ...about.map((part) => part.cloneNode(true)));
     }
@@ -263,19 +263,19 @@
         return make("label", { class: "tool" }, input, make("span", {}, text));
       };
       this.tool = "look";
-      this.pair = this.button("✂ all lines “it” → noun", () => this.cutPair());
-      this.order = onOff("no positions", false, (off) => { this.changes.placed = !off; this.ready(); });
+      this.pair = this.button("✂ all lines “it” – noun", () => this.cutPair());
+      this.order = onOff("positions", true, (on) => { this.changes.placed = on; this.ready(); });
       this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model || !this.plain) this.ready(); else this.take(this.plain); });
       this.time = slider("how far it has calculated", { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
       return make("div", { class: "controls tools" },
-        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.order, this.undo);
+        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.order, this.undo, this.trained());
     }
 
     moment(n) {
       if (!this.now) return "";
       if (n === 0) return "words";
       if (n <= this.layers) return `layer ${n} has read`;
-      return n >= this.last ? "all" : `${n - this.layers} written`;
+      return n >= this.last ? "everything" : `${n - this.layers} written`;
     }
 
     show() {
@@ -308,10 +308,9 @@
       });
       this.svg.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.aim(event.target.closest("[data-bead]") ? null : this.nearest(event)));
       this.svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.aim(null));
-      this.donor = make("div", { class: "donor" });
-      this.pointed = make("p", { class: "pointed", "aria-hidden": "true" });
+      this.pointed = [1, 2].map(() => make("p", { class: "pointed", "aria-hidden": "true" })); // above the drawing, and on a phone on the sheet
       this.stage = make("div", { class: "stage" }, this.svg, make("p", { class: "name title-read" }, "The encoder reads"), this.sides.read, make("p", { class: "name title-write" }, "The decoder writes"), this.sides.write);
-      return make("div", { class: "drawing" }, this.donor, make("div", { class: "controls head" }, this.pointed, make("div", { class: "time" }, this.player(), this.time.label)), this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed: the stronger, the more. The other lines of a row share the weight that a cut line had."), make("p", { class: "reading keys" }, "With the keyboard: the arrow keys go from word to word, and 0 cuts the widest line of the word that you follow."));
+      return make("div", { class: "drawing" }, make("div", { class: "controls head" }, this.pointed[0], make("div", { class: "time" }, this.player(), this.time.label)), this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed: the stronger, the more. The other lines of a row share the weight that a cut line had. A German row stands under the word on its left, which it has just read, and writes the one on its right."), make("p", { class: "reading keys" }, "With the keyboard: the arrow keys go from word to word, and 0 cuts the widest line of the word that you follow."));
     }
 
     list(side, names) {
@@ -403,12 +402,15 @@
         draw("g", { class: "beads" }, all.flatMap((place) => this.beads(place))),
         draw("g", { class: "said" }, this.labels(own.filter(({ weight, cut }) => weight >= 0.4 || cut)), this.titles()));
       this.lines = [...own, ...others];
+      for (const [name, [range]] of this.dials) range.parentElement.classList.toggle("wide-line", own.some(({ kind, layer, head, weight }) => weight > 0.5 && name === `${kind} ${layer} ${head}`));
       this.aim(this.lines.find(({ name }) => name === this.aimed) ?? null);
       this.show();
     }
 
     // The line that a pointer means: of those that are drawn, the nearest; of two as near, one of the word that is followed.
-    nearest({ clientX, clientY }) {
+    nearest({ clientX, clientY, target }) {
+      const label = target?.closest("text[data-link]")?.dataset.link;
+      if (label) return this.lines.find(({ name }) => name === label);
       const box = this.svg.getBoundingClientRect(), [x, y] = [clientX - box.left, clientY - box.top];
       let [least, found] = [AIM, null];
       for (const link of this.lines ?? []) {
@@ -428,13 +430,13 @@
       this.aimed = link?.name ?? null;
       this.stage.classList.toggle("aiming", Boolean(link));
       for (const path of this.svg.querySelectorAll("path")) path.classList.toggle("aimed", path.dataset.link === this.aimed);
-      this.pointed.textContent = link ? `${this.named(link)}: press ${again}to ${cuts ? will : "open"}` : cuts ? "Press a line to cut it, and once more to mend it." : "Press a word to follow it, a line to open it, a point to see its vector.";
+      for (const place of this.pointed) place.textContent = link ? `${this.named(link)}: press ${again}to ${cuts ? will : "open"}` : cuts ? "Press a line to cut it, and once more to mend it." : "Press a word to follow it, a line to open it, a point to see its vector.";
     }
 
     // A line in words, for who points at it.
     named(link) {
       const words = [this.token(link.kind === "encoder" ? "read" : "write", link.row), this.column(link)].map((parts) => parts.map((part) => part.textContent ?? part).join(""));
-      return `${words.join(" → ")}, ${numbered(link.kind, link.layer, link.head)}: ${asShare(link.weight, 3)}`;
+      return `${words.join(" looks at ")}, ${numbered(link.kind, link.layer, link.head)}: ${asShare(link.weight, 3)}`;
     }
 
     // When a link is calculated, in steps of the slider.
@@ -465,7 +467,7 @@
         const [x1, y1, x2, y2] = this.ends(link), x = (x1 + x2) / 2, y = (y1 + y2) / 2 + (link.head - (this.heads - 1) / 2) * 5 - 3;
         if (taken.length > 3 || taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 16)) return [];
         taken.push([x, y]);
-        return [draw("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": "middle", class: link.cut ? "muted" : null, "data-when": this.when(link) }, link.cut ? "✂" : asShare(link.weight, 3))];
+        return [draw("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": "middle", class: link.cut ? "muted" : null, "data-link": link.name, "data-when": this.when(link) }, link.cut ? "✂" : asShare(link.weight, 3))];
       });
     }
 
@@ -512,7 +514,7 @@
       const row = (link) => {
         const look = this.button("", () => this.look(link.name));
         look.className = "look";
-        look.append(make("span", { class: "to" }, this.column(link)), make("span", { class: "where" }, `layer ${link.layer + 1}, head ${link.head + 1}${this.changes.gains.get(`${link.kind} ${link.layer} ${link.head}`) === 0 ? ", off" : ""}`), make("span", { class: "p" }, asShare(link.weight, 3)));
+        look.append(make("span", { class: "to" }, this.column(link)), make("span", { class: "where" }, `${{ cross: "English, ", decoder: "German, " }[link.kind] ?? ""}layer ${link.layer + 1}, head ${link.head + 1}${this.changes.gains.get(`${link.kind} ${link.layer} ${link.head}`) === 0 ? ", off" : ""}`), make("span", { class: "p" }, asShare(link.weight, 3)));
         look.style.setProperty("--weight", `${(100 * link.weight).toFixed(1)}%`);
         return make("li", { class: link.cut ? "cut" : null }, look, this.button(link.cut ? "mend" : "✂ cut", () => this.cut([link.name])));
       };
@@ -551,7 +553,7 @@
       const of = `${kind} ${layer} ${head}`, even = this.changes.evens.has(of);
       const buttons = make("div", { class: "controls" }, this.button(cut ? "Mend" : "✂ Cut", () => this.cut([name])), this.button("✂ Cut in all heads", () => this.cut(everywhere, true)), this.button(even ? "Let this head choose again" : "Let this head look evenly", () => { this.changes.evens[even ? "delete" : "add"](of); this.ready(); }), this.back());
       const weight = this.now.weights(kind, layer, head, row)[column] ?? 0;
-      return [make("p", { class: "name" }, this.token(side, row), " → ", this.column(link), `, ${numbered(kind, layer, head)}`), ...this.products(link, weight, cut), buttons];
+      return [make("p", { class: "name" }, this.token(side, row), " looks at ", this.column(link), `, ${numbered(kind, layer, head)}`), ...this.products(link, weight, cut), buttons];
     }
 
     products(link, weight, cut) {
@@ -586,9 +588,13 @@
 
     // All lines from "it" to the pieces of its noun, in all heads and layers of the encoder.
     cutPair() {
-      const { it, noun } = this.places(this.now.reads, this.text, this.known.thing);
       this.opened = null;
-      this.cut(this.all("encoder").flatMap((head) => noun.map((column) => `${head} ${it} ${column}`)));
+      this.cut(this.between());
+    }
+
+    between() {
+      const { it, noun } = this.places(this.now.reads, this.text, this.known.thing);
+      return this.all("encoder").flatMap((head) => noun.map((column) => `${head} ${it} ${column}`));
     }
 
     // A vector: its numbers, now and before, and one of another sentence to put in its place.
@@ -623,11 +629,11 @@
       const nouns = make("select", { "aria-label": "the noun of the other sentence" }, this.things.filter((thing) => thing !== this.known?.thing).map((thing) => make("option", {}, thing)));
       nouns.value = this.data.donor === this.known?.thing ? nouns.value : this.data.donor;
       const frame = this.known?.frame ?? 0, text = () => this.data.sentences.find((one) => one.frame === frame && one.thing === nouns.value).english;
-      return [make("label", { class: "choose" }, make("span", {}, "vector from the sentence about"), nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => this.beside(text()))];
+      return [make("label", { class: "choose" }, make("span", {}, "vector from the sentence about"), nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => this.lay(text()))];
     }
 
     // The other sentence's words above the stage: each can be dragged to a bead, or chosen and then put there.
-    beside(text) {
+    lay(text) {
       const names = this.names(text);
       const chips = names.map((name, row) => {
         const chip = this.button(shown(name), () => {
@@ -638,7 +644,8 @@
         chip.addEventListener("pointerdown", (event) => this.drag(event, chip, { text, row }));
         return chip;
       });
-      this.donor.replaceChildren(make("p", { class: "name" }, "Another sentence. Drag a word onto a point of an English row below: its vector goes there. Or press the word, then the point."), make("div", { class: "chips", lang: "en" }, chips), this.button("Away with it", () => { this.armed = null; this.donor.replaceChildren(); }));
+      this.donor.replaceChildren(make("p", { class: "name" }, "Another sentence. Drag a word onto a point of an English row: its vector goes there. Or press the word, then the point."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => { this.armed = null; this.donor.replaceChildren(); }));
+      this.donor.scrollIntoView({ block: "nearest" });
     }
 
     drag(event, chip, donor) {
@@ -677,12 +684,14 @@
     panel() {
       const names = { word: "Chosen", heads: "Heads", all: `${this.data.sentences.length} sentences` };
       this.panes = { word: this.sheet = make("div", { class: "sheet" }), heads: this.board(), all: this.ruled() };
-      this.tabs = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, this.button(text, () => this.turnTo(name))]));
-      this.turnTo("word");
-      return make("div", { class: "panel" }, make("div", { class: "tabs", role: "group", "aria-label": "What stands beside the drawing" }, Object.values(this.tabs)), Object.values(this.panes));
+      this.tabs = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, this.button(text, () => this.turnTo(name, this.panes[name].hidden || !this.beside.classList.contains("raised")))]));
+      this.beside = make("div", { class: "aside" }, this.pointed[1], make("div", { class: "tabs", role: "group", "aria-label": "What stands beside the drawing" }, Object.values(this.tabs)), Object.values(this.panes));
+      this.turnTo("word", false);
+      return this.beside;
     }
 
-    turnTo(wanted) {
+    turnTo(wanted, raised = true) {
+      this.beside.classList.toggle("raised", raised); // on a phone it is a sheet, over the lower part of the drawing
       for (const [name, pane] of Object.entries(this.panes)) {
         pane.hidden = name !== wanted;
         this.tabs[name].setAttribute("aria-pressed", String(name === wanted));
@@ -700,7 +709,7 @@
         return make("label", {}, make("span", { class: "n" }, head + 1), range, text);
       };
       const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), make("div", { class: "dials" }, Array.from({ length: this.data.heads }, (_, head) => dial(kind, layer, head))));
-      return make("div", { class: "board" }, make("p", { class: "name" }, "Turn a head down, and it gives less. At the left end it is off."), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
+      return make("div", { class: "board" }, make("p", { class: "name" }, "Turn a head down, and it gives less. At the left end it is off. Marked are heads in which the word that you follow gives one row more than half."), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
     }
 
     mark() {
@@ -712,36 +721,49 @@
       }
       this.pair.disabled = !this.known;
       this.pair.title = this.known ? "" : "In a sentence of your own, cut line by line";
-      this.order.firstChild.checked = !this.changes.placed;
+      this.order.firstChild.checked = this.changes.placed;
       this.undo.disabled = !this.changed;
       this.rule.hidden = !this.known;
+      this.models.value = this.data.models.findIndex(({ file }) => file === this.file);
+      for (const dot of this.grid.children) dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known);
+      if (this.result && this.known && this.tried !== this.sort()) { this.result = null; this.blank(); } // of another cut
       if (!this.result) this.waits();
     }
 
-    // Rule or accident: the same cut in all sentences, and in another training of the model.
+    // The same model, trained from other random numbers. What was tried on all sentences is tried again with it.
+    trained() {
+      const select = make("select", { "aria-label": "which training of the model" }, this.data.models.map(({ name }, n) => make("option", { value: n }, name)));
+      select.addEventListener("change", async () => {
+        const tried = this.result;
+        Object.assign(this, { file: this.data.models[select.value].file, result: null, plain: null, opened: null });
+        this.forget();
+        this.blank();
+        await this.ready();
+        if (tried && this.changed) this.tryAll(false);
+      });
+      this.models = select;
+      return select;
+    }
+
+    // Rule or accident: the same cut in all sentences.
 
     ruled() {
-      const choose = (n) => { const tried = this.result; this.result = null; this.file = this.data.models[n].file; this.plain = null; this.opened = null; this.forget(); this.blank(); this.ready().then(() => tried && this.changed && this.tryAll(false)); };
-      const models = make("fieldset", { class: "models" }, make("legend", { class: "heard" }, "Which training"), this.data.models.map(({ name }, n) => {
-        const input = make("input", { type: "radio", name: "cut-model", value: n, checked: !n });
-        input.addEventListener("change", () => choose(n));
-        return make("label", { class: "tool" }, input, make("span", {}, name));
-      }));
       const { sentences, frames, genders, things } = this.data, blocks = Object.keys(genders), columns = blocks.map((gender) => this.things.filter((thing) => things[thing][1] === gender));
       this.spots = Object.fromEntries(columns.flatMap((names, block) => names.map((thing, n) => [thing, [block * (frames.length + 1), n]]))); // of a noun: its first column, its row
       this.grid = draw("g", {}, sentences.map((sentence, n) => this.dot(sentence, n, "", "waits")));
-      this.dots = draw("svg", { class: "dots", viewBox: `0 -18 ${SPOT * ((frames.length + 1) * blocks.length - 1)} ${SPOT * Math.max(...columns.map(({ length }) => length)) + 18}`, "aria-hidden": "true" }, this.grid,
-        columns.map((names, block) => draw("text", { x: SPOT * block * (frames.length + 1) + 1, y: -6, class: `of-${blocks[block]}` }, `${genders[blocks[block]]}: ${names.length} nouns`)));
+      this.dots = draw("svg", { class: "dots", viewBox: `0 -30 ${SPOT * ((frames.length + 1) * blocks.length - 1)} ${SPOT * Math.max(...columns.map(({ length }) => length)) + 30}`, "aria-hidden": "true" }, this.grid,
+        blocks.flatMap((_, block) => frames.map((__, n) => draw("text", { x: SPOT * (block * (frames.length + 1) + n + 0.5), y: -4, class: "column", "text-anchor": "middle" }, n + 1))),
+        columns.map((names, block) => draw("text", { x: SPOT * block * (frames.length + 1) + 1, y: -18, class: `of-${blocks[block]}` }, `${genders[blocks[block]]}: ${names.length} nouns`)));
       this.dots.addEventListener("click", ({ target }) => target.dataset.n && this.ask(this.data.sentences[target.dataset.n].english));
       this.counted = make("p", { class: "status counted", role: "status" });
       this.told = make("ol", { class: "told" });
-      const key = make("p", { class: "ghost" }, "A row for each noun, a column for each sentence. Filled is right, a ring is wrong. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press a dot to see its sentence.");
-      return make("div", { class: "trial" }, make("p", { class: "name" }, `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), models, this.counted, this.dots, key, this.told);
+      const key = make("p", { class: "ghost" }, "A row for each noun, a column for each sentence, as they are numbered above. Filled is right, a ring is wrong. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press a dot to see its sentence.");
+      return make("div", { class: "trial" }, make("p", { class: "name" }, `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.dots, key, this.told);
     }
 
     dot({ thing, frame, english }, n, title, kind) {
       const [column, row] = this.spots[thing], at = (place) => SPOT * place + SPOT / 2;
-      return draw("circle", { cx: at(column + frame), cy: at(row), r: kind.endsWith("wrong") ? 4 : 5, class: kind, "data-n": n }, draw("title", {}, english + title));
+      return draw("circle", { cx: at(column + frame), cy: at(row), r: kind.endsWith("wrong") ? 4 : 5, class: english === this.text ? `${kind} here` : kind, "data-n": n }, draw("title", {}, english + title));
     }
 
     // Dots and counts of another cut, or of another training, go.
@@ -802,6 +824,9 @@
       };
     }
 
+    // What has been changed, as one can compare it: the same in all sentences.
+    sort() { return JSON.stringify(this.roles(), (key, value) => (key === "own" ? value?.thing : key === "text" || key === "from" ? undefined : value)); }
+
     // The same in another sentence. A donor of the same sort becomes the sentence of the same sort about the donor's noun.
     within(roles, sentence, names) {
       const place = this.places(names, sentence.english, sentence.thing), at = (role) => (Array.isArray(role) ? this.rowsOf(role, names, place) : [role]);
@@ -829,7 +854,7 @@
         this.turnTo("all");
         this.dots.scrollIntoView({ block: "nearest" });
       }
-      const roles = this.roles(), name = this.described(), { translator } = this.model, mine = this.trial = (this.trial ?? 0) + 1, stop = () => mine !== this.trial;
+      const roles = this.roles(), name = this.described(true), { translator } = this.model, mine = this.trial = (this.trial ?? 0) + 1, stop = () => mine !== this.trial;
       const came = [], { sentences } = this.data;
       for (const dot of this.grid.children) dot.setAttribute("class", "waits");
       for (const [n, sentence] of sentences.entries()) {
@@ -851,17 +876,18 @@
       const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
       this.counted.replaceChildren(`${name[0].toUpperCase()}${name.slice(1)}: the right pronoun comes in `, make("b", {}, right), ` of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}).`);
       this.told.append(make("li", {}, `${this.data.models.find(({ file }) => file === this.file).name}, ${name}: ${right} of ${sentences.length}`));
-      this.result = { right, most, often };
+      Object.assign(this, { result: { right, most, often }, tried: this.sort() });
     }
 
     // What has been changed, in a few words: a single line by its name.
-    described() {
-      const { gains, evens, hidden, swaps, placed } = this.changes, several = (n, one, many) => (n ? [n === 1 ? one : `${n} ${many}`] : []);
+    described(everywhere = false) {
+      const { gains, evens, swaps, placed } = this.changes, both = this.known && this.now ? this.between() : [], all = both.length > 0 && both.every((name) => this.changes.hidden.has(name)) ? both.length : 0;
+      const hidden = new Set([...this.changes.hidden].filter((name) => !all || !both.includes(name))), several = (n, one, many) => (n ? [n === 1 ? one : `${n} ${many}`] : []);
       const [line] = hidden, [kind, layer, head, row, column] = line?.split(" ").map((part, n) => (n ? Number(part) : part)) ?? [], [dial, gain] = [...gains][0] ?? [];
-      const words = this.now && line ? [this.token(kind === "encoder" ? "read" : "write", row), this.column({ kind, column })].map((parts) => parts.map((part) => part.textContent ?? part).join("")).join(" → ") : "a line";
+      const words = this.now && line ? [this.token(kind === "encoder" ? "read" : "write", row), everywhere && kind !== "decoder" && this.places(this.now.reads, this.text, this.known.thing).noun.includes(column) ? ["its noun"] : this.column({ kind, column })].map((parts) => parts.map((part) => part.textContent ?? part).join("")).join(" – ") : "a line";
       return [
-        ...several(hidden.size, line && `${words} cut in ${numbered(kind, layer, head)}`, "lines cut"), ...several(gains.size, dial && `${numbered(...dial.split(" ").map((part, n) => (n ? Number(part) : part)))} ${gain ? `at ${written(gain, 2)}` : "off"}`, "heads turned down"),
-        ...several(evens.size, "a head looking evenly", "heads looking evenly"), ...several(swaps.size, "a vector exchanged", "vectors exchanged"), ...(placed ? [] : ["no positions"]),
+        ...(all ? [`all lines “it” – noun cut`] : []), ...several(hidden.size, line && `${words} cut in ${numbered(kind, layer, head)}`, all ? "more lines cut" : "lines cut"), ...several(gains.size, dial && `${numbered(...dial.split(" ").map((part, n) => (n ? Number(part) : part)))} ${gain ? `at ${written(gain, 2)}` : "off"}`, "heads turned down"),
+        ...several(evens.size, "a head looking evenly", "heads looking evenly"), ...several(swaps.size, swaps.size && this.now && [...swaps].map(([at, { text, row }]) => `vector ${at.split(" ")[0] > 0 ? `after layer ${at.split(" ")[0]}` : "at the start"} from “${this.names(text)[row]?.trim()}” in “${text}”`)[0], "vectors exchanged"), ...(placed ? [] : ["no positions"]),
       ].join(", ");
     }
 
