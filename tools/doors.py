@@ -25,7 +25,7 @@ KINDS = ("printed", "asserted", "in code")
 NONE = frozenset()
 SENTENCE = re.compile(r"(?<=[.!?:])\**\s+(?=[^a-z\s])|\n(?=\s*(?:\||[>-]\s|\d+\.\s))")
 NAMES_SOURCE = re.compile(r"\{cite|\bThe paper\b|\bthe paper \w+s\b|Table|Section")
-THE_PAPER = re.compile(r"\b(?:The|the|Transformer's) paper\b")
+THE_PAPER = re.compile(r"\b(?:The|the|Transformer's) paper\b|\b(?:Section|Table) [\d.]+ (?:says|has)\b")
 LONGEST = 160
 BESIDE = 2
 CHANCE = 3  # with more digits than these a printed number is the same wherever it is found
@@ -194,10 +194,12 @@ def door(path, quote):
         mine = {section.title for page, section, *_ in links if page == path}
         near_by = [find for find in found if not mine or find.section.title in mine]
     best = chosen(path, quote, near_by)
-    in_paper = THE_PAPER.search(inside) and cited(
+    in_paper = THE_PAPER.search(column(quote, words)) and cited(
         quote, inside, known=False, strict=len(quote.cited) > 1 or "the paper's" in inside
     )
-    if in_paper:  # it says what was published, whatever the page has calculated
+    if in_paper and not announced(
+        quote, [best] if best else [], place(path, quote), said_in(quote)
+    ):  # it says what was published, whatever the page has calculated
         return made("published", *in_paper)
     source = cited(quote, inside, bool(near_by))
     if best and best.kind != "in code" and not (source and weak(number) and not best.says & said_in(quote)):
@@ -226,6 +228,14 @@ def within(quote, words):
     rows = quote.around.split("\n")
     parts = rows if words.startswith("|") else SENTENCE.split(quote.around)
     return next((part for part in parts if clean(tracing.worded(part)) == words), "")
+
+
+def column(quote, words):
+    """The sentence of a number, or its cell in the row of a table."""
+    if not words.startswith("|"):
+        return words
+    begin, end = quote.words.rfind("|", 0, quote.place), quote.words.find("|", quote.place)
+    return quote.words[begin:end]
 
 
 def in_section(path, quote, made, found):
@@ -259,7 +269,7 @@ def asked(path, quote, made, found, inside, links):
         here = evidence(path)[1][id(quote.cell)]
         best = min(told, key=lambda find: order(find, quote.number, here, said))
         return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
-    if links:
+    if links and not mine:
         page, section, _, anchor = links[0]
         return made("linked", (page.stem, anchor), section.title)
     if not mine and any(not weak(quote.number) or (find.says | find.strings) & said for find in found):
@@ -391,10 +401,11 @@ def order(find, number, here, said):
     """What makes one of several finds the better one, the most important first."""
     at, heading = here
     rounded = find.number.half != number.half and find.kind == "printed"
-    shared = len((find.says | find.strings) & said)
-    by_words = -shared if weak(number) else 0
-    far, kept = find.heading != heading, -shared if ORDINAL.search(number.text) else 0
-    return far, kept, KINDS.index(find.kind), by_words, find.at > at, abs(find.at - at), rounded, -shared
+    in_line, shared = len(find.says & said), len((find.says | find.strings) & said)
+    by_words = (-in_line, -shared) if weak(number) else ()
+    far, by_line = find.heading != heading, -shared if ORDINAL.search(number.text) else 0
+    nearest = find.at > at, abs(find.at - at)
+    return far, by_line, KINDS.index(find.kind), by_words, *nearest, rounded, not find.equal, -shared
 
 
 def start_of(path, here):

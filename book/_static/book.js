@@ -187,9 +187,9 @@ const goTo = (door) => {
 };
 
 // What a door says of its cell is marked there: the line that was printed, or the code that holds the number.
-const LETTER = /[^\s|,…]/; // a page writes 1,000 with a space
+const LETTER = /[^\s|,…]/, TYPED = { "−": "-", "’": "'", "“": '"', "”": '"' }; // a page writes 1,000 with a space
 const lettersOf = (texts) =>
-  texts.flatMap((node) => [...node.data].flatMap((letter, at) => (LETTER.test(letter) ? [[letter.replace("−", "-"), node, at]] : [])));
+  texts.flatMap((node) => [...node.data].flatMap((letter, at) => (LETTER.test(letter) ? [[TYPED[letter] ?? letter, node, at]] : [])));
 const unmark = () => {
   for (const mark of document.querySelectorAll("mark.held")) {
     const around = mark.parentNode;
@@ -219,38 +219,41 @@ const markIn = (box, line) => {
 };
 const markOf = (door) => {
   const [, line] = /^(?:printed|checked|in the code): (.*)/s.exec(door.dataset.meaning) ?? [];
-  const place = cellOf(door), cell = place.closest(".cell") ?? place;
+  const place = cellOf(door), cell = place.closest(".cell") ?? place.parentElement;
   unmark();
+  for (const fold of cell.querySelectorAll("details.hide")) fold.open = true; // numbers that a picture keeps below it
   if (line && (markIn(place, line) || markIn(cell, line))) cell.querySelector("mark.held").scrollIntoView({ block: "nearest" });
 };
 
-// Who leaves a page by a number finds the way back there. The page they left remembers which number it was, until they return.
+// Who leaves a page by a number finds the way back there, and comes back to the number by the browser's own way, too. The tab
+// remembers where they went, from which page, and by which number, until they are back or elsewhere.
 const ways = [...document.querySelectorAll(".bd-article a.door")];
-const LEFT = "left by a number";
-const putBack = (place) => place.querySelector(":scope > :is(h1, h2, h3, h4)")?.after(back) ?? place.prepend(back);
+const LEFT = "left by a number", here = location.href.replace(/#.*/, "");
+const putBack = (place) => {
+  const heading = place.querySelector(":scope > :is(h1, h2, h3, h4)");
+  heading ? heading.after(back) : place.prepend(back);
+};
+const arrive = (event) => {
+  const [there, from, number] = JSON.parse(sessionStorage.getItem(LEFT)) ?? [];
+  const returns = event.persisted || performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+  if (there === location.href && cellOf(location)) {
+    back.href = from;
+    putBack(cellOf(location));
+  } else {
+    sessionStorage.removeItem(LEFT);
+    if (from === here && returns && ways[number]) setTimeout(goTo, 0, ways[number]);
+  }
+};
+window.addEventListener("pageshow", (event) => {
+  try {
+    arrive(event);
+  } catch {} // a browser that stores nothing
+});
 const depart = (door) => {
   try {
-    sessionStorage.setItem(LEFT, JSON.stringify([door.href, location.href.replace(/#.*/, "")]));
-    history.replaceState({ ...history.state, left: ways.indexOf(door) }, "");
-  } catch {} // a browser that stores nothing
-};
-const arrive = () => {
-  try {
-    const [there, from] = JSON.parse(sessionStorage.getItem(LEFT)) ?? [], place = cellOf(location);
-    sessionStorage.removeItem(LEFT);
-    if (there !== location.href || !place) return;
-    back.href = from;
-    putBack(place);
+    sessionStorage.setItem(LEFT, JSON.stringify([door.href, here, ways.indexOf(door)]));
   } catch {}
 };
-const returned = (event) => {
-  const door = ways[history.state?.left];
-  if (!door) return;
-  const [entry] = performance.getEntriesByType("navigation");
-  if (event.persisted || entry?.type === "back_forward") goTo(door);
-  else history.replaceState(null, "");
-};
-window.addEventListener("pageshow", (event) => (arrive(), setTimeout(returned, 0, event)));
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a"), to = link?.hash?.startsWith("#number-") && document.getElementById(link.hash.slice(1));
@@ -258,7 +261,7 @@ document.addEventListener("click", (event) => {
   if (to) {
     event.preventDefault();
     goTo(to);
-  } else if (link === back) {
+  } else if (link && link === back) {
     event.preventDefault();
     history.back();
   } else if (ways.includes(link) && link.pathname !== location.pathname) depart(link);
