@@ -220,7 +220,6 @@ const markIn = (box, line) => {
 const markOf = (door) => {
   const [, line] = /^(?:printed|checked|in the code): (.*)/s.exec(door.dataset.meaning) ?? [];
   const place = cellOf(door), cell = place.closest(".cell") ?? place.parentElement;
-  unmark();
   for (const fold of cell.querySelectorAll("details.hide")) fold.open = true; // numbers that a picture keeps below it
   if (line && (markIn(place, line) || markIn(cell, line))) cell.querySelector("mark.held").scrollIntoView({ block: "nearest" });
 };
@@ -267,6 +266,7 @@ document.addEventListener("click", (event) => {
   } else if (ways.includes(link) && link.pathname !== location.pathname) depart(link);
   else if (ways.includes(link) && cellOf(link)) {
     back.href = `#${nameOf(link)}`;
+    unmark(); // what another door has marked
     doors.includes(link) ? cellOf(link).prepend(back) : putBack(cellOf(link));
     setTimeout(() => {
       reveal(); // the second time the address stays as it is
