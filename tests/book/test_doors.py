@@ -179,13 +179,20 @@ def solution(source, *outputs, **metadata):
     return code(source, *outputs, tags=["hide-cell"], **metadata)
 
 
-def test_what_an_exercise_gives_leads_nowhere_and_its_solution_is_not_given_away(write):
-    asks = (
-        markdown("## Exercises", "", "**1. Do** it with 64 heads. What is it?"),
-        markdown("**2. Do** it with 64 heads."),
+def test_what_an_exercise_gives_leads_nowhere_and_no_solution_is_given_away(write):
+    asks, again = (
+        markdown(*rest, f"**{n}. Do** A model of 64 heads.") for n, rest in ((1, ("## Exercises", "")), (2, ()))
     )
-    page = write(asks[0], solution("assert heads == 64"), asks[1], solution("heads = 64", printed("heads 64")))
+    page = write(asks, solution("assert model.heads == 64"), again, solution("heads = 64", printed("heads 64")))
     assert led(page) == [("64", "given", ""), ("64", "given", "")]
+
+
+def test_what_an_exercise_shows_is_for_its_own_text(write, afresh):
+    asks, again = markdown("## Exercises", "", "**1. Do** it."), markdown("**2. Do** A model of 64 heads.")
+    shown = code("assert model.heads == 64")
+    assert led(write(asks, again, shown)) == [("64", "asserted", "cell-2")]
+    afresh()
+    assert led(write(asks, shown, again, solution("n = 64"))) == [("64", "given", "")]
 
 
 def test_a_number_in_a_solution_leads_to_its_own_cell_and_never_to_another_solution(write):
@@ -266,6 +273,20 @@ def test_a_source_that_a_sentence_cites_goes_before_a_printed_line_that_says_not
     assert led(write(text, code("f()", printed("16 32")))) == [("16", "published", "devlin2019")]
     afresh()
     assert led(write(text, code("f()", printed("side 16 32")))) == [("16", "printed", "cell-1")]
+
+
+def test_in_a_row_the_paper_is_meant_only_in_its_own_column(write, afresh, monkeypatch):
+    monkeypatch.setattr(tracing, "OTHERS", {"vaswani2017": {"640": "a width"}})
+    head = ["| who | says |", "|:--|:--|"]
+    for row, kind in (("| 640 wide | the paper differs |", "printed"), ("| wide | the paper has 640 |", "published")):
+        afresh()
+        assert led(write(markdown("## A", "", *head, row), code("f()", printed("640 wide"))))[0][1] == kind
+
+
+def test_what_is_announced_goes_before_a_paper_that_is_named(write, monkeypatch):
+    monkeypatch.setattr(tracing, "OTHERS", {"vaswani2017": {"640": "tokens"}})
+    page = write(markdown("## A", "As wide as the paper, and 640 tokens:"), code("n = 640"))
+    assert led(page) == [("640", "in code", "cell-1")]
 
 
 def test_of_several_sections_the_one_with_more_of_the_sentence_is_meant(write):
