@@ -193,34 +193,48 @@ def door(path, quote):
     if not near_by and quote.wide:
         mine = {section.title for page, section, *_ in links if page == path}
         near_by = [find for find in found if not mine or find.section.title in mine]
-    best = chosen(path, quote, near_by)
-    in_paper = THE_PAPER.search(column(quote, words)) and cited(
-        quote, inside, known=False, strict=len(quote.cited) > 1 or "the paper's" in inside
-    )
-    if in_paper and not announced(
-        quote, [best] if best else [], place(path, quote), said_in(quote)
-    ):  # it says what was published, whatever the page has calculated
-        return made("published", *in_paper)
-    source = cited(quote, inside, bool(near_by))
-    if best and best.kind != "in code" and not (source and weak(number) and not best.says & said_in(quote)):
-        return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
+    return told(path, quote, made, near_by, inside, links)
+
+
+def told(path, quote, made, near_by, inside, links):
+    """The door of a number in a sentence: what its cells have, what it cites and where it links to, in this order."""
+    best, source = chosen(path, quote, near_by), cited(quote, inside, bool(near_by))
+    if paper := in_paper(path, quote, best, inside):
+        return made("published", *paper)
+    if best and best.kind != "in code" and not (source and weak(quote.number) and not best.says & said_in(quote)):
+        return at_cell(path, made, best)
     if source:
         return made("published", *source)
     if links and (links[0][2] or not near_by):
-        page, section, _, anchor = links[0]
-        return made("linked", (page.stem, anchor), section.title)
+        return at_section(made, links[0])
     if best:
-        return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
+        return at_cell(path, made, best)
     if last := sole(find for find in near_by if find.section.title == quote.section.title):
-        best = min(last, key=lambda find: KINDS.index(find.kind))
-        return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
+        return at_cell(path, made, min(last, key=lambda find: KINDS.index(find.kind)))
     if not near_by:  # all that is left is what its paragraph cites or leads to, or an exponent
         if source := cited(quote, inside, known=False, strict=False):
             return made("published", *source)
         links = led(path, quote, inside, strict=False)
-    for page, section, _, anchor in links:
-        return made("linked", (page.stem, anchor), section.title)
-    return in_section(path, quote, made, near_by)
+    return at_section(made, links[0]) if links else in_section(path, quote, made, near_by)
+
+
+def in_paper(path, quote, best, inside):
+    """What a sentence that names the paper has from there, whatever the page has calculated; not what is announced."""
+    words = column(quote, sentence(quote))
+    if not THE_PAPER.search(words) or announced(quote, [best] * bool(best), place(path, quote), said_in(quote)):
+        return None
+    return cited(quote, inside, known=False, strict=len(quote.cited) > 1 or "the paper's" in inside)
+
+
+def at_cell(path, made, find):
+    """The door to a cell."""
+    return made(find.kind, find.cell["id"], find.line, proof(path, find.cell))
+
+
+def at_section(made, link):
+    """The door to a section that is linked to."""
+    page, section, _, anchor = link
+    return made("linked", (page.stem, anchor), section.title)
 
 
 def within(quote, words):
@@ -242,8 +256,8 @@ def in_section(path, quote, made, found):
     """The door to a section where several cells have a number: to the one that speaks most of its sentence."""
     n_cells = len({id(find.cell) for find in found})
     line = f"{n_cells} cells have it" if n_cells > 1 else "somewhere in this section"
-    place = max(found, key=lambda find: (akin(path, quote, find), -find.at)).section if found else quote.section
-    return made("section", (path.stem, start(place)), line)
+    section = max(found, key=lambda find: (akin(path, quote, find), -find.at)).section if found else quote.section
+    return made("section", (path.stem, start(section)), line)
 
 
 def akin(path, quote, find):
@@ -262,16 +276,14 @@ def asked(path, quote, made, found, inside, links):
     said, mine = said_in(quote), any(quote.number.within([find.number]) for find in exercise(path, quote))
     if source := cited(quote, inside, known=True):
         return made("published", *source)
-    told = [find for find in found if find.equal and len(find.says & said) > 1]
+    sure = [find for find in found if find.equal and len(find.says & said) > 1]
     if not mine:
-        told = told or [find for find in found if (find.kind == "printed" or find.equal) and find.says & said]
-    if told:
-        here = evidence(path)[1][id(quote.cell)]
-        best = min(told, key=lambda find: order(find, quote.number, here, said))
-        return made(best.kind, best.cell["id"], best.line, proof(path, best.cell))
+        sure = sure or [find for find in found if (find.kind == "printed" or find.equal) and find.says & said]
+    if sure:
+        here = place(path, quote)
+        return at_cell(path, made, min(sure, key=lambda find: order(find, quote.number, here, said)))
     if links and not mine:
-        page, section, _, anchor = links[0]
-        return made("linked", (page.stem, anchor), section.title)
+        return at_section(made, links[0])
     if not mine and any(not weak(quote.number) or (find.says | find.strings) & said for find in found):
         return in_section(path, quote, made, found)
     return made("given", "")
