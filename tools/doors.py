@@ -261,10 +261,15 @@ def in_section(path, quote, made, found):
 
 
 def akin(path, quote, find):
-    """How many other numbers of a sentence the section of a cell has, and how many words its line and that have."""
+    """How many other numbers of a sentence the section of a cell has, and how many words its line and that have.
+
+    A larger number tells as much as two words; a single word, or small number, tells nothing.
+    """
     has = {one.number.value for one in evidence(path)[0] if one.section is find.section}
-    others = {number.value for number in tracing.numbers(sentence(quote))} - {quote.number.value}
-    return len(others & has) + len((find.says | find.strings) & stems(sentence(quote)))
+    others = {number.value: 1 + number.counts for number in tracing.numbers(sentence(quote))}
+    numbers = sum(weight for value, weight in others.items() if value in has - {quote.number.value})
+    shared = numbers + len((find.says | find.strings) & stems(sentence(quote)))
+    return shared if shared > 1 else 0
 
 
 def asked(path, quote, made, found, inside, links):
