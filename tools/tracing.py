@@ -60,7 +60,8 @@ DATED = re.compile(r"(?:\b(?:[Ii]n|[Oo]f|[Ss]ince|[Bb]y)\s|\bal\.,?\s\(?|\b[A-Z]
 """What stands before a year that is one: in 2017, Vaswani et al. (2017), (Ruder, 2017)."""
 
 OTHERS = yaml.safe_load((ROOT / "tests" / "book" / "published.yml").read_text(encoding="utf-8"))
-WIDE = {"Exercises", "Summary", "Where people go wrong"}
+EXERCISES = "Exercises"
+WIDE = {EXERCISES, "Summary", "Where people go wrong"}
 """Sections that look back on the whole chapter, as its beginning looks ahead."""
 
 
@@ -243,11 +244,14 @@ def constants(source):
 
 
 @functools.cache
-def known(path, title):
-    """The numbers of a section, or of the page for None: those that its cells printed, and those in their code."""
+def known(path, title, exercises=False):
+    """The numbers of a section, or of the page for None: those that its cells printed, and those in their code.
+
+    The cells of an exercise prove nothing outside of the exercises, so those of the page are without them.
+    """
     out, code = set(), set()
     for section in sections(path):
-        if title is not None and section.title != title:
+        if section.title != title if title is not None else section.title == EXERCISES and not exercises:
             continue
         for cell in section.cells:
             if cell["cell_type"] == "code":
@@ -304,10 +308,10 @@ def paragraphs(section):
 
 def digits_of(key):
     """The figures of a source as it prints them, and where. Those of the paper are in book/paper.py, too."""
+    yield from OTHERS.get(key, {}).items()
     if key == "vaswani2017":
         for name, figure in (paper.GIVEN | paper.PUBLISHED).items():
             yield figure.digits + (" million" if "million" in name else ""), f"{figure.where}: {name}"
-    yield from OTHERS.get(key, {}).items()
 
 
 def published(paragraph):
@@ -372,7 +376,8 @@ def worded(paragraph):
 def quotes(path) -> Iterator[Quote]:
     """All numbers of a page that must have been calculated."""
     for section in sections(path):
-        own = known(path, None if not section.title or section.title in WIDE else section.title)
+        wide = not section.title or section.title in WIDE
+        own = known(path, None if wide else section.title, section.title == EXERCISES)
         for kind, cell, paragraph, around in paragraphs(section):
             words = worded(paragraph)
             if wanted := sorted(placed_quoted(words), key=lambda one: one[0]):

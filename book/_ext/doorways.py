@@ -1,7 +1,8 @@
 """Each traced number on a page leads to the cell that holds it; all of them are in claims.json beside the pages.
 
-Where a number leads is said by tools/doors.py. Without scripts a door is a link with a title; book.js shows the title
-to those who use keys, and the way back.
+Where a number leads is said by tools/doors.py. It is shown as a door, unless it is in a link, a heading (which has a
+link to itself), a choice (a button) or an alt text, or is given by an exercise: then nothing is claimed of it. Without
+scripts a door is a link with a title; book.js shows the title to those who use keys, marks the line, and leads back.
 """
 
 import json
@@ -67,10 +68,11 @@ def open_doors(app, doctree, page):
                 ]
                 led = meet(page, typed_in, waiting.get((at, where), []))
                 shown = how if how != "door" or free else "link"
-                # what an exercise gives, or has in its solution, is for the reader to find
-                if led and led[0][2].section == "Exercises":
-                    shown = "exercise"
-                made += [(door, shown) for *_, door in led]
+                made += [
+                    (door, "given" if door.kind == "given" else shown)
+                    for *_, door in led
+                ]
+                led = [one for one in led if one[2].kind != "given"]
                 if shown == "door" and led:
                     open_in(app, page, node, led, asked)
     missed = (door for key, left in waiting.items() if key[1] != "alt" for door in left)

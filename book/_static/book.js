@@ -172,27 +172,106 @@ reveal();
 // A number that leads to its cell: what it leads to has the way back.
 const cellOf = (door) => document.getElementById(decodeURIComponent(door.hash.slice(1)));
 const doors = [...document.querySelectorAll(".bd-article a.door:is([href^='#code-'], [href^='#out-'])")];
-const nameOf = (door) => (door.id ||= `number-${doors.indexOf(door)}`);
+const nameOf = (door) => (door.id ||= `number-${ways.indexOf(door)}`);
 const back = document.createElement("a");
 back.className = "way-back";
 back.textContent = "← the sentence";
 const goTo = (door) => {
   for (let fold = door.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-  history.replaceState(null, "", `#${nameOf(door)}`);
+  history.replaceState(null, "", location.pathname + location.search); // a copied address leads to the page
   back.remove();
+  unmark();
   door.focus({ preventScroll: true });
   meaning.hidden = true; // what was just looked at need not cover the sentence
   door.scrollIntoView({ block: "center" });
 };
+
+// What a door says of its cell is marked there: the line that was printed, or the code that holds the number.
+const LETTER = /[^\s|,…]/, TYPED = { "−": "-", "’": "'", "“": '"', "”": '"' }; // a page writes 1,000 with a space
+const lettersOf = (texts) =>
+  texts.flatMap((node) => [...node.data].flatMap((letter, at) => (LETTER.test(letter) ? [[TYPED[letter] ?? letter, node, at]] : [])));
+const unmark = () => {
+  for (const mark of document.querySelectorAll("mark.held")) {
+    const around = mark.parentNode;
+    mark.replaceWith(...mark.childNodes);
+    around.normalize();
+  }
+};
+const markIn = (box, line) => {
+  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT), texts = [];
+  for (let node; (node = walker.nextNode()); ) {
+    const around = node.parentElement;
+    if (!around.closest("svg, math, .way-back, .in-text") && around.checkVisibility()) texts.push(node);
+  }
+  const letters = lettersOf(texts), wanted = [...line].filter((letter) => LETTER.test(letter)).join("");
+  const at = letters.map(([letter]) => letter).join("").indexOf(wanted);
+  if (at < 0 || !wanted) return false;
+  const [, first, begin] = letters[at], [, last, end] = letters[at + wanted.length - 1];
+  for (const node of texts.slice(texts.indexOf(first), texts.indexOf(last) + 1)) {
+    if (!node.data.trim() && !node.parentElement.closest("pre")) continue; // between the cells of a table
+    if (node === last) node.splitText(end + 1);
+    const mark = document.createElement("mark"), held = node === first ? node.splitText(begin) : node;
+    mark.className = "held";
+    held.replaceWith(mark);
+    mark.append(held);
+  }
+  return true;
+};
+const markOf = (door) => {
+  const [, line] = /^(?:printed|checked|in the code): (.*)/s.exec(door.dataset.meaning) ?? [];
+  const place = cellOf(door), cell = place.closest(".cell") ?? place.parentElement;
+  for (const fold of cell.querySelectorAll("details.hide")) fold.open = true; // numbers that a picture keeps below it
+  if (line && (markIn(place, line) || markIn(cell, line))) cell.querySelector("mark.held").scrollIntoView({ block: "nearest" });
+};
+
+// Who leaves a page by a number finds the way back there, and comes back to the number by the browser's own way, too. The tab
+// remembers where they went, from which page, and by which number, until they are back or elsewhere.
+const ways = [...document.querySelectorAll(".bd-article a.door")];
+const LEFT = "left by a number", here = location.href.replace(/#.*/, "");
+const putBack = (place) => {
+  const heading = place.querySelector(":scope > :is(h1, h2, h3, h4)");
+  heading ? heading.after(back) : place.prepend(back);
+};
+const arrive = (event) => {
+  const [there, from, number] = JSON.parse(sessionStorage.getItem(LEFT)) ?? [];
+  const returns = event.persisted || performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+  if (there === location.href && cellOf(location)) {
+    back.href = from;
+    putBack(cellOf(location));
+  } else {
+    sessionStorage.removeItem(LEFT);
+    if (from === here && returns && ways[number]) setTimeout(goTo, 0, ways[number]);
+  }
+};
+window.addEventListener("pageshow", (event) => {
+  try {
+    arrive(event);
+  } catch {} // a browser that stores nothing
+});
+const depart = (door) => {
+  try {
+    sessionStorage.setItem(LEFT, JSON.stringify([door.href, here, ways.indexOf(door)]));
+  } catch {}
+};
+
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a"), to = link?.hash?.startsWith("#number-") && document.getElementById(link.hash.slice(1));
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // it opens elsewhere
   if (to) {
     event.preventDefault();
     goTo(to);
-  } else if (doors.includes(link) && cellOf(link)) {
+  } else if (link && link === back) {
+    event.preventDefault();
+    history.back();
+  } else if (ways.includes(link) && link.pathname !== location.pathname) depart(link);
+  else if (ways.includes(link) && cellOf(link)) {
     back.href = `#${nameOf(link)}`;
-    cellOf(link).prepend(back);
-    setTimeout(reveal); // the second time the address stays as it is
+    unmark(); // what another door has marked
+    doors.includes(link) ? cellOf(link).prepend(back) : putBack(cellOf(link));
+    setTimeout(() => {
+      reveal(); // the second time the address stays as it is
+      if (doors.includes(link)) markOf(link);
+    });
   }
 });
 

@@ -175,12 +175,123 @@ def test_a_line_of_many_numbers_is_not_meant_where_another_one_has_it(write):
     assert led(page) == [("20", "asserted", "cell-2")]
 
 
-def test_an_exercise_leads_to_its_own_cells_and_not_to_those_of_another(write):
-    one, two = markdown("## Exercises", "", "**1. Do** it with 64 heads."), markdown("**2. Do** it with 64 heads.")
-    page = write(one, code("heads = 64"), two, code("heads = 64"))
-    assert [place for *_, place in led(page)] == ["cell-1", "cell-3"]
-    page = write(one, two, code("heads = 64"), name="other.ipynb")
-    assert [place for *_, place in led(page)] == ["cell-2", "cell-2"]
+def solution(source, *outputs, **metadata):
+    return code(source, *outputs, tags=["hide-cell"], **metadata)
+
+
+def test_what_an_exercise_gives_leads_nowhere_and_no_solution_is_given_away(write):
+    asks, again = (
+        markdown(*rest, f"**{n}. Do** A model of 64 heads.") for n, rest in ((1, ("## Exercises", "")), (2, ()))
+    )
+    page = write(asks, solution("assert model.heads == 64"), again, solution("heads = 64", printed("heads 64")))
+    assert led(page) == [("64", "given", ""), ("64", "given", "")]
+
+
+def test_what_an_exercise_shows_is_for_its_own_text(write, afresh):
+    asks, again = markdown("## Exercises", "", "**1. Do** it."), markdown("**2. Do** A model of 64 heads.")
+    shown = code("assert model.heads == 64")
+    assert led(write(asks, again, shown)) == [("64", "asserted", "cell-2")]
+    afresh()
+    assert led(write(asks, shown, again, solution("n = 64"))) == [("64", "given", "")]
+
+
+def test_a_number_in_a_solution_leads_to_its_own_cell_and_never_to_another_solution(write):
+    asks, asks_again = markdown("## Exercises", "", "**1. Do** it."), markdown("**2. Do** it.")
+    figure = {"figure": {"caption": "A loss of 0.25."}}
+    one, two = (solution("f()", printed("loss 0.25"), **metadata) for metadata in ({}, {"mystnb": figure}))
+    assert led(write(asks, one, asks_again, two)) == [("0.25", "printed", "cell-3")]
+    page = write(asks, solution("g()"), asks_again, two | {"outputs": []}, one, name="other.ipynb")
+    assert led(page) == [("0.25", "printed", "cell-4")]
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        (code("assert len(model.layers) == 30"), "asserted"),
+        (code("assert model.width == 30"), "given"),
+        (code("layers = 30"), "given"),
+    ],
+)
+def test_an_exercise_leads_back_to_the_page_where_two_words_of_it_are_asserted_there(write, cell, kind):
+    asks = markdown("## Exercises", "", "**1. Count** ★ This model has 30 layers.")
+    page = write(markdown("## A"), cell, asks, solution("print(30 * 2)"))
+    assert [found for _, found, _ in led(page)] == [kind]
+
+
+def test_what_the_cells_of_an_exercise_lack_it_has_from_the_page(write, afresh):
+    asks = markdown("## Exercises", "", "**1. Sort** ★ Sort the fourteen answers.")
+    cells = [markdown("## A"), code("assert n_answers == 14"), asks, solution("print(n)")]
+    assert led(write(*cells)) == [("fourteen", "asserted", "cell-1")]
+    afresh()
+    cells[1:2] = code("answers = 14"), code("answers = range(14)")
+    assert led(write(*cells)) == [("fourteen", "section", ("page", "a"))]
+
+
+def test_an_exercise_that_names_a_source_leads_to_it(write, monkeypatch):
+    monkeypatch.setattr(tracing, "OTHERS", {"devlin2019": {"24": "Section 3, the layers of BERT-large"}})
+    asks = markdown("## Exercises", "", "**1. Count** ★ BERT-large has 24 layers {cite:p}`devlin2019`.")
+    assert led(write(asks, solution("n_layers = 24"))) == [("24", "published", "devlin2019")]
+
+
+def test_what_only_an_exercise_has_proves_nothing_outside_of_it(write):
+    page = write(markdown("## Exercises", "", "**1. Do** it."), solution("n = 64"), markdown("## Summary", "64 heads"))
+    assert list(tracing.untraced(page)) != []
+    assert led(page) == []
+
+
+def test_below_a_smaller_heading_its_own_cells_go_first(write):
+    near, far = code("f()", printed("width 512 here")), code("f()", printed("width 512 there"))
+    page = write(markdown("## A"), far, markdown("### B", "", "At width 512 it falls."), code("x"), near)
+    assert led(page) == [("512", "printed", "cell-4")]
+
+
+def test_a_sentence_that_ends_with_a_colon_means_the_next_cell_unless_a_line_speaks_more_of_it(write, afresh):
+    cells = [markdown("## A"), code("f()", printed("loss 200")), markdown("The loss of 200 rows:"), code("n = 200")]
+    assert led(write(*cells)) == [("200", "in code", "cell-3")]
+    afresh()
+    cells[1] = code("f()", printed("loss of rows: 200"))
+    assert led(write(*cells)) == [("200", "printed", "cell-1")]
+
+
+def test_every_fiftieth_is_not_fifty_times_as_large(write):
+    ratio = code("f()", printed("one gradient to another: 50.0"))
+    page = write(markdown("## A", "Every fiftieth gradient is pulled."), code("pulled(every=50)"), ratio)
+    assert led(page) == [("fiftieth", "in code", "cell-1")]
+
+
+def test_a_row_is_one_sentence_and_its_link_leads_to_the_very_heading(write):
+    rows = ["| who | says | is |", "|:--|:--|:--|", "| The text: [here](x.md) | 512. Or so | [wrong](#c) |"]
+    page = write(markdown("# T", "", *rows), markdown("## B"), markdown("### C"), code("assert n == 512"))
+    (door,) = doors.doors(page)
+    assert (door.kind, door.place) == ("linked", ("page", "c"))
+    assert door.sentence.startswith("| The text")
+
+
+def test_a_source_that_a_sentence_cites_goes_before_a_printed_line_that_says_nothing_of_it(write, afresh, monkeypatch):
+    monkeypatch.setattr(tracing, "OTHERS", {"devlin2019": {"16": "a side of patches"}})
+    text = markdown("## A", "A side of 16 won {cite:p}`devlin2019`.")
+    assert led(write(text, code("f()", printed("16 32")))) == [("16", "published", "devlin2019")]
+    afresh()
+    assert led(write(text, code("f()", printed("side 16 32")))) == [("16", "printed", "cell-1")]
+
+
+def test_in_a_row_the_paper_is_meant_only_in_its_own_column(write, afresh, monkeypatch):
+    monkeypatch.setattr(tracing, "OTHERS", {"vaswani2017": {"640": "a width"}})
+    head = ["| who | says |", "|:--|:--|"]
+    for row, kind in (("| 640 wide | the paper differs |", "printed"), ("| wide | the paper has 640 |", "published")):
+        afresh()
+        assert led(write(markdown("## A", "", *head, row), code("f()", printed("640 wide"))))[0][1] == kind
+
+
+def test_what_is_announced_goes_before_a_paper_that_is_named(write, monkeypatch):
+    monkeypatch.setattr(tracing, "OTHERS", {"vaswani2017": {"640": "tokens"}})
+    page = write(markdown("## A", "As wide as the paper, and 640 tokens:"), code("n = 640"))
+    assert led(page) == [("640", "in code", "cell-1")]
+
+
+def test_of_several_sections_the_one_with_more_of_the_sentence_is_meant(write):
+    cells = markdown("## A"), code("n = 64"), markdown("## B"), code("n, m = 64, 27"), markdown("## Summary", "64 × 27")
+    assert led(write(*cells))[0] == ("64", "section", ("page", "b"))
 
 
 def test_the_row_of_a_table_follows_its_own_link(write):

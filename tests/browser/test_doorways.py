@@ -1,6 +1,7 @@
 """Numbers that lead to their cells: by mouse, keyboard and finger, with scripts and without, and back."""
 
 import json
+import re
 
 import build
 import pytest
@@ -14,6 +15,12 @@ FOLDED = """() => [...document.querySelectorAll('a.door')].filter(a => a.checkVi
 LINES = (
     """a => parseFloat(getComputedStyle(a).borderBottomWidth) ? "underline" : getComputedStyle(a).textDecorationLine"""
 )
+# What is marked, and whether its beginning is in sight: in the window, and in the box that scrolls sideways.
+HELD = "[...document.querySelectorAll('mark.held')].map(mark => mark.textContent).join('')"
+IN_SIGHT = """() => {
+  const {top, bottom, left} = document.querySelector('mark.held').getBoundingClientRect();
+  return {top: top > 48 && bottom <= innerHeight, left: left >= 0 && left < innerWidth};
+}"""
 QUIET = """() => [...document.querySelectorAll('.bd-article a.door')].every(a => {
   const own = getComputedStyle(a), around = getComputedStyle(a.parentElement);
   return own.color === around.color && own.textDecorationLine === 'none'
@@ -65,7 +72,12 @@ def test_a_door_opens_its_cell_and_the_cell_leads_back_to_the_sentence(folded, h
         page.wait_for_function("e => e.getBoundingClientRect().top < innerHeight", arg=cell.element_handle())
         back = page.locator("a.way-back")
         assert back.inner_text() == "← the sentence"
+        assert letters(page.evaluate(HELD)) == letters(door.get_attribute("data-meaning").partition(": ")[2])
+        assert page.evaluate(IN_SIGHT) == {"top": True, "left": True}
+        assert cell.evaluate("c => getComputedStyle(c).outlineStyle") == "none"  # its line is marked instead
         press(back)
+        assert page.evaluate(HELD) == ""
+        assert "#" not in page.url
         assert door.evaluate("a => a === document.activeElement")
         box = door.bounding_box()
         assert 0 < box["y"] < 900
@@ -133,10 +145,73 @@ def test_on_paper_no_number_is_underlined(visit):
     assert {door.evaluate(LINES) for door in page.locator("a.door").all()} == {"none"}
 
 
-def test_what_an_exercise_gives_is_no_door(visit):
-    page = visit(PAGE)
-    assert page.locator("#exercises").count() == 1
-    assert page.locator("#exercises a.door").count() == 0
+def letters(text):
+    """A text without what a page may write differently."""
+    return re.sub(r"[\s|,…]", "", text.replace("−", "-"))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_long_cell_the_line_is_scrolled_into_sight(visit, width):
+    page = visit(PAGE, width=width, reduced_motion="reduce")
+    door = page.locator("a.door:is(.printed, .asserted, .in-code)[href^='#']").last
+    for fold in ("mark", "deeper"):
+        page.evaluate("c => document.querySelectorAll(`details.${c}`).forEach(fold => fold.open = true)", fold)
+    cell = page.locator(door.get_attribute("href"))
+    cell.locator("pre").first.evaluate("pre => pre.prepend('\\n'.repeat(200))")
+    door.click()
+    page.locator("mark.held").first.wait_for()
+    page.wait_for_function(IN_SIGHT.replace("return {", "return Object.values({").replace("};", "}).every(x => x);"))
+    back = page.locator("a.way-back")  # it stays in sight beside a long cell
+    assert 0 < back.bounding_box()["y"] < 900
+
+
+@pytest.mark.parametrize("how", ["chip", "browser"])
+def test_from_the_bibliography_there_is_a_way_back_to_the_number(visit, how):
+    page = visit("book/heads.html", reduced_motion="reduce")
+    door = page.locator("#exercises a.door.published").first
+    door.click()
+    page.wait_for_url("**/bibliography.html#*")
+    back = page.locator(":target > a.way-back")
+    assert back.inner_text() == "← the sentence"
+    back.click() if how == "chip" else page.go_back()
+    page.wait_for_url("**/heads.html")
+    page.wait_for_function("document.activeElement.matches('#exercises a.door.published')")
+    box = page.locator("#exercises a.door.published").first.bounding_box()
+    assert 0 < box["y"] < 900
+    page.reload()
+    assert page.locator("a.way-back").count() == 0
+
+
+def test_who_comes_to_the_bibliography_by_a_citation_sees_no_way_back(visit):
+    page = visit("book/heads.html", reduced_motion="reduce")
+    page.locator("a[href*='bibliography.html#']:not(.door)").first.click()
+    page.wait_for_url("**/bibliography.html#*")
+    assert page.locator("a.way-back").count() == 0
+
+
+def test_from_a_section_of_the_page_there_is_a_way_back_too(visit):
+    page = visit("book/schedule.html", reduced_motion="reduce")
+    page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    page.locator("a.door:is(.printed, .asserted, .in-code)").first.click()
+    page.locator("mark.held").first.wait_for()
+    door = page.locator("#exercises a.door.section").first
+    door.click()
+    assert page.locator("mark.held").count() == 0  # what the first one marked
+    back = page.locator(".bd-article :is(h2, h3) + a.way-back")
+    back.wait_for()
+    back.click()
+    assert door.evaluate("a => a === document.activeElement")
+    assert back.count() == 0
+
+
+@pytest.mark.parametrize("name", ["adam", "chat", "encoder", "positions"])
+def test_what_an_exercise_gives_is_no_door_and_no_question_leads_into_a_solution(visit, name):
+    page = visit(f"book/{name}.html")
+    claims = json.loads((build.HTML / "claims.json").read_text(encoding="utf-8"))
+    mine = [claim for claim in claims if claim["page"] == f"book/{name}" and claim["section"] == "Exercises"]
+    assert sum(claim["shown as"] == "given" for claim in mine) > 0
+    assert page.locator("#exercises a.door").count() == sum(claim["shown as"] == "door" for claim in mine)
+    assert page.locator("#exercises [id^=code-], #exercises [id^=out-]").count() == 0
 
 
 def test_claims_lists_each_number_with_its_proof():

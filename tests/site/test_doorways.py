@@ -101,6 +101,25 @@ def test_headings_and_choices_have_no_doors():
     assert [doorways.standing(each[0]) for each in (item, other)] == ["choice", "door"]
 
 
+def test_what_an_exercise_gives_is_met_but_gets_no_link(monkeypatch, tmp_path):
+    block = text("Take 64 heads of width 0.47.")
+    block.line = 10000
+    number, other = (number for *_, number in next(iter(doorways.numbers(block)))[2])
+    of = "a", "sentence", "Exercises", "a", "Take 64 heads of width 0.47."
+    given = doorways.doors.Door(number, *of, "given", "")
+    held = doorways.doors.Door(other, *of, "printed", "cell-1")
+    document = nodes.section("", block)
+    cells = [{"id": "a", "cell_type": "markdown", "metadata": {}, "source": block.astext()}]
+    monkeypatch.setattr(doorways, "notebook", lambda *_: "page")
+    monkeypatch.setattr(doorways.lanes, "cells", lambda _: cells)
+    monkeypatch.setattr(doorways.doors, "doors", lambda _: [given, held])
+    monkeypatch.setattr(doorways, "SHOWN", {})
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"))
+    doorways.open_doors(app, document, "book/page")
+    assert doorways.SHOWN["book/page"] == [(given, "given"), (held, "door")]
+    assert [link.astext() for link in document.findall(nodes.reference)] == ["0.47"]
+
+
 def test_each_traced_number_is_counted_once_or_the_build_fails(warned, monkeypatch, tmp_path):
     (number,) = (number for *_, number in doorways.numbers(text("It is 0.47."))[0][2])
     door = doorways.doors.Door(number, "a", "sentence", "A", "a", "It is 0.47.", "printed", "cell-1")
