@@ -462,6 +462,8 @@ def test_a_sentence_of_ones_own_is_read_and_one_that_is_too_long_is_refused(page
     field.fill("word " * 30)
     field.press("Enter")
     page.wait_for_function(f"{FIGURE}.says.innerText.includes('has room for')")
+    assert page.evaluate(f"{FIGURE}.text") == "My dog eats the newspaper."  # what could be read stays
+    assert written(page) == "Mein Hund frisst die Zeitung."
 
 
 def test_time_shows_only_what_is_calculated(page):

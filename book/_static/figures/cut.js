@@ -106,6 +106,7 @@
     ask(text) {
       const roles = this.asked ?? (this.known && this.changed ? this.roles() : null); // those that no run has placed yet
       this.about(text.trim());
+      this.left = "";
       Object.assign(this, { guess: null, picked: null, opened: null, plain: null });
       if (roles && this.known) this.asked = roles;
       else { this.asked = null; this.changes.hidden.clear(); this.changes.swaps.clear(); }
@@ -153,7 +154,11 @@
         this.holds = false;
         this.take(this.withheld ? this.plain : now);
       } catch (error) {
-        this.tell(`This cannot be done: ${error.message}.`);
+        const told = `This cannot be done: ${error.message}.`;
+        if (!this.sound || this.sound === this.text) { this.tell(told); return; }
+        this.about(this.sound); // the last sentence that could be read stays, with all that belongs to it
+        Object.assign(this, { left: told, plain: null });
+        await this.run();
       }
     }
 
@@ -182,6 +187,7 @@
 
     take(now) {
       this.now = now;
+      this.sound = this.text;
       this.peeked = null;
       this.plain ??= now;
       const { reads } = now, it = reads.indexOf(" it");
