@@ -218,6 +218,8 @@ def test_the_switch_is_remembered_on_the_next_page(visit):
     page.locator("#unfold").check()
     stored(page, "yes")
     page.goto((build.HTML / "book" / "masks.html").as_uri())
+    page.wait_for_function("localStorage.getItem('unfold') === 'yes'")  # Chromium may carry it over a moment later
+    page.reload()
     assert page.locator("#unfold").is_checked()
     assert shut(page) == 0
     page.locator("#unfold").uncheck()
