@@ -188,15 +188,15 @@ def door(path, quote):
     inside = within(quote, words)
     links = led(path, quote, inside)
     if quote.section.title == tracing.EXERCISES and quote.cell["cell_type"] == "markdown":
-        return asked(path, quote, made, found, inside, links)
+        return in_question(path, quote, made, found, inside, links)
     near_by = [find for find in found if find.section.title == quote.section.title]
     if not near_by and quote.wide:
         mine = {section.title for page, section, *_ in links if page == path}
         near_by = [find for find in found if not mine or find.section.title in mine]
-    return told(path, quote, made, near_by, inside, links)
+    return in_text(path, quote, made, near_by, inside, links)
 
 
-def told(path, quote, made, near_by, inside, links):
+def in_text(path, quote, made, near_by, inside, links):
     """The door of a number in a sentence: what its cells have, what it cites and where it links to, in this order."""
     best, source = chosen(path, quote, near_by), cited(quote, inside, bool(near_by))
     if paper := in_paper(path, quote, best, inside):
@@ -272,7 +272,7 @@ def akin(path, quote, find):
     return shared if shared > 1 else 0
 
 
-def asked(path, quote, made, found, inside, links):
+def in_question(path, quote, made, found, inside, links):
     """The door of a number in the text of an exercise, or that it is given.
 
     A source that is named goes first. A cell of the page must assert it in two words of the sentence, or have one of

@@ -210,6 +210,31 @@ def test_the_other_training_needs_these_lines_less(page):
     assert page.locator(".told li").inner_text().startswith("another training, all lines “it” – noun cut")
 
 
+def test_the_counts_of_another_cut_go_and_those_of_the_same_cut_stay(page):
+    settled(page, f"this.cut(['{LINK}'])")
+    page.evaluate(f"{FIGURE}.tryAll()")
+    told = page.locator(".trial .status[aria-hidden]")
+    assert told.inner_text().startswith("“it” – its noun cut in encoder, layer 2, head 3: ")
+    settled(page, f"this.ask('{LAMP}')")
+    assert "111" in told.inner_text()
+    assert page.locator(".dots .waits").count() == 0
+    cut(page, f"{NOUN_HEAD} 0 0")
+    assert told.inner_text() == "Your cut has not been tried on them yet."
+    assert page.locator(".dots .waits").count() == 270
+
+
+def test_what_was_done_is_named(page):
+    told = f"{FIGURE}.described()"
+    settled(page, f"this.swap(2, {IT}, {{text: '{LAMP}'}})")
+    assert page.evaluate(told) == f"vector after layer 2 from “it” in “{LAMP}”"
+    settled(page, "this.undo.click()")
+    settled(page, f"this.changes.evens.add('{NOUN_HEAD}'); this.changes.gains.set('cross 0 1', 0.5); this.ready()")
+    heads = "decoder, on English, layer 1, head 2 at 0.50, encoder, layer 2, head 3 looking evenly"
+    assert page.evaluate(told) == heads
+    settled(page, f"this.undo.click(); this.pair.click(); this.cut(['{NOUN_HEAD} 0 1'])")
+    assert page.evaluate(told) == "all lines “it” – noun cut, “I” – “need” cut in encoder, layer 2, head 3"
+
+
 def test_one_button_cuts_all_lines_from_it_to_its_noun(page):
     settled(page, "this.pair.click()")
     assert sorted(page.evaluate(f"[...{FIGURE}.changes.hidden]")) == sorted(EVERYWHERE)

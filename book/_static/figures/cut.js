@@ -17,6 +17,7 @@
   const shown = (token) => token.replace(/^ /, "").replaceAll("\n", "⏎") || "␣";
   const tight = (token, n) => n > 0 && /^[\p{L}\p{N}\p{M}]/u.test(token); // goes on with a word
   const numbered = (kind, layer, head) => `${KINDS[kind]}, layer ${layer + 1}, head ${head + 1}`;
+  const headOf = (name) => numbered(...name.split(" ").map((part, n) => (n ? Number(part) : part)));
   const pronoun = (german) => german.slice(german.indexOf(",") + 1).replace(".", "").trim().split(" ").find((word) => PRONOUNS.includes(word)) ?? "";
   const beforePronoun = (german) => german.slice(0, german.lastIndexOf(` ${pronoun(german)} `));
   const apart = (a, b) => {
@@ -732,7 +733,7 @@
       this.rule.hidden = !this.known;
       this.models.value = this.data.models.findIndex(({ file }) => file === this.file);
       for (const dot of this.grid.children) dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known);
-      if (this.result && this.known && this.tried !== this.sort()) { this.result = null; this.blank(); } // of another cut
+      if (this.result && this.known && this.tried !== this.signature()) { this.result = null; this.blank(); } // of another cut
       if (!this.result) this.waits();
     }
 
@@ -831,7 +832,7 @@
     }
 
     // What has been changed, as one can compare it: the same in all sentences.
-    sort() { return JSON.stringify(this.roles(), (key, value) => (key === "own" ? value?.thing : key === "text" || key === "from" ? undefined : value)); }
+    signature() { return JSON.stringify(this.roles(), (key, value) => (key === "own" ? value?.thing : key === "text" || key === "from" ? undefined : value)); }
 
     // The same in another sentence. A donor of the same sort becomes the sentence of the same sort about the donor's noun.
     within(roles, sentence, names) {
@@ -882,20 +883,32 @@
       const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
       this.counted.replaceChildren(`${name[0].toUpperCase()}${name.slice(1)}: the right pronoun comes in `, make("b", {}, right), ` of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}).`);
       this.told.append(make("li", {}, `${this.data.models.find(({ file }) => file === this.file).name}, ${name}: ${right} of ${sentences.length}`));
-      Object.assign(this, { result: { right, most, often }, tried: this.sort() });
+      Object.assign(this, { result: { right, most, often }, tried: this.signature() });
     }
 
-    // What has been changed, in a few words: a single line by its name.
+    // What has been changed, in a few words: a single line, head or vector by its name, all lines between "it" and its noun as
+    // these, and for a trial on all sentences without the noun of this one.
     described(everywhere = false) {
-      const { gains, evens, swaps, placed } = this.changes, both = this.known && this.now ? this.between() : [], all = both.length > 0 && both.every((name) => this.changes.hidden.has(name)) ? both.length : 0;
-      const hidden = new Set([...this.changes.hidden].filter((name) => !all || !both.includes(name))), several = (n, one, many) => (n ? [n === 1 ? one : `${n} ${many}`] : []);
-      const [line] = hidden, [kind, layer, head, row, column] = line?.split(" ").map((part, n) => (n ? Number(part) : part)) ?? [], [dial, gain] = [...gains][0] ?? [];
-      const words = this.now && line ? [this.token(kind === "encoder" ? "read" : "write", row), everywhere && kind !== "decoder" && this.places(this.now.reads, this.text, this.known.thing).noun.includes(column) ? ["its noun"] : this.column({ kind, column })].map((parts) => parts.map((part) => part.textContent ?? part).join("")).join(" – ") : "a line";
+      const { gains, evens, hidden, swaps, placed } = this.changes, several = (names, one, many) => (names.length ? [names.length === 1 ? one(names[0]) : `${names.length} ${many}`] : []);
+      const pair = this.known ? this.between() : [], whole = pair.length > 0 && pair.every((name) => hidden.has(name));
+      const lines = [...hidden].filter((name) => !whole || !pair.includes(name));
       return [
-        ...(all ? [`all lines “it” – noun cut`] : []), ...several(hidden.size, line && `${words} cut in ${numbered(kind, layer, head)}`, all ? "more lines cut" : "lines cut"), ...several(gains.size, dial && `${numbered(...dial.split(" ").map((part, n) => (n ? Number(part) : part)))} ${gain ? `at ${written(gain, 2)}` : "off"}`, "heads turned down"),
-        ...several(evens.size, "a head looking evenly", "heads looking evenly"), ...several(swaps.size, swaps.size && this.now && [...swaps].map(([at, { text, row }]) => `vector ${at.split(" ")[0] > 0 ? `after layer ${at.split(" ")[0]}` : "at the start"} from “${this.names(text)[row]?.trim()}” in “${text}”`)[0], "vectors exchanged"), ...(placed ? [] : ["no positions"]),
+        ...(whole ? ["all lines “it” – noun cut"] : []),
+        ...several(lines, (name) => this.lineOf(name, everywhere), whole ? "more lines cut" : "lines cut"),
+        ...several([...gains], ([name, gain]) => `${headOf(name)} ${gain ? `at ${written(gain, 2)}` : "off"}`, "heads turned down"),
+        ...several([...evens], (name) => `${headOf(name)} looking evenly`, "heads looking evenly"),
+        ...several([...swaps], ([at, donor]) => this.vectorOf(Number(at.split(" ")[0]), donor), "vectors exchanged"),
+        ...(placed ? [] : ["no positions"]),
       ].join(", ");
     }
+
+    lineOf(name, everywhere) {
+      const [kind, ...place] = name.split(" "), [layer, head, row, column] = place.map(Number), text = (parts) => parts.map((part) => part.textContent ?? part).join("");
+      const noun = everywhere && kind !== "decoder" && this.places(this.now.reads, this.text, this.known.thing).noun.includes(column);
+      return `${text(this.token(kind === "encoder" ? "read" : "write", row))} – ${noun ? "its noun" : text(this.column({ kind, column }))} cut in ${numbered(kind, layer, head)}`;
+    }
+
+    vectorOf(depth, { text, row }) { return `vector ${depth ? `after layer ${depth}` : "at the start"} from “${this.names(text)[row]?.trim()}” in “${text}”`; }
 
     // The address of the page says what has been done, so that it can be sent to somebody.
 

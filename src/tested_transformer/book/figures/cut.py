@@ -44,10 +44,8 @@ def open_model(
 
 def sizes(translator: Translator, models: Mapping[str, str], donor: str = "lamp") -> dict[str, Any]:
     """How many layers and heads there are, the trainings to choose from, and whose vector is offered first."""
-    c, scripts = (
-        translator.model.config,
-        [{"name": name.replace("'", "’"), "file": file} for name, file in models.items()],
-    )
+    c = translator.model.config
+    scripts = [{"name": name.replace("'", "’"), "file": file} for name, file in models.items()]
     return {"layers": c.n_layers, "heads": c.n_heads, "models": scripts, "donor": donor, "first": []}
 
 
