@@ -244,9 +244,10 @@ def common(led):
 def link_to(app, page, door, asked):
     """The link of a door, without its text."""
     uri = address(app, page, door)
-    classes = ["door", door.kind.replace(" ", "-")]
+    later = waits(door, asked)
+    classes = ["door", door.kind.replace(" ", "-"), *["waits"] * later]
     link = nodes.reference("", "", internal=True, refuri=uri, classes=classes)
-    link["reftitle"] = LATER if waits(door, asked) else SAID[door.kind] + door.line
+    link["reftitle"] = LATER if later else SAID[door.kind] + door.line
     return link
 
 

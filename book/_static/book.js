@@ -260,6 +260,9 @@ document.addEventListener("click", (event) => {
   if (to) {
     event.preventDefault();
     goTo(to);
+  } else if (link?.matches(".door.waits") && cellOf(link)?.closest(".guess + details:not([open])")) {
+    event.preventDefault(); // a door does not answer what a reader is still asked
+    explain(link);
   } else if (link && link === back) {
     event.preventDefault();
     history.back();

@@ -204,6 +204,19 @@ def test_from_a_section_of_the_page_there_is_a_way_back_too(visit):
     assert back.count() == 0
 
 
+def test_a_door_does_not_answer_what_a_reader_is_still_asked(visit):
+    page = visit("book/cut.html", reduced_motion="reduce")
+    door, answer = page.locator("a.door.waits").first, page.locator(".guess + details").first
+    door.click()
+    assert not answer.evaluate("fold => fold.open")
+    assert page.locator("#meaning").inner_text() == "What it shows waits for your answer."
+    answer.locator("summary").first.click()
+    door.click()
+    cell = page.locator(door.get_attribute("href"))
+    cell.wait_for()
+    assert answer.evaluate("(fold, cell) => fold.contains(cell)", cell.element_handle())
+
+
 @pytest.mark.parametrize("name", ["adam", "chat", "encoder", "positions"])
 def test_what_an_exercise_gives_is_no_door_and_no_question_leads_into_a_solution(visit, name):
     page = visit(f"book/{name}.html")
