@@ -5,6 +5,11 @@ sentence speaks of: one that printed it before one that asserts it, and that bef
 before the sentence, or else after it. Where only the page is known, and several of its cells have the number, the door
 leads to a section, and says so.
 
+Where none of this finds what is meant, the cell in which the sentence stands says it, in its metadata: the words from
+the number on, and the cell and the line that they lead to, as in `"doors": {"45 validation": "train-compare: of 45"}`.
+A source is named in the same way; what a question presupposes is `given`. A mark that meets no number, or no such
+line, is an error.
+
 The cells of an exercise prove nothing outside of it. What its text says is given by it, unless a source or the page has
 it: then it leads there, and never into a solution. What stands in a solution leads to its own cells.
 """
@@ -176,7 +181,33 @@ def weak(number):
 @functools.cache
 def doors(path):
     """The doors of a page: one for each number that was traced, but not for those in comments of code."""
-    return [door(path, quote) for quote in tracing.quotes(path) if quote.kind != "comment" and quote.traced]
+    found = [quote for quote in tracing.quotes(path) if quote.kind != "comment" and quote.traced]
+    marks = {words for cell in lanes.cells(path) for words in cell["metadata"].get("doors", {})}
+    if missed := marks - set(map(mark, found)):
+        raise ValueError(f"{path.name}: the doors {sorted(missed)} are marked, and no such number was traced")
+    return [door(path, quote) for quote in found]
+
+
+def mark(quote):
+    """The words from a number on by which its cell marks where it leads, or None."""
+    text, marks = quote.number.text.strip(), quote.cell["metadata"].get("doors", {})
+    meant = (words for words in marks if words.startswith(text) and quote.words.startswith(words, quote.place))
+    return next(meant, None)
+
+
+def at_mark(path, quote, made, words):
+    """The door that is marked: to a line of a cell, or to what a source says."""
+    target = quote.cell["metadata"]["doors"][words]
+    if target == "given":
+        return made("given", "")
+    name, _, line = target.partition(": ")
+    for find in evidence(path)[0]:
+        if find.cell["id"] == name and line in find.line:
+            return at_cell(path, made, find)
+    for source in quote.cited:
+        if source[0] == name and line in source[1]:
+            return made("published", *source)
+    raise ValueError(f"{path.name}: {words!r} is marked to lead to {target!r}, and no cell or source has that")
 
 
 def door(path, quote):
@@ -184,6 +215,8 @@ def door(path, quote):
     number, words = quote.number, sentence(quote)
     here = (quote.cell.get("id", ""), quote.kind, quote.section.title, start(quote.section))
     made = functools.partial(Door, number, *here, words)
+    if marked := mark(quote):
+        return at_mark(path, quote, made, marked)
     found = [find for find in evidence(path)[0] if number.within([find.number]) and allowed(path, quote, find)]
     inside = within(quote, words)
     links = led(path, quote, inside)

@@ -40,7 +40,7 @@ def normal(notebook):
     """The notebook as text in normal form."""
     cells = []
     for cell in notebook["cells"]:
-        kept = {key: cell["metadata"][key] for key in ("mystnb", "tags") if cell["metadata"].get(key)}
+        kept = {key: cell["metadata"][key] for key in ("doors", "mystnb", "tags") if cell["metadata"].get(key)}
         for tag in kept.get("tags", []):
             kept |= FOLDED.get(tag, {})
         new = {"cell_type": cell["cell_type"], "id": cell["id"], "metadata": kept, "source": _lines(cell["source"])}

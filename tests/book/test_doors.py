@@ -321,3 +321,45 @@ def test_what_the_paper_says_leads_to_the_paper_whatever_the_page_has_calculated
     afresh()
     cells[0] = markdown("## A", "Of the paper's models we try 0.6 {cite:p}`devlin2019`.")
     assert led(write(*cells)) == [("0.6", "in code", "cell-1")]
+
+
+def marked(source, **doors):
+    cell = markdown(source)
+    return cell | {"metadata": cell["metadata"] | {"doors": doors}}
+
+
+def test_a_mark_says_which_cell_and_which_line_is_meant_and_nothing_else_moves(write, afresh):
+    cells = [code("f()", printed("loss 0.25")), code("a = 300\nassert b == 300"), code("f()", printed("loss 0.25"))]
+    text = "After 300 steps it is 0.25, and with the other start 0.25 again."
+    unmarked = write(markdown("## A", text), *cells)
+    assert led(unmarked) == [("300", "asserted", "cell-2"), *[("0.25", "printed", "cell-1")] * 2]
+    page = write(marked("## A\n" + text, **{"300 steps": "cell-2: a =", "0.25 again": "cell-3"}), *cells)
+    afresh()
+    found = doors.doors(page)
+    assert [(one.kind, one.place) for one in found] == [
+        ("in code", "cell-2"),
+        ("printed", "cell-1"),
+        ("printed", "cell-3"),
+    ]
+    assert found[0].line == "a = 300"
+
+
+def test_a_number_that_a_question_presupposes_is_marked_as_given(write):
+    page = write(marked("## A\nTake 64 heads.", **{"64": "given"}), code("assert heads == 64"))
+    assert led(page) == [("64", "given", "")]
+
+
+@pytest.mark.parametrize(
+    ("mark", "target", "said"),
+    [
+        ("65", "cell-1", r"\['65'\] are marked, and no such number"),
+        ("64 tails", "cell-1", r"\['64 tails'\] are marked"),
+        ("4 heads", "cell-1", r"\['4 heads'\] are marked"),
+        ("64", "cell-9", "'64' is marked to lead to 'cell-9', and no cell"),
+        ("64", "cell-1: tails", "'64' is marked to lead to 'cell-1: tails'"),
+    ],
+)
+def test_a_mark_that_meets_nothing_is_an_error(write, mark, target, said):
+    page = write(marked("## A\nTake 64 heads.", **{mark: target}), code("assert heads == 64"))
+    with pytest.raises(ValueError, match=said):
+        doors.doors(page)
