@@ -247,7 +247,7 @@ def link_to(app, page, door, asked):
     later = waits(door, asked)
     classes = ["door", door.kind.replace(" ", "-"), *["waits"] * later]
     link = nodes.reference("", "", internal=True, refuri=uri, classes=classes)
-    link["reftitle"] = LATER if later else SAID[door.kind] + door.line
+    link["reftitle"] = f"{LATER} " * later + SAID[door.kind] + door.line
     return link
 
 
@@ -305,6 +305,7 @@ def mark_cells(doctree, cells):
                 (node if shut else inner)["ids"].append(f"{name}-{cell['id']}")
 
 
+AFTER = re.compile(f' title="({re.escape(LATER)}) ([^"]*)"')
 LONG = re.compile(r'(?<=<a class="door )([\w-]+) reference internal"')
 UNASKED = re.compile(
     r' id="((?:code|out)-[\w-]+)"|<span id="((?:code|out)-[\w-]+)"></span>'
@@ -314,6 +315,7 @@ UNASKED = re.compile(
 def leave_needed(app, page, template, context, doctree):
     """Take away the names of cells to which nothing on the page leads, and the classes that no door needs.
 
+    What a door has to say after an answer is no title: it would give the answer away.
     Code keeps its name if something leads to what it printed: book.js writes below it where it is quoted.
     """
     body = context.get("body", "")
@@ -322,7 +324,7 @@ def leave_needed(app, page, template, context, doctree):
     if "cell" in body:
         context["body"] = UNASKED.sub(
             lambda m: m[0] if m[1] in also | asked or m[2] in asked else "",
-            LONG.sub(r'\1"', body),
+            AFTER.sub(r' title="\1" data-answered="\2"', LONG.sub(r'\1"', body)),
         )
 
 

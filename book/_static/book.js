@@ -156,6 +156,8 @@ for (const guess of document.querySelectorAll(".guess")) {
       if (!answer.open) choice.removeAttribute("aria-pressed");
     }
     if (!answer.open) said.textContent = "";
+    for (const door of document.querySelectorAll(".door[data-answered]")) // what waited for the answer may be said now
+      if (answer.open && answer.contains(cellOf(door))) door.dataset.meaning = door.dataset.answered;
   });
 }
 

@@ -215,6 +215,9 @@ def test_a_door_does_not_answer_what_a_reader_is_still_asked(visit):
     cell = page.locator(door.get_attribute("href"))
     cell.wait_for()
     assert answer.evaluate("(fold, cell) => fold.contains(cell)", cell.element_handle())
+    page.locator("mark.held").first.wait_for()
+    door.focus()
+    assert page.locator("#meaning").inner_text().startswith("printed: what is cut")
 
 
 @pytest.mark.parametrize("name", ["adam", "chat", "encoder", "positions"])
