@@ -37,6 +37,7 @@ CHANCE = 3  # with more digits than these a printed number is the same wherever 
 ORDINAL = re.compile(r"[a-z]{3}th$")  # every fiftieth is pulled: what is fifty times as large is no such thing
 BEGINS = re.compile(r"^\*\*\d+\.", re.M)  # so an exercise does
 DUMP = 16  # in a line with so many numbers each of them may be found
+NARROW = re.compile(r"[\u00a0\u202f]")
 EMPTY = re.compile(
     "all|and|any|are|array|assert|but|can|does|each|for|from|has|have|int|its|len|more|most|not|ones?|only|our|out|"
     "print|range|section|such|table|than|that|the|their|then|there|these|they|this|two|was|were|when|which|will|with|you"
@@ -190,9 +191,9 @@ def doors(path):
 
 def mark(quote):
     """The words from a number on by which its cell marks where it leads, or None."""
-    text, marks = quote.number.text.strip(), quote.cell["metadata"].get("doors", {})
-    meant = (words for words in marks if words.startswith(text) and quote.words.startswith(words, quote.place))
-    return next(meant, None)
+    text, words = (NARROW.sub(" ", part) for part in (quote.number.text.strip(), quote.words[quote.place :]))
+    marks = quote.cell["metadata"].get("doors", {})
+    return next((said for said in marks if said.startswith(text) and words.startswith(said)), None)
 
 
 def at_mark(path, quote, made, words):

@@ -1,8 +1,9 @@
 """Each traced number on a page leads to the cell that holds it; all of them are in claims.json beside the pages.
 
 Where a number leads is said by tools/doors.py. It is shown as a door, unless it is in a link, a heading (which has a
-link to itself), a choice (a button) or an alt text, or is given by an exercise: then nothing is claimed of it. Without
-scripts a door is a link with a title; book.js shows the title to those who use keys, marks the line, and leads back.
+link to itself), a choice (a button) or an alt text, or is what a question takes as given: then nothing is claimed of
+it. Without scripts a door is a link with a title; book.js shows the title to those who use keys, marks the line, and
+leads back.
 """
 
 import json

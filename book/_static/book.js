@@ -156,10 +156,16 @@ for (const guess of document.querySelectorAll(".guess")) {
       if (!answer.open) choice.removeAttribute("aria-pressed");
     }
     if (!answer.open) said.textContent = "";
-    for (const door of document.querySelectorAll(".door[data-answered]")) // what waited for the answer may be said now
-      if (answer.open && answer.contains(cellOf(door))) door.dataset.meaning = door.dataset.answered;
+    tellAnswered();
   });
 }
+
+// What a door shows waits for the answer to a question as long as it lies in the fold of that answer.
+const waiting = (door) => cellOf(door)?.closest(".guess + details:not([open])");
+const tellAnswered = () => {
+  for (const door of document.querySelectorAll(".door[data-answered]")) if (!waiting(door)) door.dataset.meaning = door.dataset.answered;
+};
+window.addEventListener("DOMContentLoaded", tellAnswered);
 
 // A link to what lies in a fold opens it; browsers do so themselves, but not all of them.
 const reveal = () => {
@@ -189,9 +195,11 @@ const goTo = (door) => {
 };
 
 // What a door says of its cell is marked there: the line that was printed, or the code that holds the number.
-const LETTER = /[^\s|,…]/, TYPED = { "−": "-", "’": "'", "“": '"', "”": '"' }; // a page writes 1,000 with a space
+const LETTER = /[^\s|,…]/, POWER = /e([+-]?)0*(\d+)/g, RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"; // 1e-09 is shown as 1 · 10⁻⁹
+const raised = (line) => line.replace(POWER, (_, sign, digits) => `·10${sign === "-" ? "⁻" : ""}${[...digits].map((n) => RAISED[n]).join("")}`);
+const TYPED = { "−": "-", "’": "'", "“": '"', "”": '"' }; // a page writes 1,000 with a space
 const lettersOf = (texts) =>
-  texts.flatMap((node) => [...node.data].flatMap((letter, at) => (LETTER.test(letter) ? [[TYPED[letter] ?? letter, node, at]] : [])));
+  texts.flatMap((node) => node.data.split("").flatMap((letter, at) => (LETTER.test(letter) ? [[TYPED[letter] ?? letter, node, at]] : [])));
 const unmark = () => {
   for (const mark of document.querySelectorAll("mark.held")) {
     const around = mark.parentNode;
@@ -205,7 +213,7 @@ const markIn = (box, line) => {
     const around = node.parentElement;
     if (!around.closest("svg, math, .way-back, .in-text") && around.checkVisibility()) texts.push(node);
   }
-  const letters = lettersOf(texts), wanted = [...line].filter((letter) => LETTER.test(letter)).join("");
+  const letters = lettersOf(texts), wanted = line.split("").filter((letter) => LETTER.test(letter)).join("");
   const at = letters.map(([letter]) => letter).join("").indexOf(wanted);
   if (at < 0 || !wanted) return false;
   const [, first, begin] = letters[at], [, last, end] = letters[at + wanted.length - 1];
@@ -223,7 +231,7 @@ const markOf = (door) => {
   const [, line] = /^(?:printed|checked|in the code): (.*)/s.exec(door.dataset.meaning) ?? [];
   const place = cellOf(door), cell = place.closest(".cell") ?? place.parentElement;
   for (const fold of cell.querySelectorAll("details.hide")) fold.open = true; // numbers that a picture keeps below it
-  if (line && (markIn(place, line) || markIn(cell, line))) cell.querySelector("mark.held").scrollIntoView({ block: "nearest" });
+  if (line && [line, raised(line)].some((said) => markIn(place, said) || markIn(cell, said))) cell.querySelector("mark.held").scrollIntoView({ block: "nearest" });
 };
 
 // Who leaves a page by a number finds the way back there, and comes back to the number by the browser's own way, too. The tab
@@ -262,7 +270,7 @@ document.addEventListener("click", (event) => {
   if (to) {
     event.preventDefault();
     goTo(to);
-  } else if (link?.matches(".door.waits") && cellOf(link)?.closest(".guess + details:not([open])")) {
+  } else if (link?.matches(".door.waits") && waiting(link)) {
     event.preventDefault(); // a door does not answer what a reader is still asked
     explain(link);
   } else if (link && link === back) {

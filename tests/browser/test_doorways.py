@@ -190,11 +190,11 @@ def test_who_comes_to_the_bibliography_by_a_citation_sees_no_way_back(visit):
 
 
 def test_from_a_section_of_the_page_there_is_a_way_back_too(visit):
-    page = visit("book/schedule.html", reduced_motion="reduce")
+    page = visit("book/positions.html", reduced_motion="reduce")
     page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
     page.locator("a.door:is(.printed, .asserted, .in-code)").first.click()
     page.locator("mark.held").first.wait_for()
-    door = page.locator("#exercises a.door.section").first
+    door = page.locator("#summary a.door.section").first
     door.click()
     assert page.locator("mark.held").count() == 0  # what the first one marked
     back = page.locator(".bd-article :is(h2, h3) + a.way-back")
@@ -218,6 +218,27 @@ def test_a_door_does_not_answer_what_a_reader_is_still_asked(visit):
     page.locator("mark.held").first.wait_for()
     door.focus()
     assert page.locator("#meaning").inner_text().startswith("printed: what is cut")
+
+
+def test_what_lies_in_no_answer_does_not_wait_and_its_line_is_marked(visit):
+    page = visit("book/bleu.html", reduced_motion="reduce")
+    door = page.locator("a.door.waits[href='#code-bleu-025']").first
+    door.click()
+    page.locator("mark.held").first.wait_for()
+    marked = "".join(page.locator("mark.held").all_inner_texts())
+    assert marked == "assert all(96 < score < 97 for *_, score in rows)"
+
+
+def test_a_line_is_marked_below_an_emoji_and_where_a_page_writes_powers(visit):
+    page = visit("book/tokens.html", reduced_motion="reduce")
+    page.locator("a.door[href='#code-tokens-053']").first.click()
+    page.locator("mark.held").first.wait_for()
+    marked = "".join(page.locator("mark.held").all_inner_texts())
+    assert marked.startswith("assert")
+    assert marked.endswith(("range(255 + 1)]", "24"))
+    page = visit("book/schedule.html", reduced_motion="reduce")
+    page.locator("a.door[href='#out-schedule-paper']", has_text="6.9877").first.click()
+    page.locator("mark.held", has_text="6.9877").first.wait_for()
 
 
 @pytest.mark.parametrize("name", ["adam", "chat", "encoder", "positions"])
