@@ -7,8 +7,8 @@ leads to a section, and says so.
 
 Where none of this finds what is meant, the cell in which the sentence stands says it, in its metadata: the words from
 the number on, and the cell and the line that they lead to, as in `"doors": {"45 validation": "train-compare: of 45"}`.
-A source is named in the same way; what a question presupposes is `given`. A mark that meets no number, or no such
-line, is an error.
+A source is named in the same way; `linked` is the section that the paragraph leads to, and what a question presupposes
+is `given`. A mark that meets no number, or no such line, is an error.
 
 The cells of an exercise prove nothing outside of it. What its text says is given by it, unless a source or the page has
 it: then it leads there, and never into a solution. What stands in a solution leads to its own cells.
@@ -202,9 +202,15 @@ def at_mark(path, quote, made, words):
     if target == "given":
         return made("given", "")
     name, _, line = target.partition(": ")
+    if target == "linked":
+        return at_section(made, led(path, quote, quote.around, strict=False)[0])
     for find in evidence(path)[0]:
         if find.cell["id"] == name and line in find.line:
             return at_cell(path, made, find)
+    for cell in (cell for section in tracing.sections(path) for cell in section.cells if cell["id"] == name):
+        for row in cell["source"].splitlines():
+            if line in row:  # the number is in no line of its own kind: it is 1e-9 in a name, or a product
+                return made("in code", name, short(row), proof(path, cell))
     for source in quote.cited:
         if source[0] == name and line in source[1]:
             return made("published", *source)

@@ -344,6 +344,12 @@ def test_a_mark_says_which_cell_and_which_line_is_meant_and_nothing_else_moves(w
     assert found[0].line == "a = 300"
 
 
+def test_a_mark_finds_a_line_that_holds_the_number_in_another_form_and_the_section_that_is_linked_to(write):
+    there = [markdown("## B"), code("a = 300\nprint(half(1e-9))", printed("0.5"))]
+    page = write(marked("## A\nTake $10^{-9}$.", **{"1e-9": "cell-2: half("}), markdown("text"), there[1])
+    assert [(one.kind, one.line) for one in doors.doors(page)] == [("in code", "print(half(1e-9))")]
+
+
 def test_a_number_that_a_question_presupposes_is_marked_as_given(write):
     page = write(marked("## A\nTake 64 heads.", **{"64": "given"}), code("assert heads == 64"))
     assert led(page) == [("64", "given", "")]
