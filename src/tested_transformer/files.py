@@ -131,6 +131,25 @@ def naming(path: StrPath) -> Iterator[None]:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
+IN_WORDS: dict[type[OSError], str] = {
+    FileNotFoundError: "no such file or folder: {}",
+    PermissionError: "no permission for {}",
+    IsADirectoryError: "{} is a folder, not a file",
+    NotADirectoryError: "{}: a file is where a folder must be",
+    FileExistsError: "{}: a file is where a folder must be",  # as mkdir says it
+}
+"""What the system says of a file, as a command tells it."""
+
+
+def in_words(error: Exception) -> str:
+    """What an error says, without the number that the system has for it."""
+    if not isinstance(error, OSError) or error.errno is None:
+        return str(error)
+    if error.filename is None:
+        return f"{error.strerror}"
+    return IN_WORDS.get(type(error), f"{error.strerror}: {{}}").format(error.filename)
+
+
 def unfinished(path: Path) -> Path:
     """Where a file is written before it gets its name."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")

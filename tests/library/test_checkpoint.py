@@ -221,7 +221,7 @@ def test_a_model_of_another_kind_than_was_asked_for_is_refused_with_both_names(t
     checkpoint.save(tmp_path, MADE[name][0])
     own = type(MADE[name][0])
     for kind in checkpoint.MODELS.keys() - {own}:
-        words = rf"another kind: its model is '{own.__name__}', not '{kind.__name__}': give kind={own.__name__}$"
+        words = rf"another kind: its model is '{own.__name__}', not '{kind.__name__}'\ngive kind={own.__name__}$"
         with pytest.raises(ValueError, match=words):
             checkpoint.load(tmp_path, kind=kind)
 

@@ -14,6 +14,7 @@ from tested_transformer.command import evaluate, texts, train
 from tested_transformer.command.run import Run
 from tested_transformer.data.ids import read_ids, write_ids
 from tested_transformer.data.rows import encode_texts
+from tested_transformer.decoding.translator import PHRASEBOOK
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
@@ -155,7 +156,9 @@ def test_a_run_on_a_text_begins_with_a_model_of_another(tmp_path, text, capsys):
     assert all(torch.allclose(first[name], second[name], atol=1e-6) for name in first)
     capsys.readouterr()
     said = refused(capsys, tmp_path / "third", *text, "--init", "phrasebook", "--steps", 1)
-    assert "its model is 'Transformer', not 'Gpt'" in said
+    assert said.endswith("its model is 'Transformer', not 'Gpt'"), "no word of what is no option"
+    assert main(["generate", "--model", str(PHRASEBOOK), "the cat"]) == 1
+    assert capsys.readouterr().err.endswith("its model is 'Transformer', not 'Gpt'\n")
 
 
 def test_what_is_wrong_with_a_text_is_told_in_one_line(tmp_path, text, capsys):
@@ -166,7 +169,7 @@ def test_what_is_wrong_with_a_text_is_told_in_one_line(tmp_path, text, capsys):
         ([*text, "--pairs", "a.tsv"], "give --source with --target, or --pairs"),
         (["--valid-text", text[1], "--phrasebook"], "--valid-text needs --text"),
         (["--valid-pairs", text[1], "--phrasebook"], "--valid-pairs needs --pairs"),
-        (["--text", tmp_path / "no.txt"], "No such file"),
+        (["--text", tmp_path / "no.txt"], "no such file"),
         (["--text", tmp_path], "must be a file, not a folder or a pipe"),
     ):
         assert message in refused(capsys, folder, *words, *SIZES, *steps)
@@ -203,7 +206,7 @@ def test_pairs_from_rows_teach_what_two_files_teach(tmp_path):
     given = parser().parse_args(["evaluate", "--pairs", jsonl])
     assert evaluate.read_pairs(given) == (pairs, jsonl)
     (tmp_path / "one.tsv").write_text("a\tb\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"one.tsv has 1 lines; 2 are needed"):
+    with pytest.raises(ValueError, match=r"one.tsv has 1 line; 2 are needed"):
         train.read_texts({"pairs": str(tmp_path / "one.tsv")})
 
 

@@ -31,7 +31,7 @@ from tested_transformer.training.filenames import (
 
 DEVICE: dict[str, Any] = {
     "default": "auto",
-    "help": "auto, cpu, cuda or cuda:1 (default %(default)s)",
+    "help": "auto, cpu, cuda, cuda:1 or mps (default %(default)s)",
 }
 THREADS: dict[str, Any] = {
     "type": int,

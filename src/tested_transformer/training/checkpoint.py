@@ -338,9 +338,10 @@ def read_description(
     found = saved.pop("model", Transformer.__name__)
     if found != kind.__name__:
         rule = f"its model is {found!r}, not {kind.__name__!r}"
-        known = found in [each.__name__ for each in MODELS]
-        rule += f": give kind={found}" if known else ""
-        raise ValueError(f"{path} is of another kind: {rule}")
+        error = ValueError(f"{path} is of another kind: {rule}")
+        if found in [each.__name__ for each in MODELS]:
+            error.add_note(f"give kind={found}")  # a command has no such option
+        raise error
     if (replaced := saved.pop("replaced", None)) is not None:
         first = replaced[0] if isinstance(replaced, list) and replaced else replaced
         rule = f"such as {first}: make it, and give it to load_into"
