@@ -18,6 +18,7 @@ from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text.normalise import normalise
+from tested_transformer.text.sentence_pieces import SentencePieces
 from tested_transformer.text.tokenizer import Tokenizer
 from tested_transformer.text.tokens import pad
 from tested_transformer.training import checkpoint
@@ -145,8 +146,13 @@ class Translator:
         attention; see `attention_weights`.
         """
         read = self.encode(source, 1)
-        write = [self.model.config.bos_id, *self.tokens.encode(normalise(target))]
-        weights = attention_weights(self.model, *map(self._batch, ([read], [write])))
+        tokens = self.tokens  # some cut the two languages in two ways
+        tokens = tokens.reversed() if isinstance(tokens, SentencePieces) else tokens
+        write = [self.model.config.bos_id, *tokens.encode(normalise(target))]
+        # Not by `pad`: a translation of a Marian begins with padding
+        here = self.model.embedding.weight.device
+        rows = (torch.tensor([ids], device=here) for ids in (read, write))
+        weights = attention_weights(self.model, *rows)
         one, other = ([self.name(i) for i in ids] for ids in (read, write))
         return one, other, {kind: tensor[:, 0] for kind, tensor in weights.items()}
 
