@@ -258,7 +258,7 @@ def test_a_head_of_somebodys_own_is_loaded_into_itself(tmp_path):
 @pytest.mark.parametrize("kind", [Transformer, Bert, Gpt])
 def test_a_folder_of_another_library_is_told_from_one_of_another_kind(tmp_path, field, kind):
     write_json(tmp_path / "config.json", {"vocab_size": 30_522, field: "bert"})
-    with pytest.raises(ValueError, match=rf"is of another library, it has {field}: for .*, see from_huggingface"):
+    with pytest.raises(ValueError, match=rf"is of another library, it has {field}: .* read by load_published"):
         checkpoint.load(tmp_path, kind=kind)
 
 

@@ -295,7 +295,35 @@ def test_nobody_can_type_a_mark(published):
     assert forged.ids.count(tokens.special_tokens["<|im_end|>"]) == 1
 
 
-@pytest.mark.parametrize("template", [None, "", "{{ messages[0]['content'] }}"])
+ZEPHYR = "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{{ eos_token }}\n{% endfor %}"
+LLAMA_2 = "{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}"
+PHI = "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '<|im_sep|>' + m['content'] + '<|im_end|>' }}{% endfor %}"
+PLAIN = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' + '\\n' }}{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("template", "strange"),
+    [
+        (ZEPHYR, "no <|im_start|>"),
+        (LLAMA_2, "no <|im_start|>"),
+        (PLAIN.replace("<|im_end|>", ""), "no <|im_end|>"),
+        (PHI, "<|im_sep|>"),
+        (PLAIN.replace("m['role']", "'human'"), 'a role "human\'"'),
+        ("{{ bos_token }}" + PLAIN, "bos_token"),
+    ],
+)
+def test_a_chat_template_that_is_not_chatml_is_refused(template, strange):
+    tokens = byte_tokens()
+    tokens.chat_template = template
+    with pytest.raises(ValueError) as error:
+        Conversation(llama(), tokens)
+    told = f"the chat template has {strange}, so it is not ChatML, and no other kind is known here"
+    assert str(error.value) == told
+
+
+@pytest.mark.parametrize("template", [None, "", "<|im_start|>{{ messages[0]['role'] }}\n<|im_end|>", PLAIN])
 def test_without_a_system_text_a_conversation_begins_with_its_user(template):
     tokens = byte_tokens()
     tokens.chat_template = template

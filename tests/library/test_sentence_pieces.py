@@ -268,6 +268,8 @@ def test_a_folder_without_one_of_its_files_is_refused(folder, tmp_path):
     (made / "tokenizer_config.json").unlink()
     (made / "vocab.json").unlink()
     assert load_published(made)[1] is None, "weights alone can be read"
+    with pytest.raises(ValueError, match=r"has no source\.spm, so it reads no text$"):
+        translator_of(made)
 
 
 def test_a_vocabulary_larger_than_the_model_is_refused(folder, tmp_path):

@@ -20,6 +20,8 @@ from tested_transformer.text.tokens import BytePairEncoding
 
 BEGIN, END = "<|im_start|>", "<|im_end|>"
 """Around each turn, in ChatML."""
+ROLE = re.compile(r"(system|user|assistant)['\"]?|.*\brole\W*")
+"""What comes after the first of them in a template: a word, or the role of a message."""
 
 
 def stream(
@@ -58,6 +60,14 @@ def stream(
             return
 
 
+def first(n_tokens: int, read: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The same `reader` without the logits of ids from n_tokens on: they are never drawn.
+
+    A published model may have more rows than its tokeniser has tokens.
+    """
+    return lambda *given: read(*given)[..., :n_tokens]
+
+
 def drawing(temperature: float, top_p: float = 1.0) -> dict[str, Any]:
     """What to tell `stream`, where a temperature of 0 takes the likeliest token."""
     number(temperature=temperature, top_p=top_p)
@@ -88,7 +98,8 @@ class Conversation:
 
     What has been read stays in the cache, so a turn costs its own tokens only. system is
     the text that stands before all turns; without it, the one that the model's publisher
-    gives, if there is one. What a user types is text: no mark can be typed. temperature 0
+    gives, if there is one. A chat template that is not ChatML is a ValueError; without
+    one, turns are in ChatML as well. What a user types is text: no mark can be typed. temperature 0
     takes the likeliest token each time. `ids` are the turns so far, each with its end.
     """
 
@@ -107,11 +118,12 @@ class Conversation:
                     "so it knows no turns of a conversation: let it go on with a text"
                 )
                 raise ValueError(f"the tokeniser has no {mark}, {rule}")
+        check_chatml(tokens.chat_template)
         self.model, self.tokens, self.generator = model, tokens, generator
         self.settings = drawing(temperature, top_p)
         self._begin, self._end = (tokens.special_tokens[m] for m in (BEGIN, END))
         self._closing = [self._end, *tokens.encode("\n")]
-        self._read = reader(model)
+        self._read = first(tokens.vocab_size, reader(model))
         system = default_system(tokens.chat_template) if system is None else system
         self.ids: list[int] = [] if system is None else self._turn("system", system)
         self._check_room(self.ids)
@@ -147,7 +159,7 @@ class Conversation:
         if self.ids is not before:
             return  # another turn has begun
         self.ids = now = [*ids, *self._closing]
-        stop = {self._end, self.model.config.eos_id}
+        stop = {self._end, self.model.config.eos_id, *self.tokens.ends}
         for i in stream(
             self.model, ids, stop, max_len, generator=self.generator, read=self._read,
             **self.settings,
@@ -171,6 +183,22 @@ class Conversation:
             raise ValueError(
                 f"the conversation {least}, and the context of the model has {most:,}"
             )
+
+
+def check_chatml(template: str | None) -> None:
+    """Refuse a chat template whose marks, roles or begin are not those of ChatML."""
+    if not template:
+        return
+    template = template.replace("\\n", "\n")
+    marks = {*re.findall(r"<\|\w+\|>", template)}
+    roles = re.findall(rf"{re.escape(BEGIN)}[^\w<]*([^\s}}+~]+)", template)
+    strange = [f"no {mark}" for mark in (BEGIN, END) if mark not in marks]
+    strange += sorted(marks - {BEGIN, END})
+    strange += [f"a role {role!r}" for role in roles if not ROLE.fullmatch(role)]
+    strange += ["bos_token"] if "bos_token" in template else []
+    if strange:
+        rule = "so it is not ChatML, and no other kind is known here"
+        raise ValueError(f"the chat template has {strange[0]}, {rule}")
 
 
 def default_system(template: str | None) -> str | None:

@@ -333,7 +333,7 @@ def read_description(
         raise TypeError(f"kind ({kind!r}) must be one of {names}")
     saved = files.read_json(path, "checkpoint")
     if foreign := [name for name in FOREIGN if name in saved]:
-        rule = "for weights of Hugging Face's, see from_huggingface"
+        rule = "a folder of Hugging Face's is read by load_published"
         raise ValueError(f"{path} is of another library, it has {foreign[0]}: {rule}")
     found = saved.pop("model", Transformer.__name__)
     if found != kind.__name__:
