@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
@@ -198,6 +198,21 @@ def make_folder(path: StrPath) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
+
+
+@contextmanager
+def undoing(path: StrPath, names: Iterable[str]) -> Iterator[None]:
+    """If what is done meanwhile fails, what it made is gone: these files, and the folder."""
+    folder = Path(path)
+    new = [folder / name for name in names if not (folder / name).exists()]
+    new += [] if folder.exists() else [folder]
+    try:
+        yield
+    except BaseException:
+        for each in new:
+            with suppress(OSError):
+                each.rmdir() if each == folder else each.unlink()
+        raise
 
 
 @contextmanager

@@ -724,6 +724,11 @@ def test_a_chat_template_is_followed_or_refused_and_where_there_is_none_chatml_i
         assert main(["chat", "--max-tokens", "3"]) == 0
         told.append(capsys.readouterr().err)
     assert told[1] == f"(The model comes without a chat template: turns are written in ChatML.)\n{told[0]}"
+    tokens.chat_template = f"{CHATML}<think>"
+    typed(monkeypatch, "Hi\n")
+    assert main(["chat", "--max-tokens", "3"]) == 0
+    thinks = "(What the model thinks stays in the conversation, unlike in its template.)\n"
+    assert capsys.readouterr().err == thinks + told[0]
     tokens.chat_template = "{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}"
     assert main(["chat"]) == 1
     assert capsys.readouterr().err.startswith("error: the chat template has no <|im_start|>, so it is not ChatML")

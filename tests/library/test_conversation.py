@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.decoding import conversation
 from tested_transformer.decoding.cache import GptCache, KeysAndValues, reader
-from tested_transformer.decoding.conversation import Conversation, default_system, drawing, pieces, stream
+from tested_transformer.decoding.conversation import Conversation, check_chatml, default_system, drawing, pieces, stream
 from tested_transformer.decoding.recompute import Uncached
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.model.gpt import Gpt
@@ -310,7 +310,7 @@ PLAIN = (
         (LLAMA_2, "no <|im_start|>"),
         (PLAIN.replace("<|im_end|>", ""), "no <|im_end|>"),
         (PHI, "<|im_sep|>"),
-        (PLAIN.replace("m['role']", "'human'"), 'a role "human\'"'),
+        (PLAIN.replace("m['role']", "human"), "the role human"),
         ("{{ bos_token }}" + PLAIN, "bos_token"),
     ],
 )
@@ -364,6 +364,14 @@ QWEN = r"""{%- if tools %}{{- '<|im_start|>system\n' }}{%- if messages[0].role =
 )
 def test_a_template_may_have_a_system_text(template, system):
     assert default_system(template) == system
+
+
+def test_templates_as_those_of_qwen_are_chatml(published):
+    turns = """{%- for m in messages %}{%- if m.role == "user" %}{{- '<|im_start|>' + m.role + '\\n' + m.content
+    + '<|im_end|>' + '\\n' }}{%- elif m.role != "tool" %}{{- '<|im_start|>' + m.role }}{{- '\\n' + m.x }}{%- else %}
+    {{- '<|im_start|>user' }}{{- '\\n<tool_response>' }}{{- '<|im_end|>\\n' }}{%- endif %}{%- endfor %}"""
+    for template in (QWEN + turns, published[1].chat_template):
+        check_chatml(template)
 
 
 def test_a_tokeniser_without_marks_is_refused():

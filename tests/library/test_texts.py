@@ -3,9 +3,12 @@
 import json
 import random
 import re
+import shlex
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -173,15 +176,36 @@ def test_what_is_wrong_with_a_text_is_told_in_one_line(tmp_path, text, capsys):
         (["--text", tmp_path], "must be a file, not a folder or a pipe"),
     ):
         assert message in refused(capsys, folder, *words, *SIZES, *steps)
-        assert not folder.exists() or not (folder / "last.safetensors").exists()
+        assert not folder.exists()
     said = refused(capsys, folder, "--text", tmp_path / "short.txt", *SIZES, *steps)
-    assert "train.ids.npy has 3 ids, fewer than a window (16 + 1): give more text" in said
+    assert "the text to train on has 3 ids, fewer than a window (16 + 1): give more text" in said
+    said = refused(capsys, folder, *text, "--valid-text", tmp_path / "short.txt", *SIZES, *steps)
+    assert "the text to validate on has 6 ids, fewer than a window (16 + 1): give more text" in said
+    assert not folder.exists(), "nothing is left of a start that failed"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    refused(capsys, folder, "--text", tmp_path / "short.txt", *SIZES, *steps)
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"], "but for what was there before"
     assert run(folder, *text, *SIZES, *steps) == 0  # a start that failed may be repeated
     capsys.readouterr()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "train.ids.npy").write_bytes(b"mine")
     assert "already holds train.ids.npy" in refused(capsys, tmp_path / "mine", *text, *SIZES, *steps)
     assert (tmp_path / "mine" / "train.ids.npy").read_bytes() == b"mine"
+
+
+def test_the_example_of_the_book_works_in_its_own_folder(tmp_path, monkeypatch, capsys):
+    page = json.loads((Path(__file__).parents[2] / "book" / "reuse.ipynb").read_text(encoding="utf-8"))["cells"]
+    sources = {cell["id"]: "".join(cell["source"]) for cell in page}
+    monkeypatch.chdir(tmp_path)
+    names = {"np": np}
+    for cell in ("reuse-008", "reuse-009", "reuse-011", "reuse-012"):
+        exec(sources[cell], names)
+    train, write = re.findall("^python -m tested_transformer (.*)$", sources["reuse-ids-2"], re.MULTILINE)
+    assert main([*shlex.split(re.sub(r"--steps \d+", "--steps 2", train)), "--device", "cpu"]) == 0
+    capsys.readouterr()
+    assert main([*shlex.split(write), "--max-tokens", "3"]) == 0
+    assert len(capsys.readouterr().out) > 1
 
 
 def test_pairs_from_rows_teach_what_two_files_teach(tmp_path):

@@ -963,6 +963,22 @@ def test_errors_name_what_is_wrong(tmp_path, capsys):
     assert "give --source with --target" in refused("evaluate", *both, "--phrasebook")
 
 
+def test_the_best_translations_of_a_line_come_with_their_scores_in_one_line(translator, monkeypatch, capsys):
+    lines = ["I drink tea.", "", "We see the old woman."]
+    for more, width in (([], 4), (["--beam", "6"], 6)):
+        monkeypatch.setattr("sys.stdin", typed("\n".join(lines) + "\n"))
+        assert main(["translate", "--n-best", "2", *more]) == 0
+        out = capsys.readouterr().out.splitlines()
+        found = Translator(translator.model, translator.tokens, width).n_best(lines)
+        assert out == ["\t".join(f"{c.score:.4f}\t{c.text}" for c in some[:2]) for some in found]
+        assert [line.count("\t") for line in out] == [3, 0, 3]
+    for n, width, more in ((0, 4, []), (5, 4, []), (2, 1, []), (1, 4, ["--attention", "page.html"])):
+        assert main(["translate", "--n-best", str(n), "--beam", str(width), *more]) == 1
+        rule = f"--n-best ({n}) must be from 1 to --beam ({width}), without --attention"
+        assert capsys.readouterr().err == f"error: {rule}\n"
+    assert not Path("page.html").exists()
+
+
 def test_evaluate_names_the_line_of_a_sentence_that_is_too_long_before_it_translates(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(Translator, "translate", lambda *given: pytest.fail("it has begun"))
     long = "tea " * 2000

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from math import ceil, inf
 from pathlib import Path
@@ -29,14 +30,14 @@ from tested_transformer.data import multi30k
 from tested_transformer.data.batches import Pair
 from tested_transformer.data.parallel import Encoded, encode_pairs, read_parallel
 from tested_transformer.data.rows import stream_pairs
-from tested_transformer.files import in_words, sweep, write
+from tested_transformer.files import in_words, sweep, undoing, write
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
 from tested_transformer.text.normalise import normalise
 from tested_transformer.training.curves import curves
 from tested_transformer.training.distributed import World, join
 from tested_transformer.training.events import Event
-from tested_transformer.training.filenames import CURVES, RUN, check_free
+from tested_transformer.training.filenames import CURVES, IDS, LOCK, RUN, check_free
 from tested_transformer.training.log import RunLog, TensorBoard, import_writer
 from tested_transformer.training.memory import checkpoint_activations
 from tested_transformer.training.options import Options
@@ -169,7 +170,9 @@ def train(given: argparse.Namespace) -> None:
         run = goes_on(given) if given.resume else begins(given)
         create = texts.create_trainer if "text" in run.data else create_trainer
         prepare = checkpoint_activations if given.checkpoint_activations else None
-        trainer, notes, held = create(run, folder, given.resume, world, prepare)
+        begun = given.resume or world.rank  # then nothing here is new
+        with nullcontext() if begun else undoing(folder, (RUN, *IDS, LOCK)):
+            trainer, notes, held = create(run, folder, given.resume, world, prepare)
         with trainer.writing():
             if given.resume:
                 resume(trainer, held)

@@ -99,7 +99,8 @@ class Conversation:
     What has been read stays in the cache, so a turn costs its own tokens only. system is
     the text that stands before all turns; without it, the one that the model's publisher
     gives, if there is one. A chat template that is not ChatML is a ValueError; without
-    one, turns are in ChatML as well. What a user types is text: no mark can be typed. temperature 0
+    one, turns are in ChatML as well. Answers stay whole, thoughts (<think>) too, which
+    some templates take out of earlier turns. What a user types is text: no mark can be typed. temperature 0
     takes the likeliest token each time. `ids` are the turns so far, each with its end.
     """
 
@@ -194,7 +195,7 @@ def check_chatml(template: str | None) -> None:
     roles = re.findall(rf"{re.escape(BEGIN)}[^\w<]*([^\s}}+~]+)", template)
     strange = [f"no {mark}" for mark in (BEGIN, END) if mark not in marks]
     strange += sorted(marks - {BEGIN, END})
-    strange += [f"a role {role!r}" for role in roles if not ROLE.fullmatch(role)]
+    strange += [f"the role {role}" for role in roles if not ROLE.fullmatch(role)]
     strange += ["bos_token"] if "bos_token" in template else []
     if strange:
         rule = "so it is not ChatML, and no other kind is known here"

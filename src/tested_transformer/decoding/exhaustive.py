@@ -6,7 +6,7 @@ from torch import Tensor
 
 from tested_transformer.decoding.hypothesis import Hypothesis
 from tested_transformer.decoding.inference import inference
-from tested_transformer.decoding.limits import check_model, max_lengths, suppressed
+from tested_transformer.decoding.limits import max_lengths, suppressed
 from tested_transformer.model.transformer import Transformer
 
 MOST = 100_000
@@ -21,7 +21,6 @@ def exhaustive(
     It computes every prefix anew, without a cache, so it shares no mistake with `beam`.
     Only a small vocabulary and a small max_len are possible.
     """
-    check_model(model)
     config = model.config
     with inference(model):
         model.encode(source)  # refuses what is no batch of ids
