@@ -12,8 +12,9 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.decoding import conversation
+from tested_transformer.decoding._checks import check_chatml
 from tested_transformer.decoding.cache import GptCache, KeysAndValues, reader
-from tested_transformer.decoding.conversation import Conversation, check_chatml, default_system, drawing, pieces, stream
+from tested_transformer.decoding.conversation import Conversation, default_system, drawing, pieces, stream
 from tested_transformer.decoding.recompute import Uncached
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.model.gpt import Gpt

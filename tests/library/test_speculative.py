@@ -9,6 +9,7 @@ from helpers import randomised
 from tested_transformer.book.outcomes import outcomes
 from tested_transformer.config import Config
 from tested_transformer.decoding import conversation, speculative
+from tested_transformer.decoding._checks import first
 from tested_transformer.decoding.cache import GptCache, reader
 from tested_transformer.decoding.conversation import stream
 from tested_transformer.decoding.sampling import next_probabilities
@@ -47,7 +48,7 @@ def test_all_texts_are_exactly_as_likely_as_without_a_draft(n_drafted, how):
 
 def test_only_ids_that_have_a_token_are_written_and_either_model_may_have_more_rows():
     model, draft = gpt(TOY.replace(vocab_size=6)), gpt(TOY.replace(vocab_size=5), 1)
-    read = lambda: conversation.first(4, reader(model))  # noqa: E731
+    read = lambda: first(4, reader(model))  # noqa: E731
     alone = outcomes(lambda: tuple(stream(model, [1], {2}, 4, read=read())), conversation)
     with_draft = outcomes(lambda: tuple(flat(model, draft, [1], {2}, 4, 2, n_tokens=4)), speculative)
     assert alone.keys() == with_draft.keys()

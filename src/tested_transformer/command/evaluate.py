@@ -11,8 +11,8 @@ from tqdm import tqdm
 
 from tested_transformer.command import arguments as shared
 from tested_transformer.data import multi30k
-from tested_transformer.data.parallel import read_parallel
-from tested_transformer.data.rows import line_numbers, stream_pairs
+from tested_transformer.data.parallel import read_parallel, stream_lines
+from tested_transformer.data.rows import stream_pairs
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.files import write_json
 from tested_transformer.phrasebook import corpus
@@ -98,7 +98,10 @@ def check_lengths(
     translator: Translator, texts: list[tuple[str, str]], name: str, rows: Path | None
 ) -> None:
     """Refuse a source that is too long for the model, by its line; rows is for --pairs."""
-    places = line_numbers(rows) if rows else range(1, len(texts) + 1)
+    numbered = enumerate(stream_lines(rows) if rows else texts, 1)
+    places = [
+        n for n, line in numbered if line
+    ]  # `stream_pairs` passes over empty ones
     for place, pair in zip(places, texts, strict=True):
         try:
             if all(map(normalise, pair)):

@@ -12,8 +12,9 @@ from tested_transformer.command.arguments import named, use_threads
 from tested_transformer.command.translate import prepare_output
 from tested_transformer.data.parallel import LONGEST, decode_lines
 from tested_transformer.data.rows import opening
+from tested_transformer.decoding._checks import first
 from tested_transformer.decoding.cache import reader
-from tested_transformer.decoding.conversation import first, pieces, stream
+from tested_transformer.decoding.conversation import pieces, stream
 from tested_transformer.decoding.speculative import speculate
 from tested_transformer.device import choose_device
 from tested_transformer.model.gpt import Gpt

@@ -53,11 +53,6 @@ def stream_texts(path: StrPath) -> Iterator[str]:
             yield text
 
 
-def line_numbers(path: StrPath) -> list[int]:
-    """The number of the line that each pair of `stream_pairs` is on."""
-    return [number for number, _ in _full_lines(path)]
-
-
 def _full_lines(path: StrPath) -> Iterator[tuple[int, str]]:
     """The lines of a file that are not empty, with their numbers."""
     return ((n, line) for n, line in enumerate(stream_lines(path), 1) if line)

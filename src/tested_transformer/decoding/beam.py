@@ -9,10 +9,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tested_transformer.checks import at_least, integer
+from tested_transformer.decoding._checks import check_model
 from tested_transformer.decoding.cache import stepper
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
 from tested_transformer.decoding.inference import inference
-from tested_transformer.decoding.limits import check_model, max_lengths, suppressed
+from tested_transformer.decoding.limits import max_lengths, suppressed
 from tested_transformer.model.transformer import Transformer
 
 

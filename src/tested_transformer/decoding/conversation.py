@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tested_transformer.checks import at_least, integer, number
+from tested_transformer.decoding._checks import BEGIN, END, check_chatml, first
 from tested_transformer.decoding.cache import reader
 from tested_transformer.decoding.inference import inference
 from tested_transformer.decoding.limits import check_finite
@@ -17,11 +18,6 @@ from tested_transformer.decoding.sampling import draw, next_probabilities
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.text.byte_level import ByteLevelBPE
 from tested_transformer.text.tokens import BytePairEncoding
-
-BEGIN, END = "<|im_start|>", "<|im_end|>"
-"""Around each turn, in ChatML."""
-ROLE = re.compile(r"(system|user|assistant)['\"]?|.*\brole\W*")
-"""What comes after the first of them in a template: a word, or the role of a message."""
 
 
 def stream(
@@ -58,14 +54,6 @@ def stream(
         yield text[-1]
         if text[-1] in stop:
             return
-
-
-def first(n_tokens: int, read: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The same `reader` without the logits of ids from n_tokens on: they are never drawn.
-
-    A published model may have more rows than its tokeniser has tokens.
-    """
-    return lambda *given: read(*given)[..., :n_tokens]
 
 
 def drawing(temperature: float, top_p: float = 1.0) -> dict[str, Any]:
@@ -184,22 +172,6 @@ class Conversation:
             raise ValueError(
                 f"the conversation {least}, and the context of the model has {most:,}"
             )
-
-
-def check_chatml(template: str | None) -> None:
-    """Refuse a chat template whose marks, roles or begin are not those of ChatML."""
-    if not template:
-        return
-    template = template.replace("\\n", "\n")
-    marks = {*re.findall(r"<\|\w+\|>", template)}
-    roles = re.findall(rf"{re.escape(BEGIN)}[^\w<]*([^\s}}+~]+)", template)
-    strange = [f"no {mark}" for mark in (BEGIN, END) if mark not in marks]
-    strange += sorted(marks - {BEGIN, END})
-    strange += [f"the role {role}" for role in roles if not ROLE.fullmatch(role)]
-    strange += ["bos_token"] if "bos_token" in template else []
-    if strange:
-        rule = "so it is not ChatML, and no other kind is known here"
-        raise ValueError(f"the chat template has {strange[0]}, {rule}")
 
 
 def default_system(template: str | None) -> str | None:

@@ -4,11 +4,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from tested_transformer.decoding._checks import check_model
 from tested_transformer.decoding.cache import stepper
 from tested_transformer.decoding.inference import inference
 from tested_transformer.decoding.limits import (
     check_finite,
-    check_model,
     max_lengths,
     suppressed,
 )

@@ -1,29 +1,14 @@
 """What every search keeps to: how long an output may become, and what is never in it."""
 
-from typing import Any
-
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-from tested_transformer.checks import instance, integer
+from tested_transformer.checks import integer
 from tested_transformer.config import Config
 
 MORE = 50
 """By how many tokens an output may be longer than its source (paper, Section 6.1)."""
-
-
-def check_model(model: Any) -> None:
-    """Refuse what no search can use: a TypeError says what it lacks.
-
-    A search needs a `Transformer`, or a module with `config` and `encode(source)` whose
-    call, `model(source, target)`, gives logits of the shape (B, T, V).
-    """
-    instance(nn.Module, model=model)
-    for name in ("config", "encode"):
-        if not hasattr(model, name):
-            rule = "a search needs config, encode(source), and logits from a call"
-            raise TypeError(f"model ({type(model).__name__}) has no {name}: {rule}")
 
 
 def max_lengths(
