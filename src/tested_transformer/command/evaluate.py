@@ -99,9 +99,7 @@ def check_lengths(
 ) -> None:
     """Refuse a source that is too long for the model, by its line; rows is for --pairs."""
     numbered = enumerate(stream_lines(rows) if rows else texts, 1)
-    places = [
-        n for n, line in numbered if line
-    ]  # `stream_pairs` passes over empty ones
+    places = [n for n, line in numbered if line]  # rows that are empty are no pairs
     for place, pair in zip(places, texts, strict=True):
         try:
             if all(map(normalise, pair)):
