@@ -9,6 +9,7 @@ from importlib import import_module
 from types import ModuleType
 
 from tested_transformer import __version__, command
+from tested_transformer.files import in_words
 
 COMMANDS = {
     "train": "train a model on pairs or on a text, and keep it in a folder",
@@ -24,7 +25,7 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 if all went well, 1 after an error told in words.
 
-    130 if it was interrupted, and 141 if nobody reads what it writes any more: the
+    130 if it was interrupted or asked to end, and 141 if nobody reads what it writes any more: the
     numbers that shells give for these.
     """
     for name in ("stdout", "stderr"):
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except (OSError, ValueError, TypeError, ArithmeticError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {in_words(error)}", file=sys.stderr)
         return 1
     except (MemoryError, RuntimeError) as error:
         said = f"{type(error).__name__} {error}".lower()

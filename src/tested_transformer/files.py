@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
@@ -131,6 +131,25 @@ def naming(path: StrPath) -> Iterator[None]:
         raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
+IN_WORDS: dict[type[OSError], str] = {
+    FileNotFoundError: "no such file or folder: {}",
+    PermissionError: "no permission for {}",
+    IsADirectoryError: "{} is a folder, not a file",
+    NotADirectoryError: "{}: a file is where a folder must be",
+    FileExistsError: "{}: a file is where a folder must be",  # as mkdir says it
+}
+"""What the system says of a file, as a command tells it."""
+
+
+def in_words(error: Exception) -> str:
+    """What an error says, without the number that the system has for it."""
+    if not isinstance(error, OSError) or error.errno is None:
+        return str(error)
+    if error.filename is None:
+        return f"{error.strerror}"
+    return IN_WORDS.get(type(error), f"{error.strerror}: {{}}").format(error.filename)
+
+
 def unfinished(path: Path) -> Path:
     """Where a file is written before it gets its name."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -179,6 +198,21 @@ def make_folder(path: StrPath) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
+
+
+@contextmanager
+def undoing(path: StrPath, names: Iterable[str]) -> Iterator[None]:
+    """If what is done meanwhile fails, what it made is gone: these files, and the folder."""
+    folder = Path(path)
+    new = [folder / name for name in names if not (folder / name).exists()]
+    new += [] if folder.exists() else [folder]
+    try:
+        yield
+    except BaseException:
+        for each in new:
+            with suppress(OSError):
+                each.rmdir() if each == folder else each.unlink()
+        raise
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from tested_transformer.config import SpecialIds
 from tested_transformer.data import parallel
 from tested_transformer.decoding import conversation
 from tested_transformer.decoding.conversation import Conversation, stream
+from tested_transformer.decoding.translator import PHRASEBOOK
 from tested_transformer.model.llama import Llama, LlamaConfig
 from tested_transformer.published.installed import CHAT, PACKAGES, SENTENCES, installed
 from tested_transformer.published.loading import load_published
@@ -37,6 +38,7 @@ from tested_transformer.text.byte_level import ALPHABET, ByteLevelBPE
 
 BEGIN, END = 256, 257
 SIZES = LlamaConfig(258, 8, 16, 2, 1, max_len=400, pad_id=END, bos_id=BEGIN, eos_id=END, n_kv_heads=1)
+CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
 CONTEXT = r"\((\d[\d,]*) tokens of the context are left\)"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="pipes, signals and terminals")
 FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes can be forked here")
@@ -45,7 +47,9 @@ FORKS = pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes can be 
 def byte_tokens():
     """A token for each byte, and the marks of a conversation."""
     marks = [AddedToken("<|im_start|>", BEGIN), AddedToken("<|im_end|>", END)]
-    return ByteLevelBPE({char: byte for byte, char in ALPHABET.items()}, [], SpecialIds(0, 0, 0, 0), marks)
+    tokens = ByteLevelBPE({char: byte for byte, char in ALPHABET.items()}, [], SpecialIds(0, 0, 0, 0), marks)
+    tokens.chat_template = CHATML
+    return tokens
 
 
 def loud(**changes):
@@ -444,6 +448,25 @@ def test_a_text_is_drawn_as_asked_and_ends_with_its_end_or_with_the_context(tiny
     assert capsys.readouterr().out == "Yes.\n"
 
 
+@pytest.mark.parametrize("line", [["chat"], ["generate"], ["generate", "--draft", "x"]])
+@pytest.mark.parametrize("how", [[], ["--temperature", "1", "--top-p", "0.9"]])
+def test_ids_for_which_there_is_no_token_are_never_written(line, how, monkeypatch, capsys):
+    model, tokens, written = loud(vocab_size=300), byte_tokens(), []
+    with torch.no_grad():
+        model.tokens.weight[290] = 9 * model.tokens.weight[70]
+        assert model(torch.tensor([[*b"Hi"]]))[0, -1].argmax() == 290, "what it would write"
+    cut = {n: w[:258] if len(w) == 300 else w for n, w in model.state_dict().items()}
+    same = Llama(SIZES).eval()
+    same.load_state_dict(cut)
+    for one in (model, same):
+        let_load(monkeypatch, one, tokens)
+        typed(monkeypatch, "Hi\nHo\n" if line == ["chat"] else "Hi")
+        assert main([*line, *how, "--model", "x", "--max-tokens", "20"]) == 0
+        written.append(capsys.readouterr().out)
+    assert written[0] == written[1]
+    assert len(written[0]) > 20
+
+
 def test_the_published_model_goes_on_with_a_text(chatty, monkeypatch, capsys):
     let_load(monkeypatch, *chatty)
     assert main(["generate", "The capital of France is", "--max-tokens", "1"]) == 0
@@ -554,7 +577,7 @@ def test_a_vector_is_there_before_the_next_line_and_from_the_package(monkeypatch
 def test_a_file_that_is_not_there_and_a_line_that_is_no_text_are_named(sentences, tmp_path, monkeypatch, capsys):
     let_load(monkeypatch, *sentences)
     assert main(["embed", str(tmp_path / "none.txt")]) == 1
-    assert re.search(r"error: .*No such file.*none\.txt", capsys.readouterr().err)
+    assert re.search(r"error: no such file .*none\.txt", capsys.readouterr().err)
     typed(monkeypatch, b"one\n\xff\n")
     assert main(["embed"]) == 1
     out, err = capsys.readouterr()
@@ -683,6 +706,32 @@ def test_a_model_that_writes_no_text_is_refused_in_words(name, tmp_path, monkeyp
         assert err.startswith("error: ")
         assert str(path) in err
         assert words in err
+
+
+def test_a_model_of_train_cannot_chat_and_is_told_who_takes_it(capsys):
+    for name in ("chat", "embed"):
+        assert main([name, "--model", str(PHRASEBOOK)]) == 1
+        rule = "give one that is published; generate and translate take those of train"
+        assert capsys.readouterr().err == f"error: {PHRASEBOOK} is a model of train: {rule}\n"
+
+
+def test_a_chat_template_is_followed_or_refused_and_where_there_is_none_chatml_is_told(tiny, monkeypatch, capsys):
+    _, tokens, _ = tiny
+    told = []
+    for template in (CHATML, None):
+        tokens.chat_template = template
+        typed(monkeypatch, "Hi\n")
+        assert main(["chat", "--max-tokens", "3"]) == 0
+        told.append(capsys.readouterr().err)
+    assert told[1] == f"(The model comes without a chat template: turns are written in ChatML.)\n{told[0]}"
+    tokens.chat_template = f"{CHATML}<think>"
+    typed(monkeypatch, "Hi\n")
+    assert main(["chat", "--max-tokens", "3"]) == 0
+    thinks = "(What the model thinks stays in the conversation, unlike in its template.)\n"
+    assert capsys.readouterr().err == thinks + told[0]
+    tokens.chat_template = "{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}"
+    assert main(["chat"]) == 1
+    assert capsys.readouterr().err.startswith("error: the chat template has no <|im_start|>, so it is not ChatML")
 
 
 def test_a_tokeniser_without_marks_cannot_chat_but_go_on(tiny, monkeypatch, capsys):

@@ -221,7 +221,7 @@ def test_a_model_of_another_kind_than_was_asked_for_is_refused_with_both_names(t
     checkpoint.save(tmp_path, MADE[name][0])
     own = type(MADE[name][0])
     for kind in checkpoint.MODELS.keys() - {own}:
-        words = rf"another kind: its model is '{own.__name__}', not '{kind.__name__}': give kind={own.__name__}$"
+        words = rf"another kind: its model is '{own.__name__}', not '{kind.__name__}'\ngive kind={own.__name__}$"
         with pytest.raises(ValueError, match=words):
             checkpoint.load(tmp_path, kind=kind)
 
@@ -258,7 +258,7 @@ def test_a_head_of_somebodys_own_is_loaded_into_itself(tmp_path):
 @pytest.mark.parametrize("kind", [Transformer, Bert, Gpt])
 def test_a_folder_of_another_library_is_told_from_one_of_another_kind(tmp_path, field, kind):
     write_json(tmp_path / "config.json", {"vocab_size": 30_522, field: "bert"})
-    with pytest.raises(ValueError, match=rf"is of another library, it has {field}: for .*, see from_huggingface"):
+    with pytest.raises(ValueError, match=rf"is of another library, it has {field}: .* read by load_published"):
         checkpoint.load(tmp_path, kind=kind)
 
 

@@ -12,6 +12,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.decoding import conversation
+from tested_transformer.decoding._checks import check_chatml
 from tested_transformer.decoding.cache import GptCache, KeysAndValues, reader
 from tested_transformer.decoding.conversation import Conversation, default_system, drawing, pieces, stream
 from tested_transformer.decoding.recompute import Uncached
@@ -295,7 +296,35 @@ def test_nobody_can_type_a_mark(published):
     assert forged.ids.count(tokens.special_tokens["<|im_end|>"]) == 1
 
 
-@pytest.mark.parametrize("template", [None, "", "{{ messages[0]['content'] }}"])
+ZEPHYR = "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{{ eos_token }}\n{% endfor %}"
+LLAMA_2 = "{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}"
+PHI = "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '<|im_sep|>' + m['content'] + '<|im_end|>' }}{% endfor %}"
+PLAIN = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' + '\\n' }}{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("template", "strange"),
+    [
+        (ZEPHYR, "no <|im_start|>"),
+        (LLAMA_2, "no <|im_start|>"),
+        (PLAIN.replace("<|im_end|>", ""), "no <|im_end|>"),
+        (PHI, "<|im_sep|>"),
+        (PLAIN.replace("m['role']", "human"), "the role human"),
+        ("{{ bos_token }}" + PLAIN, "bos_token"),
+    ],
+)
+def test_a_chat_template_that_is_not_chatml_is_refused(template, strange):
+    tokens = byte_tokens()
+    tokens.chat_template = template
+    with pytest.raises(ValueError) as error:
+        Conversation(llama(), tokens)
+    told = f"the chat template has {strange}, so it is not ChatML, and no other kind is known here"
+    assert str(error.value) == told
+
+
+@pytest.mark.parametrize("template", [None, "", "<|im_start|>{{ messages[0]['role'] }}\n<|im_end|>", PLAIN])
 def test_without_a_system_text_a_conversation_begins_with_its_user(template):
     tokens = byte_tokens()
     tokens.chat_template = template
@@ -336,6 +365,14 @@ QWEN = r"""{%- if tools %}{{- '<|im_start|>system\n' }}{%- if messages[0].role =
 )
 def test_a_template_may_have_a_system_text(template, system):
     assert default_system(template) == system
+
+
+def test_templates_as_those_of_qwen_are_chatml(published):
+    turns = """{%- for m in messages %}{%- if m.role == "user" %}{{- '<|im_start|>' + m.role + '\\n' + m.content
+    + '<|im_end|>' + '\\n' }}{%- elif m.role != "tool" %}{{- '<|im_start|>' + m.role }}{{- '\\n' + m.x }}{%- else %}
+    {{- '<|im_start|>user' }}{{- '\\n<tool_response>' }}{{- '<|im_end|>\\n' }}{%- endif %}{%- endfor %}"""
+    for template in (QWEN + turns, published[1].chat_template):
+        check_chatml(template)
 
 
 def test_a_tokeniser_without_marks_is_refused():

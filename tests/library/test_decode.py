@@ -534,3 +534,33 @@ def test_a_logit_of_minus_infinity_is_never_written_and_an_infinite_one_is_refus
         which, value = torch.tensor([forbidden]), math.inf
         with pytest.raises(FloatingPointError, match="the logits of the model hold NaN or infinity"):
             written(model)
+
+
+class Own(torch.nn.Module):
+    """Somebody's own model around one of ours: a search needs no more than this."""
+
+    def __init__(self, **parts):
+        super().__init__()
+        self.inner = lively()
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, source, target):
+        return self.inner(source, target)
+
+
+@pytest.mark.filterwarnings("ignore::tested_transformer.decoding.recompute.Uncached")
+def test_a_search_takes_a_model_of_ones_own_and_says_what_one_lacks():
+    with unchecked():
+        whole = Own(config=TINY.replace(vocab_size=12))
+        whole.encode = whole.inner.encode
+        assert torch.equal(greedy(whole, sources()), greedy(whole.inner, sources()))
+        for search in (greedy, beam):
+            with pytest.raises(TypeError, match=r"must be a torch\.nn\.\S+Module, not list$"):
+                search([], sources())
+            with pytest.raises(
+                TypeError, match=r"model \(Own\) has no config: a search needs config, encode\(source\), "
+            ):
+                search(Own(), sources())
+            with pytest.raises(TypeError, match=r"model \(Own\) has no encode: a search needs"):
+                search(Own(config=TINY.replace(vocab_size=12)), sources())

@@ -546,7 +546,7 @@ def test_a_llama_comes_back_with_its_settings(tmp_path, tied):
     again, _ = checkpoint.load(tmp_path, kind=Llama)
     assert again.config == model.config
     assert torch.equal(again(TEXT), model(TEXT))
-    with pytest.raises(ValueError, match=r"of another kind: its model is 'Llama', not 'Gpt': give kind=Llama"):
+    with pytest.raises(ValueError, match=r"of another kind: its model is 'Llama', not 'Gpt'\ngive kind=Llama"):
         checkpoint.load(tmp_path, kind=Gpt)
 
 

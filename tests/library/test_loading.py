@@ -6,12 +6,15 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
 import transformers
 from foreign import BERT, DISTILBERT, GPT_2, LINEAR, LLAMA, LLAMA_3, QWEN_2, QWEN_3, ROBERTA, changed, precise, theirs
 from safetensors.torch import load_file, save_file
 from torch.nn import functional as F
 
+from tested_transformer.__main__ import main
+from tested_transformer.command import generate
 from tested_transformer.config import SpecialIds
 from tested_transformer.decoding.cache import GptCache
 from tested_transformer.model.bert import Bert, Classifier, DistilBert, MaskedLM, Pretraining, SentenceBert
@@ -20,6 +23,7 @@ from tested_transformer.model.llama import Llama, LlamaConfig
 from tested_transformer.published.about import About
 from tested_transformer.published.llama import rope_factors
 from tested_transformer.published.loading import load_published
+from tested_transformer.published.writing import to_huggingface
 
 CASES = {
     "GPT-2": ("GPT2LMHeadModel", GPT_2),
@@ -316,33 +320,92 @@ def test_the_ids_of_special_tokens_are_those_of_the_file(folders, tmp_path):
     assert ids(**none | {"pad_token_id": 1}) == (1, 0, 0, 0)
 
 
-SPECIAL, TEXT = {"SpecialToken": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
-AROUND = {"type": "TemplateProcessing", "single": [SPECIAL, TEXT]}
-WORDS = {"type": "BPE", "vocab": {"A": 0, "B": 1, "C": 2}, "merges": []}
-CUT = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
+def special(name):
+    return {"SpecialToken": {"id": name, "type_id": 0}}
+
+
+def around(*single):
+    """What puts special tokens around a text, which is "A" here."""
+    both = [*single, {"Sequence": {"id": "B", "type_id": 0}}]
+    known = {name: {"id": name, "ids": [i], "tokens": [name]} for name, i in (("<s>", 3), ("</s>", 4))}
+    return {"type": "TemplateProcessing", "single": [*single], "pair": both, "special_tokens": known}
+
+
+TEXT = {"Sequence": {"id": "A", "type_id": 0}}
+BEGINS, CUT = around(special("<s>"), TEXT), {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+CUT |= {"use_regex": True}
+FLAGS = "trim_offsets", "add_prefix_space"
+PROCESSORS = {
+    "none": None,
+    "bytes": CUT,
+    "begin": BEGINS,
+    "another begin": around(special("</s>"), TEXT),
+    "end": around(TEXT, special("</s>")),
+    "both": around(special("<s>"), TEXT, special("</s>"), special("<s>")),
+    "in a row": {"type": "Sequence", "processors": [CUT, BEGINS]},
+    "roberta": {"type": "RobertaProcessing", "sep": ["</s>", 4], "cls": ["<s>", 3]} | dict.fromkeys(FLAGS, False),
+    "bert": {"type": "BertProcessing", "sep": ["</s>", 4], "cls": ["<s>", 3]},
+}  # fmt: skip
+
+
+def with_tokens(folder, made, processor, settings=()):
+    """A copy of the folder with a tokeniser of three letters and two special tokens."""
+    made = changed(folder, made, {"bos_token_id": 4, "eos_token_id": 4})
+    added = [{"id": i, "content": c, "special": True, "normalized": False} for i, c in ((3, "<s>"), (4, "</s>"))]
+    added = [each | dict.fromkeys(("single_word", "lstrip", "rstrip"), False) for each in added]
+    file = {"version": "1.0", "truncation": None, "padding": None, "normalizer": None, "decoder": None}
+    file |= {"added_tokens": added, "pre_tokenizer": CUT, "post_processor": processor}
+    file |= {"model": {"type": "BPE", "vocab": {"A": 0, "B": 1, "C": 2}, "merges": []}}
+    (made / "tokenizer.json").write_text(json.dumps(file))
+    (made / "tokenizer_config.json").write_text(json.dumps(dict(settings)))
+    return made
+
+
+@pytest.mark.parametrize("add", [{}, {"add_bos_token": True}, {"add_bos_token": False}])
+@pytest.mark.parametrize("name", PROCESSORS)
+def test_what_is_put_around_a_text_is_what_the_library_puts_there(folders, tmp_path, monkeypatch, name, add):
+    made = with_tokens(folders("Llama")[1], tmp_path / "a", PROCESSORS[name], add)
+    library = tokenizers.Tokenizer.from_file(str(made / "tokenizer.json"))
+    read, wanted = [], library.encode("AB").ids
+    monkeypatch.setattr(generate, "stream", lambda model, ids, *given, **more: read.append(ids) or iter(()))
+    assert main(["generate", "AB", "--model", str(made)]) == 0
+    assert read == [wanted]
+    if "add_bos_token" not in add:
+        assert transformers.AutoTokenizer.from_pretrained(made)("AB")["input_ids"] == wanted
+    to_huggingface(*load_published(made)[:1], tmp_path / "b", load_published(made)[1])
+    assert tokenizers.Tokenizer.from_file(str(tmp_path / "b" / "tokenizer.json")).encode("AB").ids == wanted
 
 
 @pytest.mark.parametrize(
-    ("processor", "settings", "begins"),
+    ("processor", "words"),
     [
-        (None, {}, False),
-        (None, {"add_bos_token": True}, True),
-        (None, {"add_bos_token": "yes"}, False),
-        (AROUND, {}, True),
-        ({"type": "TemplateProcessing", "single": [TEXT, SPECIAL]}, {}, False),
-        ({"type": "TemplateProcessing", "single": []}, {}, False),
-        ({"type": "Sequence", "processors": [CUT, AROUND]}, {}, True),
-        ({"type": "Sequence", "processors": [CUT, 3]}, {}, False),
-        (CUT, {}, False),
+        (around(), "single must have the text once"),
+        (around(TEXT, TEXT), "single must have the text once"),
+        (around(special("<s>"), special("<s>"), TEXT), r"puts several ids before a text: one is known .*\[3, 3\]"),
+        (around(special("<t>"), TEXT), "'<t>' must be dict, not NoneType"),
+        (BEGINS | {"special_tokens": {"<s>": {"ids": ["3"]}}}, "single must have the text once, and ids around it"),
+        (around(TEXT, special("<s>")) | {"special_tokens": {"<s>": {"ids": [5]}}}, "puts id 5 after a text, and "),
+        (BEGINS | {"special_tokens": {"<s>": {"ids": [5]}}}, r"special_ids\.bos \(5\) must be"),
+        ({"type": "Sequence", "processors": [CUT, 3]}, "the post_processor is 3; known are ByteLevel, Tem"),
+        ({"type": "Sequence", "processors": [BEGINS, around(TEXT, special("<s>"))]}, "two of a Sequence add ids"),
+        ({"type": "Other"}, "the post_processor is 'Other'; known are ByteLevel, Template"),
+        ({"type": "BertProcessing", "cls": ["<s>", 3], "sep": ["</s>"]}, "sep must be a token and its id"),
     ],
 )  # fmt: skip
-def test_the_file_of_a_tokeniser_says_whether_a_text_has_a_begin_token(folders, tmp_path, processor, settings, begins):
-    made = changed(folders("Llama")[1], tmp_path)
-    file = {"added_tokens": [], "pre_tokenizer": CUT, "post_processor": processor, "model": WORDS}
-    (made / "tokenizer.json").write_text(json.dumps(file))
-    (made / "tokenizer_config.json").write_text(json.dumps(settings))
-    tokens = load_published(made)[1]
-    assert tokens.add_bos is begins
+def test_what_cannot_be_put_around_a_text_is_refused(folders, tmp_path, processor, words):
+    with pytest.raises(ValueError, match=words):
+        load_published(with_tokens(folders("Llama")[1], tmp_path, processor))
+
+
+@pytest.mark.parametrize(
+    ("add", "begins"), [({}, False), ({"add_bos_token": True}, True), ({"add_bos_token": "y"}, False)]
+)
+def test_without_tokenizer_json_the_settings_say_whether_a_text_has_a_begin_token(folders, tmp_path, add, begins):
+    made = changed(folders("GPT-2")[1], tmp_path, {"bos_token_id": 0, "eos_token_id": 0})
+    (made / "vocab.json").write_text(json.dumps({"<|endoftext|>": 0, "A": 1}))
+    (made / "merges.txt").write_text("#version: 0.2\n")
+    (made / "tokenizer_config.json").write_text(json.dumps(add))
+    assert load_published(made)[1].add_bos is begins
 
 
 def test_a_body_out_of_a_whole_model_is_the_body(folders, tmp_path):

@@ -112,7 +112,7 @@ def test_the_phrasebook_can_be_trained_on_with_as_many_pairs_as_one_likes(tmp_pa
     assert main(["train", str(tmp_path / "run"), "--phrasebook", "200", *SIZES, "--steps", "2"]) == 0
     told = capsys.readouterr().err
     assert "200 pairs" in told
-    assert "to validate on" not in told, "none of them is in both"
+    assert "trained on as well" not in told, "none of them is in both"
 
 
 def test_pairs_that_cannot_be_used_are_counted_and_not_cut(tmp_path, files, capsys):
@@ -121,7 +121,24 @@ def test_pairs_that_cannot_be_used_are_counted_and_not_cut(tmp_path, files, caps
         target.write("eine\n \n" + "Katze " * 40 + "\n")
     arguments = ["train", str(tmp_path / "run"), *files, *SIZES, "--steps", "1", "--max-len", "30"]
     assert main(arguments) == 0
-    assert "left out: 2 with an empty side, 1 of more than 30 tokens" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "58 pairs; left out: 2 with an empty side, 1 of more than 30 tokens\n" in told
+    assert "2 pairs to validate on; left out: 0 with an empty side, 0 of more than 30 tokens\n" in told
+
+
+def test_what_is_left_out_of_the_pairs_to_validate_on_is_told_too(tmp_path, files, capsys):
+    (tmp_path / "v.en").write_text("a cat\n\n" + "cat " * 40 + "\n")
+    (tmp_path / "v.de").write_text("eine Katze\neine\n" + "Katze " * 40 + "\n")
+    valid = ["--valid-source", str(tmp_path / "v.en"), "--valid-target", str(tmp_path / "v.de")]
+    assert main(["train", str(tmp_path / "a"), *files, *valid, *SIZES, "--steps", "1", "--max-len", "30"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "60 pairs; left out: 0 with an empty side, 0 of more than 30 tokens"
+    assert told[1] == "1 pairs to validate on; left out: 1 with an empty side, 1 of more than 30 tokens"
+    for path in (Path(files[1]), Path(files[3])):  # 1 in 50 is held out, whatever it is
+        path.write_text("\n" + path.read_text() + "\n\n")
+    assert main(["train", str(tmp_path / "b"), *files, *SIZES, "--steps", "1"]) == 0
+    counted = re.findall(r"left out: (\d) with", capsys.readouterr().err)
+    assert counted == ["2", "1"], "all three that are blank"
 
 
 def test_a_run_learns_the_same_from_texts_that_only_look_the_same(tmp_path, files, capsys):
@@ -163,7 +180,7 @@ def test_errors_name_what_is_wrong_and_write_nothing(tmp_path, files, capsys):
         capsys, folder, *files, *steps, "--d-model", 16, "--n-heads", 3
     )
     assert "no such run" in refused(capsys, folder, "--resume")
-    assert "No such file" in refused(capsys, folder, "--source", "none.en", "--target", files[3], *steps)
+    assert "no such file" in refused(capsys, folder, "--source", "none.en", "--target", files[3], *steps)
     assert "no training pair is left: left out: 0 with an empty side, 58 of more" in refused(
         capsys, folder, *files, *steps, "--max-len", 1
     )
@@ -212,15 +229,29 @@ def test_a_run_goes_on_with_what_it_began_with_or_not_at_all(began, capsys, name
 def test_pairs_may_have_moved_and_must_be_the_same(began, tmp_path, capsys):
     folder, files = began
     moved = [str(Path(path).rename(tmp_path / name)) for path, name in zip(files[1::2], ("b.en", "b.de"), strict=True)]
-    assert "No such file" in refused(capsys, folder, "--resume", "--steps", 2)
+    gone = f"--source ({Path(files[1]).resolve()}) is gone: say where they are now, with --source --target\n"
+    assert gone in refused(capsys, folder, "--resume", "--steps", 2)
     assert "belong together" in refused(capsys, folder, "--resume", "--source", moved[0], "--steps", 2)
     told = ["--source", moved[0], "--target", moved[1], "--steps", "2"]
+    before = Run.load(folder / "run.json")
     assert main(["train", str(folder), "--resume", *told]) == 0
+    assert Run.load(folder / "run.json") == replace(before, data={"source": moved[0], "target": moved[1]})
+    assert go_on_as_told(capsys) == 0, "it remembers where they are now"
     capsys.readouterr()
     other = [*told[:3], moved[0], *told[4:]]
     assert "was trained with other pairs: 58 and 1 pairs" in refused(capsys, folder, "--resume", *other)
     valid = ["--valid-source", moved[0], "--valid-target", moved[1]]
     assert "was trained with other pairs: 58 and 1 pairs" in refused(capsys, folder, "--resume", *told, *valid)
+    assert Run.load(folder / "run.json").data["source"] == moved[0], "what was refused is not remembered"
+
+
+def test_pairs_to_validate_on_that_have_moved_are_named_too(tmp_path, files, capsys):
+    valid = ["--valid-source", files[1], "--valid-target", files[3]]
+    assert main(["train", str(tmp_path / "run"), *files, *valid, *SIZES, "--steps", "1"]) == 0
+    capsys.readouterr()
+    said = refused(capsys, tmp_path / "run", "--resume", *files)
+    assert "the run validates on files of its own: name --valid-source and --valid-target as well" in said
+    assert main(["train", str(tmp_path / "run"), "--resume", *files, *valid, "--steps", "2"]) == 0
 
 
 def test_a_run_whose_state_is_gone_can_lend_its_model(began, tmp_path, capsys):
@@ -315,7 +346,7 @@ def test_who_does_what_a_run_says_at_its_end_goes_on(tmp_path, files, capsys, mo
     monkeypatch.setattr(Trainer, "save", lambda self: None)  # the second minute is long
     whole = Trainer.gradients
     monkeypatch.setattr(Trainer, "gradients", lambda self, group: (self.stop(), whole(self, group))[1])
-    assert go_on_as_told(capsys) == 0
+    assert go_on_as_told(capsys) == 130
     assert f"stopped after step {before + 1}," in capsys.readouterr().err
 
 
@@ -364,7 +395,7 @@ def test_a_start_that_failed_can_begin_again_with_other_options(tmp_path, files,
         full = OSError(errno.ENOSPC, "No space left on device", "there")
         patched.setattr(checkpoint, "write_tensors", lambda *given: (_ for _ in ()).throw(full))
         assert main(["train", str(folder), *files, *SIZES, "--steps", "1"]) == 1
-        assert "error: [Errno 28] No space left on device: 'there'" in capsys.readouterr().err
+        assert "error: No space left on device: there\n" in capsys.readouterr().err
     assert sorted(path.name for path in folder.glob("*.json")) == ["run.json", "tokens.json"]
     assert not list(folder.glob("*.safetensors"))
     assert "(last.safetensors), it never began: start it again, without" in refused(capsys, folder, "--resume")
@@ -502,7 +533,7 @@ def test_pairs_to_validate_on_come_with_pairs_of_their_own(tmp_path, files, caps
     said = refused(capsys, tmp_path / "r", *files, *SIZES, *blank, "--steps", 1)
     assert "no validation pair is left: left out: 1 with an empty side" in said
     one = ["--source", tmp_path / "blank", "--target", tmp_path / "blank"]
-    assert "blank has 1 lines; 2 are needed" in refused(capsys, tmp_path / "r", *one, "--steps", 1)
+    assert "blank has 1 line; 2 are needed" in refused(capsys, tmp_path / "r", *one, "--steps", 1)
 
 
 class Begun(Exception):
@@ -670,6 +701,15 @@ def test_the_help_tells_what_holds_if_nothing_is_said(capsys, monkeypatch):
         assert told(command)["--alpha"].endswith("(default 0.6)")
 
 
+@pytest.mark.parametrize("command", ["train", "translate", "evaluate", "chat", "generate", "embed"])
+def test_the_help_names_every_kind_of_device(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    (told,) = re.findall(r"^  --device \S+ +(.*)$", capsys.readouterr().out, re.MULTILINE)
+    assert told == "auto, cpu, cuda, cuda:1 or mps (default auto)"
+
+
 def test_a_run_that_begins_with_a_model_warms_up_for_a_short_time_to_a_lower_rate(tmp_path, files):
     run = asked(tmp_path / "run", *files, "--steps", 9, "--init", "phrasebook")
     assert run.options == Options(steps=9, warmup=60, rate_scale=0.1, batch_tokens=1300)
@@ -723,7 +763,7 @@ def test_a_run_that_was_told_its_files_from_one_folder_goes_on_from_another(tmp_
 def test_a_run_that_was_stopped_before_any_validation_says_so(tmp_path, files, capsys, monkeypatch):
     whole = Trainer.gradients
     monkeypatch.setattr(Trainer, "gradients", lambda self, group: (self.stop(), whole(self, group))[1])
-    assert main(["train", str(tmp_path / "run"), *files, *SIZES, "--steps", "9"]) == 0
+    assert main(["train", str(tmp_path / "run"), *files, *SIZES, "--steps", "9"]) == 130
     told = capsys.readouterr().err
     assert "no epoch has ended, so there is no best model yet; go on with: " in told
     assert "stopped after step 1" in told
@@ -770,7 +810,7 @@ def test_what_could_not_be_written_out_at_the_end_is_an_error_too(monkeypatch, c
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.setattr("sys.stdout", Full())
     assert main(["translate"]) == 1
-    assert capsys.readouterr().err == "error: [Errno 28] No space left on device\n"
+    assert capsys.readouterr().err == "error: No space left on device\n"
 
 
 def test_without_a_command_the_usage_is_told(capsys):
@@ -791,7 +831,27 @@ def test_a_mistake_of_the_program_itself_is_not_hidden(monkeypatch):
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path, files, capsys):
     (tmp_path / "file").write_text("")
-    assert "Not a directory" in refused(capsys, tmp_path / "file" / "run", *files, "--steps", 1)
+    for path in (tmp_path / "file", tmp_path / "file" / "run"):
+        said = refused(capsys, path, *files, "--steps", 1)
+        assert said == f"error: {path}: a file is where a folder must be\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (errno.ENOENT, "no such file or folder: a.en"),
+        (errno.EACCES, "no permission for a.en"),
+        (errno.EISDIR, "a.en is a folder, not a file"),
+        (errno.ENOTDIR, "a.en: a file is where a folder must be"),
+        (errno.EROFS, f"{os.strerror(errno.EROFS)}: a.en"),
+    ],
+)
+def test_an_error_of_the_system_is_told_in_words_and_not_by_its_number(monkeypatch, capsys, kind, said):
+    stops = OSError(kind, os.strerror(kind), "a.en")
+    monkeypatch.setattr(Translator, "load", lambda *given: (_ for _ in ()).throw(stops))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    assert main(["translate"]) == 1
+    assert capsys.readouterr().err == f"error: {said}\n"
 
 
 def test_where_and_how_a_run_computes_may_change_when_it_goes_on(tmp_path, files, capsys, monkeypatch):
@@ -838,9 +898,9 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path, files):
         time.sleep(0.01)
     time.sleep(1)
     os.kill(run, signal.SIGINT)
-    assert waited(run) == 0
+    assert waited(run) == 130
     told = (folder / "log.txt").read_text()
     assert "stopped after step" in told
-    assert "--resume" in told
+    assert told.splitlines()[-1].endswith(f"go on with: python -m tested_transformer train {folder} --resume")
     _, state = checkpoint.read_tensors(folder / "last.safetensors")
     assert state["progress"]["step"] > 0

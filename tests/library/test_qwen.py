@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import unicodedata
 import zipfile
 
@@ -16,6 +17,7 @@ from test_hostile import refused
 from test_published_tokens import LETTERS, PARTS
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
+from tested_transformer.__main__ import main
 from tested_transformer.config import SpecialIds
 from tested_transformer.decoding.conversation import Conversation
 from tested_transformer.exchange import from_huggingface
@@ -351,6 +353,51 @@ def test_a_conversation_has_the_ids_of_its_template_and_the_answer_of_theirs(tal
         "".join(chat.say(text, max_tokens=6))
         begun = [*asked, *(i for i in written[len(asked) :] if i != end), end, *tokens.encode("\n")]
         assert chat.ids == begun
+
+
+@pytest.mark.parametrize("file", ["config.json", "generation_config.json"])
+def test_any_of_the_ids_that_end_a_text_ends_it_as_in_their_library(talking, their_tokens, tmp_path, capsys, file):
+    other, folder = talking
+    asked = torch.tensor([their_tokens("12 a").input_ids])
+    with torch.no_grad(), precise(other):
+        whole = other.generate(asked, max_new_tokens=8, do_sample=False)[0, asked.size(1) :].tolist()
+    end = next(i for n, i in enumerate(whole[2:], 2) if i not in whole[:n])
+    shutil.copytree(folder, tmp_path / "a")
+    said = json.loads((folder / file).read_text())
+    ends = [their_tokens.eos_token_id, end]
+    (tmp_path / "a" / file).write_text(json.dumps(said | {"eos_token_id": ends}))
+    if file == "config.json":  # where both are, theirs reads only the other
+        (tmp_path / "a" / "generation_config.json").unlink()
+    library = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "a").double().eval()
+    with torch.no_grad(), precise(library):
+        wanted = library.generate(asked, max_new_tokens=8, do_sample=False)[0, asked.size(1) :].tolist()
+    assert wanted == whole[: whole.index(end) + 1] != whole
+    assert main(["generate", "12 a", "--model", str(tmp_path / "a"), "--max-tokens", "8"]) == 0
+    assert capsys.readouterr().out == their_tokens.decode(wanted, skip_special_tokens=True) + "\n"
+    model, tokens = load_published(tmp_path / "a", dtype=torch.float64)
+    assert (tokens.ends, model.config.eos_id) == ((*ends,), ends[0])
+    chat = Conversation(model, tokens)
+    "".join(chat.say("a", max_tokens=3))
+    third = chat.ids[-3]
+    tokens.ends = (third,)
+    short = Conversation(model, tokens)
+    "".join(short.say("a", max_tokens=3))
+    assert short.ids == chat.ids[: chat.ids.index(third, len(chat.ids) - 5)] + chat.ids[-2:]
+    tokens.ends = (*ends,)
+    to_huggingface(model, tmp_path / "b", tokens)
+    assert load_published(tmp_path / "b")[1].ends == (*ends,)
+
+
+def test_of_several_templates_the_default_counts(talking, tmp_path):
+    shutil.copytree(talking[1], tmp_path / "a")
+    (tmp_path / "a" / "chat_template.jinja").unlink()
+    settings = tmp_path / "a" / "tokenizer_config.json"
+    several = [{"name": "tools", "template": "x"}, {"name": "default", "template": TEMPLATE}]
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"chat_template": several}))
+    assert load_published(tmp_path / "a")[1].chat_template == TEMPLATE
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path / "a").get_chat_template() == TEMPLATE
+    settings.write_text(json.dumps({"chat_template": several[:1]}))
+    assert load_published(tmp_path / "a")[1].chat_template is None
 
 
 def test_a_template_in_a_file_of_its_own_counts(talking, tmp_path):

@@ -158,6 +158,28 @@ def test_the_command_translates_with_a_published_translator(folder, both, tmp_pa
     assert (type(asked.model), asked.width, asked.alpha) == (Marian, 3, 0.25)
 
 
+def test_the_page_of_a_published_translator_has_the_weights_of_theirs(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Translator, "translate", lambda *given: [GERMAN[1]])
+    (tmp_path / "in.txt").write_text("You see the child.\n")
+    page = tmp_path / "page.html"
+    line = ["translate", "--model", str(folder), "--threads", "1", str(tmp_path / "in.txt"), "--attention", str(page)]
+    assert main(line) == 0
+    assert capsys.readouterr() == (f"{GERMAN[1]}\n", "")
+    assert page.read_text(encoding="utf-8").count("<table>") == 3 * 2 * 4, "kinds, layers, heads"
+    translator = translator_of(folder)
+    source, target, weights = translator.look(ENGLISH[1], GERMAN[1])
+    begin, theirs = translator.model.config.bos_id, transformers.MarianTokenizer.from_pretrained(folder)
+    ids = theirs(ENGLISH[1], text_target=GERMAN[1], return_tensors="pt")
+    source_ids, target_ids = ids["input_ids"], torch.tensor([[begin, *ids["labels"][0, :-1]]])
+    theirs = transformers.MarianMTModel.from_pretrained(folder, attn_implementation="eager").eval()
+    with torch.no_grad():
+        wanted = theirs(input_ids=source_ids, decoder_input_ids=target_ids, output_attentions=True)
+    assert (len(source), len(target)) == (source_ids.size(1), target_ids.size(1))
+    names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    for kind, name in names.items():
+        torch.testing.assert_close(weights[kind], torch.cat([*wanted[name]]), atol=1e-5, rtol=1e-4)
+
+
 def test_it_comes_back_from_its_file_and_with_a_model(folder, both, tmp_path):
     ours, _ = both
     for tokens in (ours, ours.reversed()):
@@ -246,6 +268,8 @@ def test_a_folder_without_one_of_its_files_is_refused(folder, tmp_path):
     (made / "tokenizer_config.json").unlink()
     (made / "vocab.json").unlink()
     assert load_published(made)[1] is None, "weights alone can be read"
+    with pytest.raises(ValueError, match=r"has no source\.spm, so it reads no text$"):
+        translator_of(made)
 
 
 def test_a_vocabulary_larger_than_the_model_is_refused(folder, tmp_path):

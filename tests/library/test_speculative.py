@@ -9,7 +9,8 @@ from helpers import randomised
 from tested_transformer.book.outcomes import outcomes
 from tested_transformer.config import Config
 from tested_transformer.decoding import conversation, speculative
-from tested_transformer.decoding.cache import GptCache
+from tested_transformer.decoding._checks import first
+from tested_transformer.decoding.cache import GptCache, reader
 from tested_transformer.decoding.conversation import stream
 from tested_transformer.decoding.sampling import next_probabilities
 from tested_transformer.decoding.speculative import acceptance, leftover, speculate
@@ -43,6 +44,21 @@ def test_all_texts_are_exactly_as_likely_as_without_a_draft(n_drafted, how):
     far = sum(abs(alone.get(text, 0) - with_draft.get(text, 0)) for text in {*alone, *with_draft}) / 2
     assert far < 1e-12
     assert len(alone) > 5
+
+
+def test_only_ids_that_have_a_token_are_written_and_either_model_may_have_more_rows():
+    model, draft = gpt(TOY.replace(vocab_size=6)), gpt(TOY.replace(vocab_size=5), 1)
+    read = lambda: first(4, reader(model))  # noqa: E731
+    alone = outcomes(lambda: tuple(stream(model, [1], {2}, 4, read=read())), conversation)
+    with_draft = outcomes(lambda: tuple(flat(model, draft, [1], {2}, 4, 2, n_tokens=4)), speculative)
+    assert alone.keys() == with_draft.keys()
+    assert all(with_draft[text] == pytest.approx(p, abs=1e-12) for text, p in alone.items())
+    assert {i for text in alone for i in text} == {0, 1, 2, 3}
+    for n in (0, 6):
+        with pytest.raises(
+            ValueError, match=rf"n_tokens \({n}\) must be at least 1 and at most 5, as both models have"
+        ):
+            flat(model, draft, [1], {2}, 4, n_tokens=n)
 
 
 def test_the_draft_alone_would_be_far_from_it():

@@ -3,9 +3,12 @@
 import json
 import random
 import re
+import shlex
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,6 +17,7 @@ from tested_transformer.command import evaluate, texts, train
 from tested_transformer.command.run import Run
 from tested_transformer.data.ids import read_ids, write_ids
 from tested_transformer.data.rows import encode_texts
+from tested_transformer.decoding.translator import PHRASEBOOK
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.text.tokens import BytePairEncoding
 from tested_transformer.training import checkpoint
@@ -155,7 +159,9 @@ def test_a_run_on_a_text_begins_with_a_model_of_another(tmp_path, text, capsys):
     assert all(torch.allclose(first[name], second[name], atol=1e-6) for name in first)
     capsys.readouterr()
     said = refused(capsys, tmp_path / "third", *text, "--init", "phrasebook", "--steps", 1)
-    assert "its model is 'Transformer', not 'Gpt'" in said
+    assert said.endswith("its model is 'Transformer', not 'Gpt'"), "no word of what is no option"
+    assert main(["generate", "--model", str(PHRASEBOOK), "the cat"]) == 1
+    assert capsys.readouterr().err.endswith("its model is 'Transformer', not 'Gpt'\n")
 
 
 def test_what_is_wrong_with_a_text_is_told_in_one_line(tmp_path, text, capsys):
@@ -166,19 +172,40 @@ def test_what_is_wrong_with_a_text_is_told_in_one_line(tmp_path, text, capsys):
         ([*text, "--pairs", "a.tsv"], "give --source with --target, or --pairs"),
         (["--valid-text", text[1], "--phrasebook"], "--valid-text needs --text"),
         (["--valid-pairs", text[1], "--phrasebook"], "--valid-pairs needs --pairs"),
-        (["--text", tmp_path / "no.txt"], "No such file"),
+        (["--text", tmp_path / "no.txt"], "no such file"),
         (["--text", tmp_path], "must be a file, not a folder or a pipe"),
     ):
         assert message in refused(capsys, folder, *words, *SIZES, *steps)
-        assert not folder.exists() or not (folder / "last.safetensors").exists()
+        assert not folder.exists()
     said = refused(capsys, folder, "--text", tmp_path / "short.txt", *SIZES, *steps)
-    assert "train.ids.npy has 3 ids, fewer than a window (16 + 1): give more text" in said
+    assert "the text to train on has 3 ids, fewer than a window (16 + 1): give more text" in said
+    said = refused(capsys, folder, *text, "--valid-text", tmp_path / "short.txt", *SIZES, *steps)
+    assert "the text to validate on has 6 ids, fewer than a window (16 + 1): give more text" in said
+    assert not folder.exists(), "nothing is left of a start that failed"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    refused(capsys, folder, "--text", tmp_path / "short.txt", *SIZES, *steps)
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"], "but for what was there before"
     assert run(folder, *text, *SIZES, *steps) == 0  # a start that failed may be repeated
     capsys.readouterr()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "train.ids.npy").write_bytes(b"mine")
     assert "already holds train.ids.npy" in refused(capsys, tmp_path / "mine", *text, *SIZES, *steps)
     assert (tmp_path / "mine" / "train.ids.npy").read_bytes() == b"mine"
+
+
+def test_the_example_of_the_book_works_in_its_own_folder(tmp_path, monkeypatch, capsys):
+    page = json.loads((Path(__file__).parents[2] / "book" / "reuse.ipynb").read_text(encoding="utf-8"))["cells"]
+    sources = {cell["id"]: "".join(cell["source"]) for cell in page}
+    monkeypatch.chdir(tmp_path)
+    names = {"np": np}
+    for cell in ("reuse-008", "reuse-009", "reuse-011", "reuse-012"):
+        exec(sources[cell], names)
+    train, write = re.findall("^python -m tested_transformer (.*)$", sources["reuse-ids-2"], re.MULTILINE)
+    assert main([*shlex.split(re.sub(r"--steps \d+", "--steps 2", train)), "--device", "cpu"]) == 0
+    capsys.readouterr()
+    assert main([*shlex.split(write), "--max-tokens", "3"]) == 0
+    assert len(capsys.readouterr().out) > 1
 
 
 def test_pairs_from_rows_teach_what_two_files_teach(tmp_path):
@@ -203,7 +230,7 @@ def test_pairs_from_rows_teach_what_two_files_teach(tmp_path):
     given = parser().parse_args(["evaluate", "--pairs", jsonl])
     assert evaluate.read_pairs(given) == (pairs, jsonl)
     (tmp_path / "one.tsv").write_text("a\tb\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"one.tsv has 1 lines; 2 are needed"):
+    with pytest.raises(ValueError, match=r"one.tsv has 1 line; 2 are needed"):
         train.read_texts({"pairs": str(tmp_path / "one.tsv")})
 
 

@@ -599,7 +599,10 @@ def test_another_run_or_model_in_the_folder_is_not_touched(tmp_path):
     for name in ("epoch-0001.safetensors", "curves.png", "metrics.jsonl", "log.txt"):
         (tmp_path / name[:5]).mkdir()
         (tmp_path / name[:5] / name).write_text("mine")
-    found = {"run": "a run (last.safetensors): go on with it (resume)", "model": "model.safetensors: choose another"}
+    found = {
+        "run": "a run (last.safetensors): go on with it (--resume, or Trainer.resume)",
+        "model": "model.safetensors: choose another",
+    }
     found |= {"tokens": "tokens.json: choose another", "epoch": "epoch-0001.safetensors: choose", "log.t": "log.txt: "}
     found |= {"curve": "curves.png: choose another folder", "metri": "metrics.jsonl: choose another folder"}
     for name, words in found.items():

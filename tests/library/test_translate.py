@@ -538,7 +538,7 @@ def test_work_that_could_not_be_written_down_is_not_begun(tmp_path, capsys, monk
     nowhere = str(tmp_path / "none" / "file")
     for command in (["translate", "--attention", nowhere], ["evaluate", "--phrasebook", "--out", nowhere]):
         assert main(command) == 1
-        assert re.search(r"error: .*No such file or directory: '.*none.file'", capsys.readouterr().err)
+        assert f"error: no such file or folder: {nowhere}\n" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     assert main(["evaluate", "--phrasebook"]) == 1
     assert "evaluate needs sacrebleu, which is not installed" in capsys.readouterr().err
@@ -945,7 +945,7 @@ def test_errors_name_what_is_wrong(tmp_path, capsys):
 
     (tmp_path / "a.en").write_text("I drink tea.\n", encoding="utf-8")
     assert "no such checkpoint" in refused("translate", "--model", tmp_path / "none")
-    assert "No such file" in refused("translate", tmp_path / "none.en")
+    assert "no such file" in refused("translate", tmp_path / "none.en")
     assert "is a folder" in refused("translate", tmp_path / "a.en", "--attention", tmp_path)
     same = "would be written over, and it is read"
     assert same in refused("translate", tmp_path / "a.en", "--attention", tmp_path / "a.en")
@@ -961,6 +961,35 @@ def test_errors_name_what_is_wrong(tmp_path, capsys):
     assert "there must be at least one sentence pair" in refused("evaluate", *nothing)
     both = ("--source", tmp_path / "a.en", "--target", tmp_path / "a.en")
     assert "give --source with --target" in refused("evaluate", *both, "--phrasebook")
+
+
+def test_the_best_translations_of_a_line_come_with_their_scores_in_one_line(translator, monkeypatch, capsys):
+    lines = ["I drink tea.", "", "We see the old woman."]
+    for more, width in (([], 4), (["--beam", "6"], 6)):
+        monkeypatch.setattr("sys.stdin", typed("\n".join(lines) + "\n"))
+        assert main(["translate", "--n-best", "2", *more]) == 0
+        out = capsys.readouterr().out.splitlines()
+        found = Translator(translator.model, translator.tokens, width).n_best(lines)
+        assert out == ["\t".join(f"{c.score:.4f}\t{c.text}" for c in some[:2]) for some in found]
+        assert [line.count("\t") for line in out] == [3, 0, 3]
+    for n, width, more in ((0, 4, []), (5, 4, []), (2, 1, []), (1, 4, ["--attention", "page.html"])):
+        assert main(["translate", "--n-best", str(n), "--beam", str(width), *more]) == 1
+        rule = f"--n-best ({n}) must be from 1 to --beam ({width}), without --attention"
+        assert capsys.readouterr().err == f"error: {rule}\n"
+    assert not Path("page.html").exists()
+
+
+def test_evaluate_names_the_line_of_a_sentence_that_is_too_long_before_it_translates(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Translator, "translate", lambda *given: pytest.fail("it has begun"))
+    long = "tea " * 2000
+    (tmp_path / "a.en").write_text(f"\nI drink tea.\n{long}\n{long}\n", encoding="utf-8")
+    (tmp_path / "a.de").write_text("a\nb\n\nd\n", encoding="utf-8")
+    (tmp_path / "a.tsv").write_text(f"a\tb\n\n\na\t\n{long}\tb\n", encoding="utf-8")
+    both = ["--source", str(tmp_path / "a.en"), "--target", str(tmp_path / "a.de")]
+    for pairs, place in ((both, "a.en, line 4"), (["--pairs", str(tmp_path / "a.tsv")], "a.tsv, line 5")):
+        assert main(["evaluate", *pairs]) == 1
+        said = capsys.readouterr().err
+        assert re.fullmatch(rf"error: \S*{place}: sentence \d has \d+ tokens, and the model reads \d+ .*\n", said)
 
 
 def test_a_text_is_read_by_the_tokeniser_of_its_model():

@@ -11,7 +11,7 @@ from tested_transformer.checks import at_least
 from tested_transformer.decoding.hypothesis import length_penalty
 from tested_transformer.decoding.translator import PHRASEBOOK, Translator
 from tested_transformer.device import choose_device
-from tested_transformer.files import check_writable
+from tested_transformer.files import check_writable, read_json
 from tested_transformer.model.marian import Marian
 from tested_transformer.published.folder import SOURCE_SPM
 from tested_transformer.published.loading import load_published
@@ -31,7 +31,7 @@ from tested_transformer.training.filenames import (
 
 DEVICE: dict[str, Any] = {
     "default": "auto",
-    "help": "auto, cpu, cuda or cuda:1 (default %(default)s)",
+    "help": "auto, cpu, cuda, cuda:1 or mps (default %(default)s)",
 }
 THREADS: dict[str, Any] = {
     "type": int,
@@ -166,8 +166,11 @@ def translator_of(
     alpha: float = 0.6,
 ) -> Translator:
     """A translator of our files, or a published Marian."""
-    if (folder / TOKENS).is_file() or not (folder / SOURCE_SPM).is_file():
+    if not (folder / CONFIG).is_file() or "model_type" not in read_json(
+        folder / CONFIG, "checkpoint"
+    ):
         return Translator.load(folder, device, width, alpha)
     model, tokens = load_published(folder, device, Marian)
-    assert isinstance(tokens, SentencePieces)
+    if not isinstance(tokens, SentencePieces):
+        raise ValueError(f"{folder} has no {SOURCE_SPM}, so it reads no text")
     return Translator(model, tokens, width, alpha)

@@ -35,6 +35,10 @@ def chat(given: argparse.Namespace) -> None:
         model, tokens, given.system, given.temperature, given.top_p, generator
     )
     prepare_output()
+    if not tokens.chat_template:
+        tell("The model comes without a chat template: turns are written in ChatML.")
+    elif "<think>" in tokens.chat_template:
+        tell("What the model thinks stays in the conversation, unlike in its template.")
     tell(f"{chat.left:,} tokens of context. An empty line is skipped; Ctrl-D ends.")
     lost = 0
     for place, line in enumerate(lines(), 1):

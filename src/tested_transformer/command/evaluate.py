@@ -11,8 +11,9 @@ from tqdm import tqdm
 
 from tested_transformer.command import arguments as shared
 from tested_transformer.data import multi30k
-from tested_transformer.data.parallel import read_parallel
+from tested_transformer.data.parallel import read_parallel, stream_lines
 from tested_transformer.data.rows import stream_pairs
+from tested_transformer.decoding.translator import Translator
 from tested_transformer.files import write_json
 from tested_transformer.phrasebook import corpus
 from tested_transformer.shares import as_share
@@ -66,6 +67,7 @@ def evaluate(given: argparse.Namespace) -> None:
     if given.bleu_tokenize in BY_SPACES and without_spaces(right):
         print(f"warning: {UNSUITED}", file=sys.stderr)
     translator = shared.load_translator(given)
+    check_lengths(translator, texts, name, given.pairs)
     started = time.process_time(), time.perf_counter()
     # disable=None: a bar for people only, who wait
     with tqdm(total=len(pairs), unit=" sentences", disable=None) as bar:
@@ -90,6 +92,20 @@ def full_pairs(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     if not pairs:
         raise ValueError(f"no pair is left: all {len(texts)} have an empty side")
     return pairs
+
+
+def check_lengths(
+    translator: Translator, texts: list[tuple[str, str]], name: str, rows: Path | None
+) -> None:
+    """Refuse a source that is too long for the model, by its line; rows is for --pairs."""
+    numbered = enumerate(stream_lines(rows) if rows else texts, 1)
+    places = [n for n, line in numbered if line]  # rows that are empty are no pairs
+    for place, pair in zip(places, texts, strict=True):
+        try:
+            if all(map(normalise, pair)):
+                translator.encode(pair[0], place)
+        except ValueError as error:
+            raise ValueError(f"{name}, line {place}: {error}") from None
 
 
 def read_pairs(given: argparse.Namespace) -> tuple[list[tuple[str, str]], str]:

@@ -12,6 +12,8 @@ from tested_transformer.command.arguments import named, use_threads
 from tested_transformer.command.translate import prepare_output
 from tested_transformer.data.parallel import LONGEST, decode_lines
 from tested_transformer.data.rows import opening
+from tested_transformer.decoding._checks import first
+from tested_transformer.decoding.cache import reader
 from tested_transformer.decoding.conversation import pieces, stream
 from tested_transformer.decoding.speculative import speculate
 from tested_transformer.device import choose_device
@@ -54,7 +56,10 @@ def generate(given: argparse.Namespace) -> None:
         raise ValueError("the prompt is empty: give it some text")
     model, tokens = load(given)
     c = model.config
+    published = tokens if isinstance(tokens, ByteLevelBPE) else None
     ids = [c.bos_id] * len(opening(tokens)) + tokens.encode(prompt)
+    ids += published.after if published else ()
+    stop = {c.eos_id, *(published.ends if published else ())}
     if not 0 < len(ids) < c.max_len:
         rule = f"the model goes on with 1 to {c.max_len - 1:,}"
         raise ValueError(f"the prompt has {len(ids):,} tokens, and {rule}")
@@ -62,11 +67,16 @@ def generate(given: argparse.Namespace) -> None:
     draft = None if given.draft is None else load_draft(given, tokens)
     prepare_output()
     how: dict[str, Any] = {"generator": generator} | settings
+    n = tokens.vocab_size  # a model may have more rows
     if draft is None:
-        show(tokens, stream(model, ids, {c.eos_id}, most, **how))
+        show(
+            tokens, stream(model, ids, stop, most, **how, read=first(n, reader(model)))
+        )
         return
     sizes: list[int] = []
-    rounds = speculate(model, draft, ids, {c.eos_id}, most, given.n_drafted, **how)
+    rounds = speculate(
+        model, draft, ids, stop, most, given.n_drafted, n_tokens=n, **how
+    )
     show(tokens, counted(rounds, sizes))
     calls = f"{len(sizes):,} call{'s' * (len(sizes) != 1)} of the model"
     print(f"{sum(sizes):,} tokens in {calls}", file=sys.stderr)

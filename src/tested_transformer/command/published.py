@@ -14,6 +14,7 @@ from tested_transformer.model.gpt import Gpt
 from tested_transformer.published.installed import installed
 from tested_transformer.published.loading import load_published
 from tested_transformer.text.byte_level import ByteLevelBPE
+from tested_transformer.training.filenames import TOKENS
 
 PRECISIONS = {
     "float32": torch.float32,
@@ -62,6 +63,9 @@ def load(given: argparse.Namespace, package: str) -> tuple[nn.Module, object]:
     shared.use_threads(given.threads)
     device = choose_device(given.device)
     path = installed(package) if given.model is None else given.model
+    if given.model is not None and (path / TOKENS).is_file():
+        rule = "give one that is published; generate and translate take those of train"
+        raise ValueError(f"{path} is a model of train: {rule}")
     return load_published(path, device, dtype=PRECISIONS[given.dtype])
 
 

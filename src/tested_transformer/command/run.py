@@ -3,7 +3,7 @@
 import argparse
 import os
 import shlex
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import groupby
 from math import inf
 from pathlib import Path
@@ -59,6 +59,11 @@ class Run:
     def save(self, path: Path) -> None:
         """Write run.json."""
         write_json(path, asdict(self))
+
+    def keep_data(self, path: Path) -> None:
+        """Write into run.json where the data are now; its limits stay."""
+        if (began := Run.load(path)).data != self.data:
+            replace(began, data=self.data).save(path)
 
     @classmethod
     def load(cls, path: Path) -> "Run":
@@ -171,6 +176,8 @@ def goes_on(given: argparse.Namespace) -> Run:
     options, data = asdict(run.options), run.data
     if any(getattr(given, name) is not None for name in PAIRS):
         data = chosen(given)  # moved, perhaps; other pairs are refused by the state
+        check_named(run.data, data)
+    check_there(data)
     for name, value in vars(given).items():
         if value is None or name in FREE or name in PAIRS:
             continue
@@ -182,6 +189,26 @@ def goes_on(given: argparse.Namespace) -> Run:
             raise ValueError(f"{flag(name)} cannot change when a run goes on: {found}")
     changed = {"data": data, "options": Options.from_dict(options)}
     return Run(**vars(run) | changed)
+
+
+VALID = ("valid_source", "valid_target", "valid_pairs")
+
+
+def check_named(began: dict[str, Any], now: dict[str, Any]) -> None:
+    """Refuse pairs without those to validate on, where the run has some."""
+    lacking = [flag(name) for name in VALID if name in began]
+    if lacking and not now.keys() & {*VALID}:
+        found = f"the run validates on files of its own: name {' and '.join(lacking)}"
+        raise ValueError(f"{found} as well, wherever they are now")
+
+
+def check_there(data: dict[str, Any]) -> None:
+    """Refuse to go on where a file of the pairs is gone; a text is in the run's folder."""
+    files = [name for name in data if name in (*FILES, *ROWS, "multi30k")]
+    for name in files:
+        if not Path(data[name]).exists():
+            rule = f"say where they are now, with {' '.join(map(flag, files))}"
+            raise ValueError(f"{flag(name)} ({data[name]}) is gone: {rule}")
 
 
 def chosen(given: argparse.Namespace) -> dict[str, Any]:

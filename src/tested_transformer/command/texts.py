@@ -27,6 +27,8 @@ from tested_transformer.training.train import Trainer
 FIRST = 100_000
 """So many texts the tokeniser learns from: the counts of all words must fit in memory."""
 
+FOR = "to train on", "to validate on"
+
 EVERY = 50
 """One text in so many is held out, where no file to validate on is given."""
 
@@ -55,7 +57,8 @@ def create_trainer(
     if not world.rank:
         write_parts(run, folder, tokens, resumed)
     world.sum(0)  # wait until they are written
-    train, valid = (packed(folder / name, run.config.max_len) for name in IDS)
+    files = [folder / name for name in IDS]
+    train, valid = map(packed, files, FOR, [run.config.max_len] * 2)
     objective = LanguageModel(model, run.options.smoothing)
     trainer = Trainer(
         objective, run.options, train, valid, folder, world, tokens=tokens
@@ -109,11 +112,13 @@ def write_parts(run: Run, folder: Path, tokens: Saved, resumed: bool) -> None:
                 )
 
 
-def packed(path: Path, length: int) -> Packed:
+def packed(path: Path, what: str, length: int) -> Packed:
     """The windows of a file; too few ids are told with what can be done."""
     ids = read_ids(path)
     if len(ids) <= length:
-        found = f"{path} has {len(ids)} ids, fewer than a window ({length} + 1)"
+        found = (
+            f"the text {what} has {len(ids)} ids, fewer than a window ({length} + 1)"
+        )
         rule = "give more text (--text, --valid-text) or a smaller --max-len"
         raise ValueError(f"{found}: {rule}")
     return Packed(ids, length)

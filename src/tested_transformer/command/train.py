@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from math import ceil, inf
 from pathlib import Path
@@ -29,14 +30,14 @@ from tested_transformer.data import multi30k
 from tested_transformer.data.batches import Pair
 from tested_transformer.data.parallel import Encoded, encode_pairs, read_parallel
 from tested_transformer.data.rows import stream_pairs
-from tested_transformer.files import sweep, write
+from tested_transformer.files import in_words, sweep, undoing, write
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook import corpus
 from tested_transformer.text.normalise import normalise
 from tested_transformer.training.curves import curves
 from tested_transformer.training.distributed import World, join
 from tested_transformer.training.events import Event
-from tested_transformer.training.filenames import CURVES, RUN, check_free
+from tested_transformer.training.filenames import CURVES, IDS, LOCK, RUN, check_free
 from tested_transformer.training.log import RunLog, TensorBoard, import_writer
 from tested_transformer.training.memory import checkpoint_activations
 from tested_transformer.training.options import Options
@@ -169,10 +170,14 @@ def train(given: argparse.Namespace) -> None:
         run = goes_on(given) if given.resume else begins(given)
         create = texts.create_trainer if "text" in run.data else create_trainer
         prepare = checkpoint_activations if given.checkpoint_activations else None
-        trainer, notes, held = create(run, folder, given.resume, world, prepare)
+        begun = given.resume or world.rank  # then nothing here is new
+        with nullcontext() if begun else undoing(folder, (RUN, *IDS, LOCK)):
+            trainer, notes, held = create(run, folder, given.resume, world, prepare)
         with trainer.writing():
             if given.resume:
                 resume(trainer, held)
+                if not world.rank:
+                    run.keep_data(folder / RUN)
             elif not world.rank:
                 check_free(folder, trainer.token_file)
                 run.save(folder / RUN)
@@ -211,8 +216,11 @@ def create_trainer(
     pairs, held = taught.pairs, tested.pairs
     valid, repeated = apart(pairs, held, splits(run.data))
     trainer = Trainer(model, run.options, pairs, valid, folder, world, tokens=tokens)
-    told = f"{len(pairs):,} pairs; {left_out(taught, model.config)}"
-    return trainer, [told, *repeated], held
+    told = [
+        f"{len(part.pairs):,} pairs{what}; {left_out(part, model.config)}"
+        for what, part in (("", taught), (" to validate on", tested))
+    ]
+    return trainer, [*told, *repeated], held
 
 
 def check_left(train: Encoded, valid: Encoded, config: Config) -> None:
@@ -286,7 +294,7 @@ def watch(
         try:
             write(folder / CURVES, curves(log.events))
         except (ModuleNotFoundError, OSError, ValueError) as error:
-            log.write(f"no {CURVES}: {error}")
+            log.write(f"no {CURVES}: {in_words(error)}")
         ended = "stopped" if trainer.asked_to_stop else "finished"
         log.write(
             f"{ended} after step {progress.step}, {progress.seconds / 60:.1f} min"
@@ -299,6 +307,8 @@ def watch(
     finally:
         for each in told:
             each.close()
+    if trainer.asked_to_stop:  # all is saved and said; the status tells a script
+        raise KeyboardInterrupt
 
 
 def go_on(folder: Path, options: Options, progress: Progress, stopped: bool) -> str:
@@ -338,8 +348,9 @@ def read_texts(data: dict[str, Any]) -> tuple[Texts, Texts]:
         if not splits(data):
             return pairs, read_parallel(data["valid_source"], data["valid_target"])
     if len(pairs) < 2:
-        name = data.get("pairs", data.get("source"))
-        raise ValueError(f"{name} has {len(pairs)} lines; 2 are needed")
+        name, count = data.get("pairs", data.get("source")), len(pairs)
+        lines = "line" if count == 1 else "lines"
+        raise ValueError(f"{name} has {count} {lines}; 2 are needed")
     held = set(range(0, len(pairs), 50))
     rest = [pair for i, pair in enumerate(pairs) if i not in held]
     return rest, [pairs[i] for i in sorted(held)]

@@ -38,6 +38,11 @@ def arguments(add: argparse.ArgumentParser) -> None:
         help=f"write a page with the attention weights of the first {FEW} sentences",
     )  # fmt: skip
     add.add_argument(
+        "--n-best", type=int, metavar="N",
+        help="write the N best translations of each line (at most the width of the beam),"
+        " each after its score, with tabs between",
+    )  # fmt: skip
+    add.add_argument(
         "--onnx", type=shared.named, metavar="FOLDER",
         help="run what export has written there, on a processor, instead of --model",
     )  # fmt: skip
@@ -53,11 +58,15 @@ def translate(given: argparse.Namespace) -> None:
         shared.check_output(given.attention, given.model, given.input)
     if given.input is None and sys.stdin is None:
         raise ValueError("there is nothing to read: name a file, or pipe lines in")
+    n, page = given.n_best, given.attention
+    if n is not None and (page or not 0 < n <= given.beam):
+        rule = f"must be from 1 to --beam ({given.beam}), without --attention"
+        raise ValueError(f"--n-best ({n}) {rule}")
     translator = load(given)
     prepare_output()
     seen: list[Seen] = []
     sentences = lost = 0
-    with contextlib.closing(translated(translator, given.input)) as pairs:
+    with contextlib.closing(translated(translator, given.input, given.n_best)) as pairs:
         for source, translation in pairs:
             print(translation, flush=True)
             lost += source is None
@@ -95,7 +104,7 @@ def prepare_output() -> None:
 
 
 def translated(
-    translator: Translator, path: Path | None
+    translator: Translator, path: Path | None, n_best: int | None = None
 ) -> Generator[tuple[str | None, str], None, None]:
     """Each line with its translation; None with "" for one that the model cannot read."""
     place = 0
@@ -104,7 +113,15 @@ def translated(
             readable(translator, text, place + n) for n, text in enumerate(lines, 1)
         ]
         place += len(lines)
-        written = translator.translate([text or "" for text in read], AT_ONCE)
+        texts = [text or "" for text in read]
+        if n_best is None:
+            written = translator.translate(texts, AT_ONCE)
+        else:
+            found = translator.n_best(texts, AT_ONCE)
+            rows = (
+                [f"{c.score:.4f}\t{c.text}" for c in some[:n_best]] for some in found
+            )
+            written = ["\t".join(row) for row in rows]
         yield from zip(read, written, strict=True)
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tested_transformer.checks import at_least, integer
+from tested_transformer.decoding._checks import check_model
 from tested_transformer.decoding.cache import stepper
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
 from tested_transformer.decoding.inference import inference
@@ -25,8 +26,10 @@ def beam(
 ) -> list[list[Hypothesis]]:
     """For each sentence the best hypotheses that were found, width at most, best first.
 
-    The defaults are the paper's (Section 6.1); for max_len see `max_lengths`.
+    The defaults are the paper's (Section 6.1); for max_len see `max_lengths`, and for
+    what a model of your own needs, `greedy`.
     """
+    check_model(model)
     integer(width=width)
     at_least(1, width=width)
     with inference(model):

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tested_transformer.checks import at_least, integer, number
+from tested_transformer.decoding._checks import BEGIN, END, check_chatml, first
 from tested_transformer.decoding.cache import reader
 from tested_transformer.decoding.inference import inference
 from tested_transformer.decoding.limits import check_finite
@@ -17,9 +18,6 @@ from tested_transformer.decoding.sampling import draw, next_probabilities
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.text.byte_level import ByteLevelBPE
 from tested_transformer.text.tokens import BytePairEncoding
-
-BEGIN, END = "<|im_start|>", "<|im_end|>"
-"""Around each turn, in ChatML."""
 
 
 def stream(
@@ -88,7 +86,9 @@ class Conversation:
 
     What has been read stays in the cache, so a turn costs its own tokens only. system is
     the text that stands before all turns; without it, the one that the model's publisher
-    gives, if there is one. What a user types is text: no mark can be typed. temperature 0
+    gives, if there is one. A chat template that is not ChatML is a ValueError; without
+    one, turns are in ChatML as well. Answers stay whole, thoughts (<think>) too, which
+    some templates take out of earlier turns. What a user types is text: no mark can be typed. temperature 0
     takes the likeliest token each time. `ids` are the turns so far, each with its end.
     """
 
@@ -107,11 +107,12 @@ class Conversation:
                     "so it knows no turns of a conversation: let it go on with a text"
                 )
                 raise ValueError(f"the tokeniser has no {mark}, {rule}")
+        check_chatml(tokens.chat_template)
         self.model, self.tokens, self.generator = model, tokens, generator
         self.settings = drawing(temperature, top_p)
         self._begin, self._end = (tokens.special_tokens[m] for m in (BEGIN, END))
         self._closing = [self._end, *tokens.encode("\n")]
-        self._read = reader(model)
+        self._read = first(tokens.vocab_size, reader(model))
         system = default_system(tokens.chat_template) if system is None else system
         self.ids: list[int] = [] if system is None else self._turn("system", system)
         self._check_room(self.ids)
@@ -147,7 +148,7 @@ class Conversation:
         if self.ids is not before:
             return  # another turn has begun
         self.ids = now = [*ids, *self._closing]
-        stop = {self._end, self.model.config.eos_id}
+        stop = {self._end, self.model.config.eos_id, *self.tokens.ends}
         for i in stream(
             self.model, ids, stop, max_len, generator=self.generator, read=self._read,
             **self.settings,

@@ -4,9 +4,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from tested_transformer.decoding._checks import check_model
 from tested_transformer.decoding.cache import stepper
 from tested_transformer.decoding.inference import inference
-from tested_transformer.decoding.limits import check_finite, max_lengths, suppressed
+from tested_transformer.decoding.limits import (
+    check_finite,
+    max_lengths,
+    suppressed,
+)
 from tested_transformer.model.transformer import Transformer
 
 
@@ -16,8 +21,10 @@ def greedy(
     """Write the most probable next token, again and again, until it is eos_id.
 
     Rows are without bos_id, end with eos_id, and are filled up with pad_id. A sentence
-    that reaches max_len tokens stops there; for the default see `max_lengths`.
+    that reaches max_len tokens stops there; for the default see `max_lengths`. A model
+    of your own needs `config` and `encode`, and gives logits when it is called.
     """
+    check_model(model)
     config = model.config
     with inference(model):
         memory = model.encode(source)

@@ -13,6 +13,8 @@ from tested_transformer.decoding.limits import check_finite
 from tested_transformer.decoding.sampling import draw, next_probabilities
 from tested_transformer.model.gpt import Gpt
 
+_How = tuple[int | None, tuple[float, int | None, float]]
+
 
 def speculate(
     model: Gpt,
@@ -25,6 +27,7 @@ def speculate(
     top_k: int | None = None,
     top_p: float = 1.0,
     generator: torch.Generator | None = None,
+    n_tokens: int | None = None,
 ) -> Generator[list[int], None, None]:
     """Go on with ids as `stream` does; what a call of model has settled comes together.
 
@@ -34,10 +37,11 @@ def speculate(
     is written is distributed as model alone would write it, whatever draft is; with
     top_k=1 it is the same text (Leviathan et al., 2023; Chen et al., 2023). Only the
     number of calls depends on draft. It ends after an id of stop, or with max_len
-    tokens in all. Both models read the same ids.
+    tokens in all. Both models read the same ids. With n_tokens, only the first so many are
+    written, and either model may have more rows.
     """
-    _check(model, draft, ids, max_len, n_drafted)
-    how = temperature, top_k, top_p
+    _check(model, draft, ids, max_len, n_drafted, n_tokens)
+    how = n_tokens, (temperature, top_k, top_p)
     text, caches = [*ids], (GptCache(model), GptCache(draft))
     while len(text) < max_len:
         room = min(max_len - len(text) - 1, draft.config.max_len - len(text) + 1)
@@ -70,7 +74,7 @@ def _round(
     large: GptCache,
     small: GptCache,
     n: int,
-    how: tuple[float, int | None, float],
+    how: _How,
     generator: torch.Generator | None,
 ) -> list[int]:
     """What one call of the large model settles: from 1 to n + 1 tokens."""
@@ -89,23 +93,34 @@ def _round(
 
 
 def _probabilities(
-    cache: GptCache, text: list[int], last: int, how: tuple[float, int | None, float]
+    cache: GptCache, text: list[int], last: int, how: _How
 ) -> Float[Tensor, "N V"]:
     """What follows each of the last tokens; what the cache has of them is read anew."""
     ids = torch.tensor([text], device=cache.model.tokens.weight.device)
     cache.length = min(cache.length, len(text) - last)
-    logits = cache.read(ids)[0, -last:]
+    n_tokens, drawn = how
+    logits = cache.read(ids)[0, -last:, :n_tokens]
     check_finite(logits.amax(-1))
-    return next_probabilities(logits, *how)
+    return next_probabilities(logits, *drawn)
 
 
 def _check(
-    model: Gpt, draft: Gpt, ids: Sequence[int], max_len: int, n_drafted: int
+    model: Gpt,
+    draft: Gpt,
+    ids: Sequence[int],
+    max_len: int,
+    n_drafted: int,
+    n_tokens: int | None,
 ) -> None:
     integer(n_drafted=n_drafted, max_len=max_len)
     at_least(1, n_drafted=n_drafted)
     sizes = model.config.vocab_size, draft.config.vocab_size
-    if sizes[0] != sizes[1]:
+    if n_tokens is not None:
+        integer(n_tokens=n_tokens)
+        if not 0 < n_tokens <= min(sizes):
+            rule = f"must be at least 1 and at most {min(sizes)}, as both models have"
+            raise ValueError(f"n_tokens ({n_tokens}) {rule}")
+    elif sizes[0] != sizes[1]:
         rule = "both must read the same ids"
         raise ValueError(
             f"model knows {sizes[0]:,} tokens and draft {sizes[1]:,}: {rule}"

@@ -18,6 +18,7 @@ from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.hypothesis import Hypothesis, length_penalty
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.text.normalise import normalise
+from tested_transformer.text.sentence_pieces import SentencePieces
 from tested_transformer.text.tokenizer import Tokenizer
 from tested_transformer.text.tokens import pad
 from tested_transformer.training import checkpoint
@@ -145,8 +146,8 @@ class Translator:
         attention; see `attention_weights`.
         """
         read = self.encode(source, 1)
-        write = [self.model.config.bos_id, *self.tokens.encode(normalise(target))]
-        weights = attention_weights(self.model, *map(self._batch, ([read], [write])))
+        write = [self.model.config.bos_id, *self._encode_target(target)]
+        weights = attention_weights(self.model, *map(self._alone, (read, write)))
         one, other = ([self.name(i) for i in ids] for ids in (read, write))
         return one, other, {kind: tensor[:, 0] for kind, tensor in weights.items()}
 
@@ -202,6 +203,16 @@ class Translator:
         eos, padding = self.model.config.eos_id, self.model.config.pad_id
         written = self.tokens.decode([i for i in ids if i not in (eos, padding)])
         return re.sub(r"[\r\n]+", " ", written.strip("\r\n"))
+
+    def _encode_target(self, text: str) -> list[int]:
+        """The ids of a translation; some tokenisers cut the two languages in two ways."""
+        tokens = self.tokens
+        tokens = tokens.reversed() if isinstance(tokens, SentencePieces) else tokens
+        return tokens.encode(normalise(text))
+
+    def _alone(self, ids: list[int]) -> Tensor:
+        """A batch of one; a translation of a Marian begins with padding, which is read."""
+        return torch.tensor([ids], device=self.model.embedding.weight.device)
 
     def _batch(self, rows: list[list[int]]) -> Tensor:
         device = self.model.embedding.weight.device

@@ -38,6 +38,7 @@ SOURCE_SPM, TARGET_SPM, XLM_R_SPM = (
     "sentencepiece.bpe.model",
 )
 TEMPLATE = "chat_template.jinja"
+GENERATION = "generation_config.json"
 WHAT = "file of a published model"
 READ = (
     "config.json",
@@ -47,6 +48,7 @@ READ = (
     "tokenizer.json",
     "tokenizer_config.json",
     TEMPLATE,
+    GENERATION,
     "vocab.json",
     "merges.txt",
     "vocab.txt",

@@ -1,6 +1,7 @@
 """Read a published model, weights and tokeniser, into one of this package's."""
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -96,7 +97,10 @@ def load_published(
     XLM-R and DistilBERT a `Bert` or `DistilBert`, or a `MaskedLM`, `Pretraining`,
     `Classifier` or `SentenceBert` on one; Llama, Qwen2 and Qwen3 a `Llama`, Marian
     (OPUS-MT) a `Marian`, and ViT a `VisionTransformer`. With kind, it must be of that
-    class. Names, shapes and sizes are checked before anything is made.
+    class. Names, shapes and sizes are checked before anything is made. A model may have
+    more rows than its tokeniser has tokens: a `Conversation` and the command `generate`
+    never write those ids, which stand for no text, and `sample` takes them as
+    suppress_tokens.
     """
     if dtype not in DTYPES:
         rule = f"must be one of {', '.join(map(str, DTYPES))}"
@@ -109,8 +113,12 @@ def load_published(
     else:
         files.check_readable(path, "model")
         with open(path, "rb") as file:
-            gguf = file.read(len(MAGIC)) == MAGIC
-        model, tokens = (_from_gguf if gguf else _from_folder)(path, device, dtype)
+            begin = file.read(len(MAGIC))
+        if begin != MAGIC and not begin.startswith(b"PK"):  # as every zip begins
+            rule = "name a folder of Hugging Face's, a zip of one, or a GGUF file"
+            raise ValueError(f"{path} is no model: {rule}")
+        read = _from_gguf if begin == MAGIC else _from_folder
+        model, tokens = read(path, device, dtype)
     if not isinstance(model, kind):
         raise TypeError(f"{path} is a {type(model).__name__}, not a {kind.__name__}")
     return model.eval(), tokens
@@ -162,7 +170,12 @@ def _filled(
         check_sizes(config, shapes, source)
         with torch.device("meta"):
             model = family.model(config, about, shapes)
-    check_shapes(model, shapes, source)
+    try:
+        check_shapes(model, shapes, source)
+    except ValueError:
+        if found := _wrong_field(family, about, ids, model, shapes):
+            raise about.error(*found) from None
+        raise
     model = with_room(model, device, dtype)
     room, filled = model.state_dict(), set[str]()
     for key, parts in ours.items():
@@ -186,6 +199,30 @@ def _filled(
             room[name].copy_(part)
             filled.add(name)
     return model
+
+
+def _wrong_field(
+    family: _Family,
+    about: About,
+    ids: SpecialIds,
+    model: nn.Module,
+    shapes: Mapping[str, tuple[int, ...]],
+) -> tuple[str, str] | None:
+    """The one field that is wrong, if the weights would fit without it, and the rule."""
+    pairs = [
+        pair
+        for name, tensor in model.state_dict().items()
+        for pair in zip(tensor.shape, shapes.get(name, ()), strict=False)
+        if pair[0] != pair[1]
+    ]
+    for told, found in dict.fromkeys(pairs):
+        for key in [k for k, v in about.fields.items() if type(v) is int and v == told]:
+            right = About(about.fields | {key: found}, about.name)
+            with suppress(ValueError, TypeError), torch.device("meta"):
+                made = family.model(family.config(right, ids), right, shapes)
+                check_shapes(made, shapes, Path())
+                return key, f"must be {found}, as the weights have it"
+    return None
 
 
 POSITIONS = "embed_positions.weight"

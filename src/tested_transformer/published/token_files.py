@@ -24,9 +24,9 @@ def token_files(tokens: Published) -> dict[str, bytes]:
         return {XLM_R_SPM: tokens.source, **_settings(tokens, "XLMRobertaTokenizer")}
     if isinstance(tokens, ByteLevelBPE):
         decoder = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}
-        around = [tokens.special_ids.bos] if tokens.add_bos else []
+        before = [tokens.special_ids.bos] if tokens.add_bos else []
         more = {"decoder": decoder | {"use_regex": True}}
-        return _fast(tokens, more | _frame(tokens, around, []))
+        return _fast(tokens, more | _frame(tokens, before, [*tokens.after]))
     if isinstance(tokens, BertWordPiece):
         ids, cleanup = tokens.special_ids, {"type": "WordPiece", "prefix": "##"}
         more = {"decoder": cleanup | {"cleanup": False}}
@@ -50,7 +50,7 @@ def _fast(tokens: Published, more: dict[str, Any]) -> dict[str, bytes]:
 
 def _frame(tokens: Published, before: list[int], after: list[int]) -> dict[str, Any]:
     """What puts special tokens around a text, and around a second one."""
-    if not before:
+    if not before and not after:
         return {"post_processor": None}
 
     def special(i: int, text: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 from tested_transformer.config import SpecialIds
 from tested_transformer.published.about import About, naming
 from tested_transformer.published.folder import (
+    GENERATION,
     SOURCE_SPM,
     TARGET_SPM,
     TEMPLATE,
@@ -13,7 +14,7 @@ from tested_transformer.published.folder import (
     Folder,
 )
 from tested_transformer.published.gguf import GgufFile
-from tested_transformer.text._published import Published
+from tested_transformer.text._published import Published, entry
 from tested_transformer.text.bert import BertWordPiece
 from tested_transformer.text.byte_level import ByteLevelBPE
 from tested_transformer.text.sentence_pieces import SentencePieces
@@ -32,7 +33,6 @@ def read_tokens(folder: Folder, about: About) -> tuple[Published | None, Special
     kind = about.fields.get("model_type")
     bert = kind in ("bert", "distilbert")
     tokens: Published | None = None
-    found: dict[str, Any] = {}
     with naming(folder.path):
         if kind == "marian" and folder.has(SOURCE_SPM):
             tokens = SentencePieces.marian(
@@ -49,9 +49,17 @@ def read_tokens(folder: Folder, about: About) -> tuple[Published | None, Special
             if bert:
                 tokens = BertWordPiece.from_json(found)
             else:
-                tokens = ByteLevelBPE.from_json(
-                    found, special_ids(about, config, found)
-                )
+                before, after = around(found.get("post_processor"))
+                ids = special_ids(about, config, found)
+                if len(before) > 1:
+                    rule = "puts several ids before a text: one is known here"
+                    raise ValueError(f"tokenizer.json {rule}, not {before!r:.80}")
+                ids = ids._replace(bos=before[0]) if before else ids
+                tokens = ByteLevelBPE.from_json(found, ids)
+                if beyond := [i for i in after if not 0 <= i < tokens.vocab_size]:
+                    rule = f"puts id {beyond[0]} after a text, and has no such token"
+                    raise ValueError(f"tokenizer.json {rule}")
+                tokens.add_bos, tokens.after = bool(before), tuple(after)
         elif bert and folder.has("vocab.txt"):
             tokens = BertWordPiece.from_vocab(folder.text("vocab.txt"), config)
         elif folder.has("vocab.json") and folder.has("merges.txt"):
@@ -62,23 +70,78 @@ def read_tokens(folder: Folder, about: About) -> tuple[Published | None, Special
             tokens = ByteLevelBPE.from_merges(vocab, folder.text("merges.txt"))
     if tokens is None:
         return None, special_ids(about, {}, {})
+    if isinstance(template, list):  # several, each with a name
+        named = {each.get("name"): each for each in template if isinstance(each, dict)}
+        template = named.get("default", {}).get("template")
     if isinstance(template, str):
         tokens.chat_template = template
-    tokens.add_bos = config.get("add_bos_token") is True or _begins_with_special(found)
+    if not folder.has("tokenizer.json"):  # which says itself what is around a text
+        tokens.add_bos = config.get("add_bos_token") is True
+    tokens.ends = ends(folder, about)
+    if kind == "marian" and len(tokens.ends) > 1:
+        raise about.error("eos_token_id", f"names {tokens.ends}: a search has one end")
     return tokens, tokens.special_ids
 
 
-def _begins_with_special(tokenizer: Any) -> bool:
-    """Whether a tokenizer.json puts a special token before a text."""
-    if isinstance(tokenizer, dict) and tokenizer.get("type") == "TemplateProcessing":
-        single = tokenizer.get("single")
-        first = single[0] if isinstance(single, list) and single else None
-        return isinstance(first, dict) and "SpecialToken" in first
-    if not isinstance(tokenizer, dict):
-        return False
-    inner = tokenizer.get("post_processor", tokenizer.get("processors"))
-    parts = inner if isinstance(inner, list) else [inner]
-    return any(map(_begins_with_special, parts))
+def ends(folder: Folder, about: About) -> tuple[int, ...]:
+    """The ids that end a text: all that config.json and generation_config.json name."""
+    found = about.ids("eos_token_id")
+    if folder.has(GENERATION):
+        more = About(folder.json(GENERATION), folder.path / GENERATION)
+        found += more.ids("eos_token_id")
+    return tuple(dict.fromkeys(found))
+
+
+def around(processor: Any) -> tuple[list[int], list[int]]:
+    """The ids that a post_processor of a `tokenizer.json` puts before a text, and after.
+
+    One that is not known is a ValueError.
+    """
+    before: list[int] = []
+    after: list[int] = []
+    kind = processor.get("type") if isinstance(processor, dict) else processor
+    if kind == "TemplateProcessing":
+        before, after = _in_template(processor)
+    elif kind in ("BertProcessing", "RobertaProcessing"):
+        before, after = ([_pair_id(processor, name)] for name in ("cls", "sep"))
+    elif kind == "Sequence":
+        for part in entry(processor, "processors", list, "the post_processor"):
+            found = around(part)
+            if any(found) and (before or after):
+                raise ValueError("the post_processor: two of a Sequence add ids")
+            before, after = found if any(found) else (before, after)
+    elif kind not in (None, "ByteLevel"):
+        known = (
+            "ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing, Sequence"
+        )
+        raise ValueError(f"the post_processor is {kind!r:.80}; known are {known}")
+    return before, after
+
+
+def _in_template(processor: Any) -> tuple[list[int], list[int]]:
+    """The ids around the text in a TemplateProcessing of one text."""
+    where = "the post_processor"
+    known = entry(processor, "special_tokens", dict, where)
+    parts: tuple[list[int], list[int]] = [], []
+    texts = 0
+    for piece in entry(processor, "single", list, where):
+        if isinstance(piece, dict) and "Sequence" in piece:
+            texts += 1
+        else:
+            name = entry(entry(piece, "SpecialToken", dict, where), "id", str, where)
+            ids = entry(entry(known, name, dict, where), "ids", list, where)
+            parts[texts > 0].extend(ids)
+    if texts != 1 or any(type(i) is not int for part in parts for i in part):
+        raise ValueError(f"{where}: single must have the text once, and ids around it")
+    return parts
+
+
+def _pair_id(processor: Any, name: str) -> int:
+    """The id in a pair of a token and its id."""
+    pair = entry(processor, name, list, "the post_processor")
+    if len(pair) != 2 or type(pair[1]) is not int:
+        raise ValueError(f"the post_processor: {name} must be a token and its id")
+    return pair[1]
 
 
 def special_ids(

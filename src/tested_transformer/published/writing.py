@@ -97,6 +97,8 @@ def _told(model: nn.Module, tokens: Published | None) -> tuple[_Fields, _Renamin
         about |= {"model_type": "xlm-roberta", "architectures": [of]}
     dtype = f"{next(model.parameters()).dtype}".removeprefix("torch.")
     ids = {f"{n}_token_id": i for n, i in config.special_ids._asdict().items()}
+    if ends := {*getattr(tokens, "ends", ())} - {config.eos_id}:
+        ids["eos_token_id"] = [config.eos_id, *sorted(ends)]
     return {"dtype": dtype} | ids | about, renaming
 
 

@@ -132,11 +132,15 @@ class Published(ABC):
     """A tokeniser with somebody else's ids, and with added tokens.
 
     chat_template is the text that its publisher gives for conversations, if there is one.
-    add_bos says that the model has learned texts that begin with `special_ids.bos`.
+    add_bos says that the model has learned texts that begin with `special_ids.bos`;
+    after has the ids that its publisher puts behind a text, and ends those that end
+    what it writes, besides `special_ids.eos`.
     """
 
     chat_template: str | None = None
     add_bos: bool = False
+    after: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
 
     def __init__(
         self, vocab_size: int, special_ids: SpecialIds, added: Iterable[AddedToken]

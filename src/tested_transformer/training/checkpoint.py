@@ -333,14 +333,15 @@ def read_description(
         raise TypeError(f"kind ({kind!r}) must be one of {names}")
     saved = files.read_json(path, "checkpoint")
     if foreign := [name for name in FOREIGN if name in saved]:
-        rule = "for weights of Hugging Face's, see from_huggingface"
+        rule = "a folder of Hugging Face's is read by load_published"
         raise ValueError(f"{path} is of another library, it has {foreign[0]}: {rule}")
     found = saved.pop("model", Transformer.__name__)
     if found != kind.__name__:
         rule = f"its model is {found!r}, not {kind.__name__!r}"
-        known = found in [each.__name__ for each in MODELS]
-        rule += f": give kind={found}" if known else ""
-        raise ValueError(f"{path} is of another kind: {rule}")
+        error = ValueError(f"{path} is of another kind: {rule}")
+        if found in [each.__name__ for each in MODELS]:
+            error.add_note(f"give kind={found}")  # a command has no such option
+        raise error
     if (replaced := saved.pop("replaced", None)) is not None:
         first = replaced[0] if isinstance(replaced, list) and replaced else replaced
         rule = f"such as {first}: make it, and give it to load_into"

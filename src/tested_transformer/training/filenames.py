@@ -24,7 +24,7 @@ def check_free(folder: Path, tokens: bytes | None = None) -> None:
     the new run, and may be there already.
     """
     if (folder / STATE).exists():
-        rule = "go on with it (resume), or choose another folder"
+        rule = "go on with it (--resume, or Trainer.resume), or choose another folder"
         raise ValueError(f"{folder} already holds a run ({STATE}): {rule}")
     found = [name for name in (MODEL, CONFIG, CURVES) if (folder / name).exists()]
     found += [path.name for path in folder.glob("epoch-*.safetensors")]
