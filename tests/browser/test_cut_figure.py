@@ -176,15 +176,16 @@ def test_a_cut_in_all_sentences_gives_the_counts_of_the_chapters(page, how, righ
     settled(page, how)
     page.evaluate(f"{FIGURE}.tryAll()")
     said = page.locator(".trial .status[aria-hidden]").inner_text()
-    assert f"in {right} of 270 sentences; the most frequent is {most}" in said
+    assert f": 270 → {right} of 270 right; the most frequent is {most}" in said
     assert page.locator(".dots circle").count() == 270 == len(FRAMES) * len(THINGS)
-    assert page.locator(".dots .wrong").count() == 270 - right
-    assert page.locator(".told li").inner_text().endswith(f"{right} of 270")
+    assert page.locator(".dots .wrong").count() == page.locator(".dots .flipped path").count() == 270 - right
+    assert page.locator(".told li").inner_text().endswith(f": 270 → {right} of 270")
 
 
 def test_each_sentence_has_its_dot_in_the_block_of_its_article(page):
-    places = page.locator(".dots circle").evaluate_all(
-        "dots => dots.map(dot => ['data-n', 'cx', 'cy'].map(name => Number(dot.getAttribute(name))))"
+    places = page.locator(".dots [data-n]").evaluate_all(
+        """dots => dots.map(dot => [dot.dataset.n, ...['cx', 'cy'].map(at => dot.querySelector('circle').getAttribute(at))]
+            .map(Number))"""
     )
     assert len({(x, y) for _, x, y in places}) == 270
     asked = page.evaluate(f"{FIGURE}.data.sentences.map(({{ thing, frame }}) => [thing, frame])")
@@ -220,7 +221,59 @@ def test_the_counts_of_another_cut_go_and_those_of_the_same_cut_stay(page):
     assert page.locator(".dots .waits").count() == 0
     cut(page, f"{NOUN_HEAD} 0 0")
     assert told.inner_text() == "Your cut has not been tried on them yet."
-    assert page.locator(".dots .waits").count() == 270
+    assert page.locator(".dots .uncut").count() == 270
+    settled(page, "this.undo.click()")
+    assert told.inner_text().startswith("Nothing cut: 270 of 270 right.")
+    assert page.locator(".dots :is(.uncut, .wrong, .waits)").count() == 0
+
+
+def test_before_a_cut_the_dots_are_those_of_the_model_as_it_is(page):
+    page.get_by_role("button", name="270 sentences", exact=True).click()
+    page.wait_for_function(f"{FIGURE}.before.length === 270")
+    told = page.locator(".trial .status[aria-hidden]")
+    assert told.inner_text().startswith("Nothing cut: 270 of 270 right.")
+    assert page.locator(".dots :is(.uncut, .wrong, .waits)").count() == 0
+    assert page.locator(".dots [data-n].of-f").count() == 6 * sum(noun.gender == "f" for noun in THINGS.values())
+
+
+def test_a_dot_that_was_wrong_before_the_cut_has_no_cross(page):
+    settled(page, f"this.cut(['{LINK}'])")
+    page.evaluate(f"{FIGURE}.tryAll()")
+    n = int(page.locator(".dots .flipped").first.get_attribute("data-n"))
+    page.evaluate(f"{FIGURE}.before[{n}] = 'niemand'")
+    page.evaluate(f"{FIGURE}.tryAll()")
+    assert ": 269 → 111 of 270" in page.locator(".trial .status[aria-hidden]").inner_text()
+    dot = page.locator(f".dots [data-n='{n}']")
+    assert {"wrong"} < set(dot.get_attribute("class").split()) and "flipped" not in dot.get_attribute("class")
+    assert dot.locator("path").count() == 0
+
+
+def test_a_trial_leaves_the_page_time_to_answer(page):
+    """Between two slices the page can draw and hear: no pause is as long as a reader would feel."""
+    settled(page, f"this.cut(['{LINK}'])")
+    pauses = page.evaluate(
+        f"""async () => {{
+            const pauses = [];
+            let last = performance.now(), on = true;
+            const beat = () => {{ const now = performance.now(); pauses.push(now - last); last = now; if (on) setTimeout(beat); }};
+            setTimeout(beat);
+            await {FIGURE}.tryAll();
+            on = false;
+            return pauses.sort((a, b) => a - b);
+        }}"""
+    )
+    assert len(pauses) > 100
+    assert pauses[int(0.98 * len(pauses))] < 50
+
+
+def test_who_cuts_on_while_a_trial_runs_gets_no_counts_of_the_old_cut(page):
+    settled(page, f"this.cut(['{LINK}'])")
+    page.evaluate(f"(() => {{ {FIGURE}.tryAll(); }})()")
+    page.wait_for_function(f"{FIGURE}.came.length > 3")
+    cut(page, f"{NOUN_HEAD} 0 0")
+    page.wait_for_timeout(300)
+    assert page.locator(".told li").count() == 0
+    assert page.evaluate(f"{FIGURE}.came.length") == 0
 
 
 def test_what_was_done_is_named(page):

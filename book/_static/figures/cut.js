@@ -20,6 +20,13 @@
   const headOf = (name) => numbered(...name.split(" ").map((part, n) => (n ? Number(part) : part)));
   const pronoun = (german) => german.slice(german.indexOf(",") + 1).replace(".", "").trim().split(" ").find((word) => PRONOUNS.includes(word)) ?? "";
   const beforePronoun = (german) => german.slice(0, german.lastIndexOf(` ${pronoun(german)} `));
+  // The pronoun that comes where the German has one.
+  function* asked(translator, ids, german, changes) {
+    const read = yield* translator.encode(ids, changes);
+    let state = translator.start(read, changes);
+    for (const id of translator.tokens.encode(beforePronoun(german))) { yield; state = translator.write(state, id); }
+    return translator.name(translator.rivals(state, 1)[0]).trim();
+  }
   const apart = (a, b) => {
     let [far, long] = [0, 0];
     for (let i = 0; i < a.length; i++) { far += (a[i] - b[i]) ** 2; long += b[i] ** 2; }
@@ -50,7 +57,7 @@
     turn = 0;
 
     build(data, live) {
-      Object.assign(this, { data, model: null, file: data.models[0].file, plain: null, now: null, picked: null, opened: null, armed: null, guess: null, tally: [0, 0], counts: [] });
+      Object.assign(this, { data, model: null, file: data.models[0].file, plain: null, now: null, picked: null, opened: null, armed: null, guess: null, tally: [0, 0], uncut: {}, came: [], tried: "", trial: 0, result: null });
       this.things = Object.keys(data.genders).flatMap((gender) => Object.keys(data.things).filter((thing) => data.things[thing][1] === gender));
       this.clear();
       this.classList.add("wide");
@@ -691,10 +698,17 @@
     panel() {
       const names = { word: "Chosen", heads: "Heads", all: `${this.data.sentences.length} sentences` };
       this.panes = { word: this.sheet = make("div", { class: "sheet" }), heads: this.board(), all: this.ruled() };
-      this.tabs = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, this.button(text, () => this.turnTo(name, this.panes[name].hidden || !this.beside.classList.contains("raised")))]));
+      this.tabs = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, this.button(text, () => this.tab(name))]));
       this.beside = make("div", { class: "aside" }, this.pointed[1], make("div", { class: "tabs", role: "group", "aria-label": "What stands beside the drawing" }, Object.values(this.tabs)), Object.values(this.panes));
       this.turnTo("word", false);
       return this.beside;
+    }
+
+    async tab(name) {
+      this.turnTo(name, this.panes[name].hidden || !this.beside.classList.contains("raised"));
+      if (name !== "all") return;
+      await this.ready(true);
+      if (this.model && !this.changed && this.came.length < this.data.sentences.length) this.tryAll(false); // as they are without a cut
     }
 
     turnTo(wanted, raised = true) {
@@ -733,7 +747,7 @@
       this.rule.hidden = !this.known;
       this.models.value = this.data.models.findIndex(({ file }) => file === this.file);
       for (const dot of this.grid.children) dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known);
-      if (this.result && this.known && this.tried !== this.signature()) { this.result = null; this.blank(); } // of another cut
+      if (this.tried !== this.signature()) this.blank(); // of another cut
       if (!this.result) this.waits();
     }
 
@@ -741,12 +755,12 @@
     trained() {
       const select = make("select", { "aria-label": "which training of the model" }, this.data.models.map(({ name }, n) => make("option", { value: n }, name)));
       select.addEventListener("change", async () => {
-        const tried = this.result;
-        Object.assign(this, { file: this.data.models[select.value].file, result: null, plain: null, opened: null });
+        const tried = this.came.length > 0;
+        Object.assign(this, { file: this.data.models[select.value].file, plain: null, opened: null });
         this.forget();
-        this.blank();
+        this.blank(true);
         await this.ready();
-        if (tried && this.changed) this.tryAll(false);
+        if (tried && (this.known || !this.changed)) this.tryAll(false);
       });
       this.models = select;
       return select;
@@ -757,32 +771,37 @@
     ruled() {
       const { sentences, frames, genders, things } = this.data, blocks = Object.keys(genders), columns = blocks.map((gender) => this.things.filter((thing) => things[thing][1] === gender));
       this.spots = Object.fromEntries(columns.flatMap((names, block) => names.map((thing, n) => [thing, [block * (frames.length + 1), n]]))); // of a noun: its first column, its row
-      this.grid = draw("g", {}, sentences.map((sentence, n) => this.dot(sentence, n, "", "waits")));
+      this.grid = draw("g", {}, sentences.map((_, n) => this.dot(n)));
       this.dots = draw("svg", { class: "dots", viewBox: `0 -30 ${SPOT * ((frames.length + 1) * blocks.length - 1)} ${SPOT * Math.max(...columns.map(({ length }) => length)) + 30}`, "aria-hidden": "true" }, this.grid,
         blocks.flatMap((_, block) => frames.map((__, n) => draw("text", { x: SPOT * (block * (frames.length + 1) + n + 0.5), y: -4, class: "column", "text-anchor": "middle" }, n + 1))),
         columns.map((names, block) => draw("text", { x: SPOT * block * (frames.length + 1) + 1, y: -18, class: `of-${blocks[block]}` }, `${genders[blocks[block]]}: ${names.length} nouns`)));
-      this.dots.addEventListener("click", ({ target }) => target.dataset.n && this.ask(this.data.sentences[target.dataset.n].english));
+      this.dots.addEventListener("click", ({ target }) => target.closest("[data-n]") && this.ask(sentences[target.closest("[data-n]").dataset.n].english));
       this.counted = make("p", { class: "status counted", role: "status" });
       this.told = make("ol", { class: "told" });
-      const key = make("p", { class: "ghost" }, "A row for each noun, a column for each sentence, as they are numbered above. Filled is right, a ring is wrong. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press a dot to see its sentence.");
+      const key = make("p", { class: "ghost" }, "A row for each noun, a column for each sentence, as they are numbered above. A dot is right. A cross was right before your cut, and is wrong now. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press one to see its sentence.");
       return make("div", { class: "trial" }, make("p", { class: "name" }, `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.dots, key, this.told);
     }
 
-    dot({ thing, frame, english }, n, title, kind) {
-      const [column, row] = this.spots[thing], at = (place) => SPOT * place + SPOT / 2;
-      return draw("circle", { cx: at(column + frame), cy: at(row), r: kind.endsWith("wrong") ? 4 : 5, class: english === this.text ? `${kind} here` : kind, "data-n": n }, draw("title", {}, english + title));
+    // A sentence: a dot where its pronoun is right, a cross where it was, a ring where it was wrong before; pale what is not tried.
+    dot(n) {
+      const { thing, frame, english, german } = this.data.sentences[n], right = pronoun(german), was = this.before[n], now = this.came[n] ?? was;
+      const [x, y] = [this.spots[thing][0] + frame, this.spots[thing][1]].map((place) => SPOT * place + SPOT / 2), wrong = now && now !== right, flipped = wrong && was === right;
+      const kind = [now ? `of-${GENDERS[now] ?? "none"}` : "waits", now && !this.came[n] && "uncut", wrong && "wrong", flipped && "flipped", english === this.text && "here"];
+      return draw("g", { class: kind.filter(Boolean).join(" "), "data-n": n }, draw("title", {}, english, now ? ` → … ${now}${wrong ? `, not ${right}` : ""}` : ""), draw("circle", { cx: x, cy: y, r: flipped ? 6 : wrong ? 4 : 5 }), flipped ? draw("path", { d: `M${x - 4} ${y - 4}l8 8m0-8l-8 8` }) : []);
     }
 
     // Dots and counts of another cut, or of another training, go.
-    blank() {
-      this.trial = (this.trial ?? 0) + 1;
-      for (const dot of this.grid.children) dot.setAttribute("class", "waits");
+    blank(training = false) {
+      const came = this.changed ? [] : [...this.before], same = !training && !came.length && !this.came.length;
+      Object.assign(this, { result: null, tried: this.signature(), came, trial: this.trial + 1 });
+      if (!same) this.grid.replaceChildren(...this.data.sentences.map((_, n) => this.dot(n)));
       this.waits();
     }
 
     // Before a trial: what has to be done for one.
     waits() {
-      this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.changed ? "Your cut has not been tried on them yet." : "Cut something, and the same cut can be tried on all of them.";
+      const all = this.data.sentences.length, uncut = this.before.length === all ? `Nothing cut: ${this.right(this.before)} of ${all} right. ` : "";
+      this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.changed ? "Your cut has not been tried on them yet." : `${uncut}Cut something, and the same cut can be tried on all of them.`;
     }
 
     // In another training, a head of the same number does other work: what was done to single heads goes.
@@ -832,7 +851,7 @@
     }
 
     // What has been changed, as one can compare it: the same in all sentences.
-    signature() { return JSON.stringify(this.roles(), (key, value) => (key === "own" ? value?.thing : key === "text" || key === "from" ? undefined : value)); }
+    signature() { return !this.changed ? "" : this.known ? JSON.stringify(this.roles(), (key, value) => (key === "own" ? value?.thing : key === "text" || key === "from" ? undefined : value)) : this.tried; }
 
     // The same in another sentence. A donor of the same sort becomes the sentence of the same sort about the donor's noun.
     within(roles, sentence, names) {
@@ -856,35 +875,46 @@
       this.changes = this.within(roles, this.known, this.names(this.text));
     }
 
+    // All sentences, one after the other, without the cut (once in a training) and with it: of each its number and its pronoun.
+    *surveyed(roles) {
+      const { before, model: { translator } } = this;
+      for (const [n, sentence] of this.data.sentences.entries()) {
+        const ids = translator.read(sentence.english), kept = this.changes;
+        before[n] ??= yield* asked(translator, ids, sentence.german, {});
+        if (!roles) { yield [n, before[n]]; continue; }
+        this.changes = this.within(roles, sentence, ids.map((id) => translator.name(id)));
+        const changes = this.engine();
+        this.changes = kept;
+        yield [n, yield* asked(translator, ids, sentence.german, changes)];
+      }
+      return true;
+    }
+
     async tryAll(show = true) {
       if (show) {
         this.turnTo("all");
         this.dots.scrollIntoView({ block: "nearest" });
       }
-      const roles = this.roles(), name = this.described(true), { translator } = this.model, mine = this.trial = (this.trial ?? 0) + 1, stop = () => mine !== this.trial;
-      const came = [], { sentences } = this.data;
-      for (const dot of this.grid.children) dot.setAttribute("class", "waits");
-      for (const [n, sentence] of sentences.entries()) {
-        const ids = translator.read(sentence.english), kept = this.changes;
-        this.changes = this.within(roles, sentence, ids.map((id) => translator.name(id)));
-        const changes = this.engine();
-        this.changes = kept;
-        const read = await sliced(translator.encode(ids, changes), { stop });
-        if (!read) return;
-        let state = translator.start(read, changes);
-        for (const id of translator.tokens.encode(beforePronoun(sentence.german))) state = translator.write(state, id);
-        if (stop()) return;
-        const word = translator.name(translator.rivals(state, 1)[0]).trim(), right = word === pronoun(sentence.german);
-        came.push([word, right]);
-        this.grid.children[n].replaceWith(this.dot(sentence, n, ` → … ${word}${right ? "" : `, not ${pronoun(sentence.german)}`}`, `of-${GENDERS[word] ?? "none"}${right ? "" : " wrong"}`));
-      }
-      const right = came.filter(([, ok]) => ok).length, counts = {};
-      for (const [word] of came) counts[word] = (counts[word] ?? 0) + 1;
-      const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
-      this.counted.replaceChildren(`${name[0].toUpperCase()}${name.slice(1)}: the right pronoun comes in `, make("b", {}, right), ` of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}).`);
-      this.told.append(make("li", {}, `${this.data.models.find(({ file }) => file === this.file).name}, ${name}: ${right} of ${sentences.length}`));
-      Object.assign(this, { result: { right, most, often }, tried: this.signature() });
+      this.blank(true);
+      const { sentences, models } = this.data, { changed, trial } = this, roles = changed ? this.roles() : null, name = changed && this.described(true);
+      let drawn = this.came.length; // of a training without a cut, those that have been tried
+      const fill = () => { for (; drawn < this.came.length; drawn++) this.grid.children[drawn].replaceWith(this.dot(drawn)); };
+      const stop = () => { if (trial === this.trial) fill(); return trial !== this.trial; };
+      if (!await sliced(this.surveyed(roles), { each: ([n, word]) => { this.came[n] = word; }, stop, slice: 16 })) return;
+      fill();
+      if (!changed) { this.waits(); return; }
+      const counts = {};
+      for (const word of this.came) counts[word] = (counts[word] ?? 0) + 1;
+      const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0], right = this.right(this.came), arrow = `${this.right(this.before)} → ${right}`, all = `of ${sentences.length}`;
+      this.announce(this.counted, `${name[0].toUpperCase()}${name.slice(1)}: `, make("b", {}, arrow), ` ${all} right; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}).`);
+      this.told.append(make("li", {}, `${models.find(({ file }) => file === this.file).name}, ${name}: ${arrow} ${all}`));
+      this.result = { right };
     }
+
+    right(words) { return words.filter((word, n) => word === pronoun(this.data.sentences[n].german)).length; }
+
+    // Those of this training without a cut, as far as they have been tried.
+    get before() { return this.uncut[this.file] ??= []; }
 
     // What has been changed, in a few words: a single line, head or vector by its name, all lines between "it" and its noun as
     // these, and for a trial on all sentences without the noun of this one.
