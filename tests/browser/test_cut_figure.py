@@ -11,7 +11,7 @@ import weights
 from guards import SCRIPTS
 
 from tested_transformer.book import figures
-from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
+from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS, pronoun
 from tested_transformer.book.experiments import all_answers
 from tested_transformer.book.pretrained import load
 from tested_transformer.shares import as_share
@@ -62,12 +62,12 @@ def cut(page, *names):
 def test_it_stands_before_the_model_is_loaded_and_after_that_the_same(show, figure, complaints):
     def seen(page):
         return [
-            page.locator(query).all_inner_texts() for query in (".tokens button", ".says", ".links li", ".said text")
+            page.locator(query).all_inner_texts() for query in (".tokens button", ".says > :not(.bars)", ".links li", ".said text")
         ]
 
     page = show(figure, weighted=False, reduced_motion="reduce")
     shipped = seen(page)
-    assert shipped[1][0].split("\n\n")[1] == "Ich brauche den Stuhl, weil er alt ist."
+    assert shipped[1][1] == "Ich brauche den Stuhl, weil er alt ist."
     page.evaluate(f"{FIGURE}.ready(true)")
     assert seen(page) == shipped
     page.wait_for_timeout(200)
@@ -154,7 +154,7 @@ def test_what_is_written_after_a_cut_is_what_the_package_writes(page, text, chan
     assert written(page) == translator._text(parity.answer(text, **changes)["ids"])
     assert plain == translator._text(parity.answer(text)["ids"])
     if written(page) != plain:
-        assert page.locator(".says").inner_text().split("\n\n")[2] == f"before: {plain}"
+        assert page.locator(".says .about").inner_text() == f"before: {plain}"
         assert page.locator(".says strong").count() >= 1
     else:
         assert "The words stay" in page.locator(".says").inner_text()
@@ -328,6 +328,34 @@ def test_colour_is_only_where_the_cut_has_changed_something(page):
 
 
 # What a reader does
+
+
+@pytest.mark.parametrize(("thing", "frame", "words"), [("lamp", 0, "er sie es"), ("chair", 4, "ihn sie es")])
+def test_beside_the_german_the_pronouns_stand_with_their_probabilities(page, thing, frame, words):
+    sentence = FRAMES[frame].say(thing)
+    settled(page, f"this.ask('{sentence.english}')")
+    translator = parity.translator()
+
+    def seen(kind):
+        return page.locator(f".bars .{kind}").evaluate_all("bars => bars.map(bar => parseFloat(bar.style.width))")
+
+    reads = [translator.name(i) for i in translator.encode(sentence.english, 1)]
+    it, noun = reads.index(" it"), reads.index(f" {thing}")
+    link = f"{NOUN_HEAD} {it} {noun}"
+    plain = parity.answer(sentence.english)
+    hidden = parity.answer(sentence.english, hidden=[["encoder", 1, 2, it, noun]])
+    n = [translator.name(i).strip() for i in plain["ids"]].index(pronoun(sentence.german))
+    wanted = [[100 * math.exp(run["next"][n][translator.tokens.encode(f" {word}")[0]]) for word in words.split()] for run in (plain, hidden)]
+    assert page.locator(".bars .to").all_inner_texts() == words.split()
+    assert seen("was") == []
+    assert np.abs(np.subtract(seen("bar"), wanted[0])).max() < 0.06
+    cut(page, link)
+    assert np.abs(np.subtract(seen("bar"), wanted[1])).max() < 0.06
+    assert np.abs(np.subtract(seen("was"), wanted[0])).max() < 0.06
+    assert np.abs(np.subtract(*wanted)).max() > 5
+    settled(page, "this.undo.click()")
+    settled(page, "this.ask('My dog eats the newspaper.')")
+    assert page.locator(".bars").count() == 0
 
 
 def test_a_line_is_cut_with_the_scissors_and_mended_with_them(page):

@@ -228,7 +228,7 @@
         : same ? [make("p", { class: "verdict" }, "The words stay", weight && this.changes.hidden.size === 1 ? [", although a weight of ", asShare(weight, 3), " is gone"] : "", ". ", ...this.unsettled())]
           : [make("p", { class: "ghost" }, "before: ", make("span", { lang: "de" }, plain.text))];
       const unknown = this.model ? untrained(this.model.translator.unknown(this.text)) : [], focused = [...this.says.querySelectorAll("button")].indexOf(document.activeElement);
-      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, make("div", { class: "about" }, ...about, ...this.judgement(old, lost)), ...(this.changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => make("p", { class: "ghost" }, words)));
+      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), ...this.pronouns(), line, make("div", { class: "about" }, ...about, ...this.judgement(old, lost)), ...(this.changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => make("p", { class: "ghost" }, words)));
       if (focused >= 0) this.says.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
       if (changed) this.announce(this.heard, make("span", { lang: "de" }, now.text), " ", ...about.map((part) => part.cloneNode(true)));
     }
@@ -541,8 +541,26 @@
     rivals(n) {
       const step = this.now.state?.steps[n], before = this.plain.state?.steps[n];
       if (!step) return [];
-      const { translator } = this.model, names = new Set([...translator.rivals({ next: step.logP }, RIVALS), ...(before && this.changed ? translator.rivals({ next: before.logP }, 1) : [])]);
-      return [make("ol", { class: "rivals" }, [...names].map((id) => make("li", {}, make("span", { class: "to", lang: "de" }, shown(translator.name(id))), make("span", { class: "rail", "aria-hidden": "true" }, before && this.changed ? make("span", { class: "was", style: `width: ${(100 * Math.exp(before.logP[id])).toFixed(1)}%` }) : [], make("span", { class: "bar", style: `width: ${(100 * Math.exp(step.logP[id])).toFixed(1)}%` })), make("span", { class: "p" }, percent(Math.exp(step.logP[id]), 1)))))];
+      const most = ({ logP }, n) => this.model.translator.rivals({ next: logP }, n);
+      return [this.chances([...new Set([...most(step, RIVALS), ...(before && this.changed ? most(before, 1) : [])])], step, before)];
+    }
+
+    // How probable some tokens are: a bar, and a pale one for the time before the cut.
+    chances(ids, step, before) {
+      const rail = (kind, of, id) => make("span", { class: kind, style: `width: ${(100 * Math.exp(of.logP[id])).toFixed(1)}%` });
+      return make("ol", { class: "rivals" }, ids.map((id) => {
+        const name = shown(this.model.translator.name(id));
+        return make("li", { class: GENDERS[name] && `of-${GENDERS[name]}` }, make("span", { class: "to", lang: "de" }, name), make("span", { class: "rail", "aria-hidden": "true" }, before && this.changed ? rail("was", before, id) : [], rail("bar", step, id)), make("span", { class: "p" }, percent(Math.exp(step.logP[id]), 1)));
+      }));
+    }
+
+    // Where English says "it": the pronouns that German might have in its place, after the same words or where one has come.
+    pronouns() {
+      const { plain, now, model } = this, place = ({ writes }) => writes.findIndex((word, n) => n > writes.indexOf(",") && PRONOUNS.includes(word.trim())), n = place(plain);
+      if (!now.rows || n < 0 || !now.reads.includes(" it")) return [];
+      const same = plain.writes.slice(0, n).every((word, i) => word === now.writes[i]), step = now.state.steps[same ? n : place(now)], before = plain.state.steps[n];
+      const [er, sie, es, ihn] = PRONOUNS.map((word) => model.translator.tokens.encode(` ${word}`)[0]);
+      return step ? [make("div", { class: "bars" }, make("p", { class: "name" }, "The pronoun"), this.chances([before.logP[er] > before.logP[ihn] ? er : ihn, sie, es], step, before))] : [];
     }
 
     look(name) {
