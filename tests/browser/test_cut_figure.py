@@ -409,7 +409,7 @@ def test_of_lines_that_lie_together_the_nearest_is_meant(page):
             return figure.lines.map(line => {{
                 const c = figure.curve(line);
                 const at = n => s ** 3 * c[n] + 3 * s * s * t * c[n + 2] + 3 * s * t * t * c[n + 4] + t ** 3 * c[n + 6];
-                return [line.name, figure.nearest({{ clientX: left + at(0), clientY: top + at(1) }}).name];
+                return [line.name, figure.near({{ clientX: left + at(0), clientY: top + at(1) }})[0].name];
             }});
         }}"""
     )
@@ -493,6 +493,9 @@ def test_a_word_dragged_onto_a_point_brings_its_vector(page):
     assert page.locator(".cut-dragged").count() == 0
     assert page.evaluate(f"[...{FIGURE}.changes.swaps.keys()]") == [f"2 {IT}"]
     settled(page, "this.undo.click()")
+    assert page.locator(".donor > *").count() == 0
+    page.evaluate(f"{FIGURE}.bead('read', 2, {IT})")
+    page.get_by_role("button", name="Lay that sentence beside").click()
     chip.click()  # and the same without dragging
     page.locator(f'circle[data-bead="read 2 {IT}"]').click()
     page.wait_for_function(f"{FIGURE}.now.text.includes('sie alt')")
@@ -581,7 +584,7 @@ def test_time_shows_only_what_is_calculated(page):
     assert hidden
     assert all((seen == "visible") == (when <= 1) for when, seen in hidden)
     x, y = middle(page, LINK)
-    meant = page.evaluate(f"{FIGURE}.nearest({{ clientX: {x}, clientY: {y} }})?.name")
+    meant = page.evaluate(f"{FIGURE}.near({{ clientX: {x}, clientY: {y} }})[0]?.name")
     assert meant != LINK, "it is not there yet"
 
 

@@ -8,9 +8,9 @@
   const PRONOUNS = ["er", "sie", "es", "ihn"], GENDERS = { er: "m", ihn: "m", sie: "f", es: "n" };
   const KINDS = { encoder: "encoder", decoder: "decoder, on German", cross: "decoder, on English" };
   const MOST = 18; // tokens of a sentence, and of what is written: more rows could not be followed
-  const FAINTEST = 0.03, SEEN = 0.5, LISTED = 7, RIVALS = 3; // weights that are drawn for a followed word, and for the others
+  const FAINTEST = 0.03, SEEN = 0.5, LIT = 0.1, LISTED = 7, RIVALS = 3; // weights that are drawn for a followed word, for the others, and for a head
   const BESIDE = matchMedia("(min-width: 761px)"); // where both sides stand beside each other
-  const AIM = 11; // pixels from a line, within which a pointer means it
+  const AIM = 11, TOGETHER = 2.5; // pixels from a line, within which a pointer means it; and from that, within which another as well
   const SPOT = 13; // a dot of a sentence and the room around it
   const TINT = 0.02; // a vector that has changed by less is not coloured
 
@@ -57,21 +57,23 @@
     turn = 0;
 
     build(data, live) {
-      Object.assign(this, { data, model: null, file: data.models[0].file, plain: null, now: null, picked: null, opened: null, armed: null, guess: null, tally: [0, 0], uncut: {}, came: [], tried: "", trial: 0, result: null });
+      Object.assign(this, { data, model: null, file: data.models[0].file, source: data.donor, plain: null, now: null, picked: null, opened: null, armed: null, aimed: [], lit: null, guess: null, tally: [0, 0], uncut: {}, came: [], tried: "", trial: 0, result: null });
       this.things = Object.keys(data.genders).flatMap((gender) => Object.keys(data.things).filter((thing) => data.things[thing][1] === gender));
       this.clear();
       this.classList.add("wide");
       live.setAttribute("aria-label", "The translator laid open: choose a sentence, follow a word, cut, and see what is written");
       this.heard = make("p", { class: "heard", role: "status" });
       this.rule = this.button("Try this on all sentences", () => this.tryAll());
-      live.append(this.asks(), this.says = make("div", { class: "says" }), this.tools(), make("div", { class: "bench" }, this.donor = make("div", { class: "donor" }), this.staged(), this.panel()), this.heard);
+      live.append(this.asks(), make("div", { class: "top" }, this.says = make("div", { class: "says" }), this.tools()), make("div", { class: "bench" }, this.donor = make("div", { class: "donor" }), this.staged(), this.panel()), this.heard);
       this.begun = data.begin ?? data.first[0].english;
       const asked = this.addressed();
       for (const [name, gain] of data.gains ?? []) this.changes.gains.set(name, gain);
-      this.about(asked?.text ?? this.begun);
+      this.settle(asked?.text ?? this.begun);
       this.given = this.changed ? null : data.first.find(({ english }) => english === this.text);
       if (asked || !this.given) this.ready();
       else this.take(ofPage(this.given));
+      live.tabIndex = -1; // so that keys are heard after a press in the drawing
+      this.addEventListener("keydown", (event) => event.key === "Escape" && !event.target.matches("select, [type=text]") && this.escape() && event.preventDefault());
       new ResizeObserver(() => this.draw()).observe(this.stage);
       this.addEventListener("pointerenter", () => this.ready(true), { once: true });
       this.addEventListener("focusin", () => this.ready(true), { once: true });
@@ -101,7 +103,7 @@
       return make("div", { class: "begin" }, make("div", { class: "controls" }, named("sentence", this.frames), named("noun", this.nouns), this.another), make("details", {}, make("summary", {}, "A sentence of your own"), form));
     }
 
-    about(text) {
+    settle(text) {
       const known = this.data.sentences.find(({ english }) => english === text);
       Object.assign(this, { text, known });
       this.frames.value = known?.frame ?? "own"; // a sentence of one's own stands in no list, and has no noun of ours
@@ -113,9 +115,10 @@
     // Another sentence: what was cut stays cut where it is a head, and goes where it is a link or a vector of the old one.
     ask(text) {
       const roles = this.asked ?? (this.known && this.changed ? this.roles() : null); // those that no run has placed yet
-      this.about(text.trim());
+      this.settle(text.trim());
       this.left = "";
       Object.assign(this, { guess: null, picked: null, opened: null, plain: null });
+      if (this.donor.firstChild) this.lay(this.about(this.source));
       if (roles && this.known) this.asked = roles;
       else { this.asked = null; this.changes.hidden.clear(); this.changes.swaps.clear(); }
       this.holds = this.tally[1] > 0; // who has guessed before is asked again, before the new sentence shows what the cut does
@@ -164,7 +167,7 @@
       } catch (error) {
         const told = `This cannot be done: ${error.message}.`;
         if (!this.sound || this.sound === this.text) { this.tell(told); return; }
-        this.about(this.sound); // the last sentence that could be read stays, with all that belongs to it
+        this.settle(this.sound); // the last sentence that could be read stays, with all that belongs to it
         Object.assign(this, { left: told, plain: null });
         await this.run();
       }
@@ -273,13 +276,13 @@
     tools() {
       const tool = (name, text, checked) => {
         const input = make("input", { type: "radio", name: "cut-tool", value: name, checked });
-        input.addEventListener("change", () => { this.tool = name; this.stage.classList.toggle("cutting", name === "cut"); this.aim(null); });
+        input.addEventListener("change", () => { this.tool = name; this.stage.classList.toggle("cutting", name === "cut"); this.aim([]); });
         return make("label", { class: "tool" }, input, make("span", {}, text));
       };
       this.tool = "look";
       this.pair = this.button("✂ all lines “it” – noun", () => this.cutPair());
       this.order = onOff("positions", true, (on) => { this.changes.placed = on; this.ready(); });
-      this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model || !this.plain) this.ready(); else this.take(this.plain); });
+      this.undo = this.button("Undo all", () => { this.clear(); this.putAway(); Object.assign(this, { guess: null, opened: null }); if (this.model || !this.plain) this.ready(); else this.take(this.plain); });
       this.time = slider("how far it has calculated", { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
       return make("div", { class: "controls tools" },
         make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.order, this.undo, this.trained());
@@ -313,18 +316,19 @@
       }
       this.svg = draw("svg", { "aria-hidden": "true" });
       this.svg.addEventListener("click", (event) => {
-        const bead = event.target.closest("[data-bead]")?.dataset.bead, link = this.nearest(event), again = this.aimed === link?.name;
+        const bead = event.target.closest("[data-bead]")?.dataset.bead, links = this.near(event), [link] = links, again = this.aimed[0] === link?.name;
         if (bead) this.bead(...bead.split(" "));
-        else if (!link) this.aim(null);
+        else if (!link) this.aim([]);
+        else if (links.length > 1) this.openUp({ lines: links.map(({ name }) => name) });
         else if (this.tool === "look") this.look(link.name);
-        else if (event.pointerType === "touch" && !again) this.aim(link, "again "); // a finger hides the line: it is named before it is cut
+        else if (event.pointerType === "touch" && !again) this.aim(links, "again "); // a finger hides the line: it is named before it is cut
         else this.cut([link.name]);
       });
-      this.svg.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.aim(event.target.closest("[data-bead]") ? null : this.nearest(event)));
-      this.svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.aim(null));
+      this.svg.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.aim(event.target.closest("[data-bead]") ? [] : this.near(event)));
+      this.svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.aim([]));
       this.pointed = [1, 2].map(() => make("p", { class: "pointed", "aria-hidden": "true" })); // above the drawing, and on a phone on the sheet
       this.stage = make("div", { class: "stage" }, this.svg, make("p", { class: "name title-read" }, "The encoder reads"), this.sides.read, make("p", { class: "name title-write" }, "The decoder writes"), this.sides.write);
-      return make("div", { class: "drawing" }, make("div", { class: "controls head" }, this.pointed[0], make("div", { class: "time" }, this.player(), this.time.label)), this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed: the stronger, the more. The other lines of a row share the weight that a cut line had. A German row stands under the word on its left, which it has just read, and writes the one on its right."), make("p", { class: "reading keys" }, "With the keyboard: the arrow keys go from word to word, and 0 cuts the widest line of the word that you follow."));
+      return make("div", { class: "drawing" }, make("div", { class: "controls head" }, this.pointed[0], make("div", { class: "time" }, this.player(), this.time.label)), this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. Cut it, and the row’s other lines share its weight. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed. A German row has read the word on its left, and writes the one on its right. Press a word to follow it, a line to open it, a point to see its vector.", make("span", { class: "keys" }, " The arrow keys go from word to word, and 0 cuts the widest line.")));
     }
 
     list(side, names) {
@@ -354,9 +358,7 @@
 
     follow({ side, n }) {
       if (!this.now || (this.picked.side === side && this.picked.n === n && !this.opened)) return;
-      Object.assign(this, { picked: { side, n }, opened: null });
-      this.draw();
-      this.open();
+      this.openUp(null, { side, n });
     }
 
     // A word that is only pointed at: its lines are drawn, and what was chosen stays chosen.
@@ -374,7 +376,7 @@
       const wide = BESIDE.matches, from = edge(this.sides.read, true) + 18, to = edge(this.sides.write, false) - 22;
       const spread = (a, b) => Array.from({ length: this.layers + 1 }, (_, depth) => a + ((b - a) * depth) / this.layers);
       const half = from + (to - from) * 0.42;
-      const x = wide ? { read: spread(from, half), write: spread(half + (to - from) * 0.24, to) } : { read: spread(from, to), write: spread(64, to) };
+      const x = wide ? { read: spread(from, half), write: spread(half + (to - from) * 0.24, to) } : { read: spread(from, to - 12), write: spread(64, to - 36) }; // on a phone, what the decoder takes from English runs beside its rows
       const y = (side) => [...this.sides[side].querySelectorAll("button")].map(middle);
       return { width, height: this.stage.clientHeight, wide, x, y: { read: y("read"), write: y("write") } };
     }
@@ -407,51 +409,60 @@
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       const all = Object.entries(sides).flatMap(([side, length]) => Array.from({ length }, (_, n) => ({ side, n })));
       const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, column, cut }) => cut || kind === "encoder" || (kind === "cross" && picked.side === "read" && column === picked.n)); // not all looks of the decoder: nobody could tell them apart
-      const own = this.links(picked);
-      const path = (link, kind) => draw("path", { d: this.path(link), class: [kind, (link.cut || !link.gain) && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight * (link.gain || 1) : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link) });
+      const ofLit = ({ name }) => this.lit && name.startsWith(`${this.lit} `), lit = this.lit ? all.flatMap((place) => this.links(place, LIT)).filter(ofLit) : [];
+      const own = this.links(picked).filter((link) => !ofLit(link));
+      const path = (link, kind) => draw("path", { d: this.path(link), class: [kind, (link.cut || !link.gain) && "cut", (this.opened?.link === link.name || this.opened?.lines?.includes(link.name)) && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind !== "other" ? 0.8 + 6 * link.weight * (link.gain || 1) : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link) });
       this.svg.replaceChildren(
         draw("g", { class: "rivers" }, all.flatMap((place) => this.river(place, mine(place)))),
         draw("g", { class: "others" }, others.map((link) => path(link, "other"))),
         draw("g", { class: "own" }, own.toReversed().map((link) => path(link, "mine"))),
+        draw("g", {}, lit.map((link) => path(link, "lit"))),
         draw("g", { class: "beads" }, all.flatMap((place) => this.beads(place))),
         draw("g", { class: "said" }, this.labels(own.filter(({ weight, cut }) => weight >= 0.4 || cut)), this.titles()));
-      this.lines = [...own, ...others];
+      this.stage.classList.toggle("lighting", lit.length > 0);
+      this.lines = [...lit, ...own, ...others.filter((link) => !ofLit(link))];
       for (const [name, [range]] of this.dials) range.parentElement.classList.toggle("wide-line", own.some(({ kind, layer, head, weight }) => weight > 0.5 && name === `${kind} ${layer} ${head}`));
-      this.aim(this.lines.find(({ name }) => name === this.aimed) ?? null);
+      this.aim(this.lines.filter(({ name }) => this.aimed.includes(name)));
       this.show();
     }
 
-    // The line that a pointer means: of those that are drawn, the nearest; of two as near, one of the word that is followed.
-    nearest({ clientX, clientY, target }) {
-      const label = target?.closest("text[data-link]")?.dataset.link;
-      if (label) return this.lines.find(({ name }) => name === label);
-      const box = this.svg.getBoundingClientRect(), [x, y] = [clientX - box.left, clientY - box.top];
-      let [least, found] = [AIM, null];
-      for (const link of this.lines ?? []) {
-        if (this.when(link) > this.stop) continue;
+    // The lines that a pointer means: of those that are drawn, the nearest, and what is as near where lines cross.
+    near({ clientX, clientY, target }) {
+      const label = target?.closest("text[data-link]")?.dataset.link, box = this.svg.getBoundingClientRect(), [x, y] = [clientX - box.left, clientY - box.top];
+      if (label) return this.lines.filter(({ name }) => name === label);
+      const far = (link) => {
         const [x1, y1, x2, y2, x3, y3, x4, y4] = this.curve(link);
-        for (let t = 0.06; t < 0.95; t += 0.04) {
-          const s = 1 - t, far = Math.hypot(s ** 3 * x1 + 3 * s * s * t * x2 + 3 * s * t * t * x3 + t ** 3 * x4 - x, s ** 3 * y1 + 3 * s * s * t * y2 + 3 * s * t * t * y3 + t ** 3 * y4 - y);
-          if (far < least) [least, found] = [far, link];
+        let least = Infinity;
+        for (let t = 0.06; t < 0.95; t += 0.01) {
+          const s = 1 - t, [a, b, c, d] = [s ** 3, 3 * s * s * t, 3 * s * t * t, t ** 3];
+          least = Math.min(least, Math.hypot(a * x1 + b * x2 + c * x3 + d * x4 - x, a * y1 + b * y2 + c * y3 + d * y4 - y));
         }
-      }
-      return found;
+        return least;
+      };
+      const found = (this.lines ?? []).filter((link) => this.when(link) <= this.stop).map((link) => [far(link), link]).sort((a, b) => a[0] - b[0]);
+      return found.filter(([at]) => at < Math.min(AIM, found[0][0] + TOGETHER)).map(([, link]) => link);
     }
 
-    // It is drawn darker and named, so that one sees what would be opened or cut.
-    aim(link, again = "") {
-      const will = link?.cut ? "mend" : "cut", cuts = this.tool === "cut";
-      this.aimed = link?.name ?? null;
+    // They are drawn darker and named, so that one sees what would be opened or cut.
+    aim(links, again = "") {
+      const [link] = links, will = this.tool === "look" ? "open" : link?.cut ? "mend" : "cut";
+      this.aimed = links.map(({ name }) => name);
       this.stage.classList.toggle("aiming", Boolean(link));
-      for (const path of this.svg.querySelectorAll("path")) path.classList.toggle("aimed", path.dataset.link === this.aimed);
-      for (const place of this.pointed) place.textContent = link ? `${this.named(link)}: press ${again}to ${cuts ? will : "open"}` : cuts ? "Press a line to cut it, and once more to mend it." : "Press a word to follow it, a line to open it, a point to see its vector.";
+      for (const path of this.svg.querySelectorAll("path")) path.classList.toggle("aimed", this.aimed.includes(path.dataset.link));
+      const told = links.length > 1 ? `${links.length} lines lie together here${links.length < 4 ? `: ${links.map((one) => this.pairOf(one)).join("; ")}` : ""}. Press to choose one.` : link ? `${this.named(link)}: press ${again}to ${will}` : this.tool === "cut" ? "Press a line to cut it, and once more to mend it." : "";
+      for (const place of this.pointed) place.textContent = told;
     }
+
+    // Which line, where two or more lie together: they are opened as a list.
+    crossing(names) {
+      const rows = this.lines.filter(({ name }) => names.includes(name)).map((link) => this.lookOf(link, true));
+      return [make("p", { class: "name" }, "Lines that lie together here"), make("ol", { class: "links" }, rows), this.back()];
+    }
+
+    pairOf({ kind, row, ...link }) { return [this.token(kind === "encoder" ? "read" : "write", row), this.column({ kind, ...link })].map((parts) => parts.map((part) => part.textContent ?? part).join("")).join(" looks at "); }
 
     // A line in words, for who points at it.
-    named(link) {
-      const words = [this.token(link.kind === "encoder" ? "read" : "write", link.row), this.column(link)].map((parts) => parts.map((part) => part.textContent ?? part).join(""));
-      return `${words.join(" looks at ")}, ${numbered(link.kind, link.layer, link.head)}: ${asShare(link.weight, 3)}`;
-    }
+    named(link) { return `${this.pairOf(link)}, ${numbered(link.kind, link.layer, link.head)}: ${asShare(link.weight, 3)}`; }
 
     // When a link is calculated, in steps of the slider.
     when({ kind, layer, row }) { return kind === "encoder" ? layer + 1 : this.layers + row + 1; }
@@ -464,7 +475,7 @@
     // The heads between two rows lie side by side. The four points of the curve, and the curve.
     curve(link) {
       const [x1, y1, x2, y2] = this.ends(link), side = (link.head - (this.heads - 1) / 2) * 7;
-      if (link.kind === "cross" && !this.at.wide) return [x1, y1, x1 + 16 + side, y1 + 50, x2 + 16 + side, y2 - 70, x2, y2];
+      if (link.kind === "cross" && !this.at.wide) return [x1, y1, x1 + 24 + side, y1 + 30, x1 + 26 + side, y2 - 20, x2, y2];
       const bend = (x2 - x1) * 0.45, bow = y1 === y2 ? 2.2 * side : side;
       return [x1, y1, x1 + bend, y1 + bow, x2 - bend, y2 + bow, x2, y2];
     }
@@ -478,7 +489,7 @@
     labels(links) {
       const taken = [];
       return links.flatMap((link) => {
-        const [x1, y1, x2, y2] = this.ends(link), x = (x1 + x2) / 2, y = (y1 + y2) / 2 + (link.head - (this.heads - 1) / 2) * 5 - 3;
+        const at = this.curve(link), [x, y] = [0, 1].map((n) => (at[n] + 3 * at[n + 2] + 3 * at[n + 4] + at[n + 6]) / 8);
         if (taken.length > 3 || taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 16)) return [];
         taken.push([x, y]);
         return [draw("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": "middle", class: link.cut ? "muted" : null, "data-link": link.name, "data-when": this.when(link) }, link.cut ? "✂" : asShare(link.weight, 3))];
@@ -512,7 +523,7 @@
 
     open() {
       const { opened, picked } = this;
-      this.sheet.replaceChildren(...(opened?.link ? this.sum(opened.link) : opened?.bead ? this.vector(opened.bead) : this.word(picked)));
+      this.sheet.replaceChildren(...(opened?.link ? this.sum(opened.link) : opened?.lines ? this.crossing(opened.lines) : opened?.bead ? this.vector(opened.bead) : this.word(picked)));
     }
 
     token(side, n) { return quoted(shown((side === "read" ? this.now.reads : this.now.writes)[n] ?? "").trim(), side === "read" ? "en" : "de"); }
@@ -525,16 +536,18 @@
 
     word({ side, n }) {
       const links = this.links({ side, n }), shares = side === "write" ? this.rivals(n) : [];
-      const row = (link) => {
-        const look = this.button("", () => this.look(link.name));
-        look.className = "look";
-        look.append(make("span", { class: "to" }, this.column(link)), make("span", { class: "where" }, `${{ cross: "English, ", decoder: "German, " }[link.kind] ?? ""}layer ${link.layer + 1}, head ${link.head + 1}${this.changes.gains.get(`${link.kind} ${link.layer} ${link.head}`) === 0 ? ", off" : ""}`), make("span", { class: "p" }, asShare(link.weight, 3)));
-        look.style.setProperty("--weight", `${(100 * link.weight).toFixed(1)}%`);
-        return make("li", { class: link.cut ? "cut" : null }, look, this.button(link.cut ? "mend" : "✂ cut", () => this.cut([link.name])));
-      };
       const vectors = this.now.rows ? make("p", { class: "vectors" }, "Its vector: ", Array.from({ length: this.layers + 1 }, (_, depth) => [" ", this.button(depth ? `layer ${depth}` : "start", () => this.bead(side, depth, n))])) : [];
       const title = side === "read" ? [this.token(side, n), " looks at"] : [this.token(side, n), " was written after looking at"];
-      return [make("p", { class: "name" }, title), ...shares, make("ol", { class: "links" }, links.slice(0, LISTED).map(row)), vectors];
+      return [make("p", { class: "name" }, title), ...shares, make("ol", { class: "links" }, links.slice(0, LISTED).map((link) => this.lookOf(link))), vectors];
+    }
+
+    // A line as a row of a list: to be opened, or cut.
+    lookOf(link, whole = false) {
+      const { kind, layer, head, name, weight, cut, gain } = link, look = this.button("", () => this.look(name));
+      look.className = "look";
+      look.append(make("span", { class: "to" }, whole ? [this.token(kind === "encoder" ? "read" : "write", link.row), " → "] : [], this.column(link)), make("span", { class: "where" }, `${{ cross: "English, ", decoder: "German, " }[kind] ?? ""}layer ${layer + 1}, head ${head + 1}${gain ? "" : ", off"}`), make("span", { class: "p" }, asShare(weight, 3)));
+      look.style.setProperty("--weight", `${(100 * weight).toFixed(1)}%`);
+      return make("li", { class: cut ? "cut" : null }, look, this.button(cut ? "mend" : "✂ cut", () => this.cut([name])));
     }
 
     // What else might have been written there, now and without the cut.
@@ -564,15 +577,19 @@
     }
 
     look(name) {
-      this.opened = { link: name };
-      this.turnTo("word");
       const [kind, , , row] = name.split(" ");
-      this.picked = { side: kind === "encoder" ? "read" : "write", n: Number(row) };
+      this.openUp({ link: name }, { side: kind === "encoder" ? "read" : "write", n: Number(row) });
+    }
+
+    // In the place of what is known of the word: a line, lines that cross or a vector.
+    openUp(opened, picked = this.picked) {
+      Object.assign(this, { opened, picked });
+      if (opened) this.turnTo("word");
       this.draw();
       this.open();
     }
 
-    back() { return this.button("← all looks of this word", () => { this.opened = null; this.draw(); this.open(); }); }
+    back() { return this.button("← all looks of this word", () => this.openUp(null)); }
 
     // All heads of a kind, by their names.
     all(kind) { return Array.from({ length: this.layers * this.heads }, (_, n) => `${kind} ${Math.floor(n / this.heads)} ${n % this.heads}`); }
@@ -634,10 +651,7 @@
     bead(side, depth, n) {
       [depth, n] = [Number(depth), Number(n)];
       if (this.armed && side === "read") { this.swap(depth, n, this.armed); return; }
-      Object.assign(this, { picked: { side, n }, opened: { bead: `${side} ${depth} ${n}` } });
-      this.turnTo("word");
-      this.draw();
-      this.open();
+      this.openUp({ bead: `${side} ${depth} ${n}` }, { side, n });
     }
 
     vector(name) {
@@ -659,10 +673,14 @@
     // Whose vector may take this place: that of the same row in a sentence about another noun.
     offers(depth, n) {
       const nouns = make("select", { "aria-label": "the noun of the other sentence" }, this.things.filter((thing) => thing !== this.known?.thing).map((thing) => make("option", {}, thing)));
-      nouns.value = this.data.donor === this.known?.thing ? nouns.value : this.data.donor;
-      const frame = this.known?.frame ?? 0, text = () => this.data.sentences.find((one) => one.frame === frame && one.thing === nouns.value).english;
-      return [make("label", { class: "choose" }, make("span", {}, "vector from the sentence about"), nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => this.lay(text()))];
+      if (this.source !== this.known?.thing) nouns.value = this.source;
+      nouns.addEventListener("change", () => { this.source = nouns.value; });
+      const text = () => this.about(nouns.value);
+      return [make("label", { class: "choose" }, make("span", {}, "vector from the sentence about"), nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => { this.lay(text()); this.donor.scrollIntoView({ block: "nearest" }); })];
     }
+
+    // The sentence like this one about another noun.
+    about(noun) { return this.data.sentences.find(({ frame, thing }) => frame === (this.known?.frame ?? 0) && thing === noun).english; }
 
     // The other sentence's words above the stage: each can be dragged to a bead, or chosen and then put there.
     lay(text) {
@@ -676,8 +694,12 @@
         chip.addEventListener("pointerdown", (event) => this.drag(event, chip, { text, row }));
         return chip;
       });
-      this.donor.replaceChildren(make("p", { class: "name" }, "Another sentence. Drag a word onto a point of an English row: its vector goes there. Or press the word, then the point."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => { this.armed = null; this.donor.replaceChildren(); }));
-      this.donor.scrollIntoView({ block: "nearest" });
+      this.donor.replaceChildren(make("p", { class: "name" }, "Another sentence. Drag a word onto a point of an English row: its vector goes there. Or press the word, then the point."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => this.putAway()));
+    }
+
+    putAway() {
+      this.armed = null;
+      this.donor.replaceChildren();
     }
 
     drag(event, chip, donor) {
@@ -729,6 +751,17 @@
       if (this.model && !this.changed && this.came.length < this.data.sentences.length) this.tryAll(false); // as they are without a cut
     }
 
+    // What was opened last closes, if anything is open.
+    escape() {
+      const { side, n } = this.picked ?? {}, raised = !BESIDE.matches && this.beside.classList.contains("raised");
+      if (this.donor.firstChild) this.putAway();
+      else if (this.opened) this.openUp(null);
+      else if (raised) this.beside.classList.remove("raised");
+      else return false;
+      this.sides[side].children[n]?.focus({ preventScroll: true });
+      return true;
+    }
+
     turnTo(wanted, raised = true) {
       this.beside.classList.toggle("raised", raised); // on a phone it is a sheet, over the lower part of the drawing
       for (const [name, pane] of Object.entries(this.panes)) {
@@ -745,7 +778,9 @@
         const name = `${kind} ${layer} ${head}`, range = make("input", { type: "range", min: 0, max: 1, step: 0.05, value: 1, "aria-label": numbered(kind, layer, head) }), text = make("span", { "aria-hidden": "true" });
         range.addEventListener("input", () => { const gain = Number(range.value); if (gain === 1) this.changes.gains.delete(name); else this.changes.gains.set(name, gain); this.ready(); });
         this.dials.set(name, [range, text]);
-        return make("label", {}, make("span", { class: "n" }, head + 1), range, text);
+        const label = make("label", {}, make("span", { class: "n" }, head + 1), range, text);
+        for (const [kind, lit] of Object.entries({ pointerenter: name, focusin: name, pointerleave: null, focusout: null })) label.addEventListener(kind, () => { this.lit = lit; this.draw(); });
+        return label;
       };
       const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), make("div", { class: "dials" }, Array.from({ length: this.data.heads }, (_, head) => dial(kind, layer, head))));
       return make("div", { class: "board" }, make("p", { class: "name" }, "Turn a head down, and it gives less. At the left end it is off. Marked are heads in which the word that you follow gives one row more than half."), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
