@@ -643,3 +643,136 @@ def test_the_first_page_grows_into_it_with_what_was_switched(show, tmp_path):
     page.get_by_role("button", name="Close the model").click()
     assert page.locator("cut-figure").count() == 0
     assert page.locator("sentence-figure .german").is_visible()
+
+
+def test_on_the_first_page_it_opens_without_a_jump_and_escape_closes_what_was_opened_last(show, tmp_path):
+    (tmp_path / "figures").mkdir()
+    shutil.copy(SCRIPTS / "cut.js", tmp_path / "figures")
+    page = show(
+        figures.running.sentence(*all_answers(load()), ("chair", "lamp", "picture"), figures.cut.sizes(load(), MODELS)),
+        reduced_motion="reduce",
+        height=500,
+    )
+    page.add_style_tag(path=SCRIPTS / "cut.css")
+    page.evaluate("document.body.style.paddingBlock = '60rem'")
+    opens = page.get_by_role("button", name="Open the whole model")
+    opens.scroll_into_view_if_needed()
+    scrolled = page.evaluate("scrollY")
+    opens.click()
+    page.wait_for_function(f"{FIGURE}?.now?.rows")
+    assert page.evaluate("scrollY") == scrolled > 0
+    focused = page.evaluate(f"[document.activeElement === {FIGURE}.live, getComputedStyle({FIGURE}.live).outlineStyle]")
+    assert focused == [True, "none"]
+    page.evaluate(f"{FIGURE}.bead('read', 2, {IT})")
+    page.get_by_role("button", name="Lay that sentence beside").click()
+    for left, focused in ((1, "Lay that sentence beside"), (0, "it")):
+        page.keyboard.press("Escape")
+        assert page.locator(".donor > *").count() == 0
+        assert page.evaluate(f"Number(Boolean({FIGURE}.opened))") == left
+        assert page.evaluate("document.activeElement.innerText.trim()") == focused
+    page.keyboard.press("Escape")
+    assert page.locator("cut-figure").count() == 0
+    assert opens.evaluate("button => button === document.activeElement")
+
+
+def test_a_noun_once_chosen_stays_the_source_of_vectors(page):
+    settled(page, f"this.bead('read', 2, {IT}); this.ready()")
+    page.get_by_label("the noun of the other sentence").select_option("picture")
+    settled(page, f"this.ask('{LAMP}')")
+    page.evaluate(f"{FIGURE}.bead('read', 2, {IT})")
+    assert page.get_by_label("the noun of the other sentence").input_value() == "picture"
+    page.get_by_role("button", name="Lay that sentence beside").click()
+    settled(page, f"this.ask('{FRAMES[1].say('lamp').english}')")
+    laid = " ".join(page.locator(".donor .chips button").all_inner_texts())
+    assert laid == FRAMES[1].say("picture").english.replace(".", " . <eos>")
+
+
+@pytest.mark.parametrize("width", [620, 800, 1000, 1280])
+def test_the_tools_stay_in_sight_below_the_german(show, figure, width):
+    page = show(figure, width=width, height=800, reduced_motion="reduce")
+    cut(page, LINK)
+    page.evaluate("document.body.style.paddingBlock = '60rem'")
+    page.locator(".tokens.write button").last.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    seen = page.evaluate(
+        """() => ['.german', '.tools .tool span', '.tools button', '.tools select', '.tokens.write button:last-of-type'].map(query => {
+            const element = document.querySelector(query), { left, top, width, height } = element.getBoundingClientRect();
+            return element.contains(document.elementFromPoint(left + width / 2, top + height / 2).closest(query)
+                ?? document.elementFromPoint(left + width / 2, top + height / 2).parentElement.querySelector(query));
+        })"""
+    )
+    assert seen == [True] * 5
+
+
+def test_of_lines_that_cross_each_can_be_had(page):
+    settled(page)
+    page.locator(".stage").scroll_into_view_if_needed()
+    place, names = page.evaluate(
+        f"""() => {{
+            const figure = {FIGURE}, {{ left, top }} = figure.svg.getBoundingClientRect(), {{ x, y }} = figure.at;
+            for (let at = x.read[0] + 20; at < x.read[1] - 20; at += 3) for (let down = y.read[0]; down < y.read[9]; down += 3) {{
+                const found = figure.near({{ clientX: left + at, clientY: top + down }});
+                if (found.length === 2 && found[0].row !== found[1].row) return [[left + at, top + down], found.map(link => link.name)];
+            }}
+        }}"""
+    )
+    page.mouse.move(*place)
+    aimed = page.locator("path.aimed").evaluate_all("paths => paths.map(path => path.dataset.link)")
+    assert sorted(aimed) == sorted(names)
+    assert page.locator(".pointed:visible").inner_text().startswith("2 lines lie together here: ")
+    page.mouse.click(*place)
+    assert page.locator(".links .look").count() == page.locator("path.chosen").count() == 2
+    assert page.evaluate(f"{FIGURE}.changed") == 0
+    for n, name in enumerate(names):
+        settled(page, f"this.querySelectorAll('.links li > button:last-child')[{n}].click()")
+        assert page.evaluate(f"[...{FIGURE}.changes.hidden]") == names[: n + 1]
+    assert page.locator(".links .cut").count() == 2
+
+
+@pytest.mark.parametrize("name", [NOUN_HEAD, "cross 0 1", "decoder 1 3"])
+def test_the_slider_of_a_head_lights_its_lines(page, name):
+    settled(page)
+    page.get_by_role("button", name="Heads", exact=True).click()
+    kind, layer, head = name.split()
+    weights_of = parity.answer(CHAIR)[kind][int(layer), int(head)]
+    wanted = {f"{name} {row} {column}" for row, column in zip(*(weights_of >= 0.1).nonzero(), strict=True)}
+    dial = page.get_by_label(figures_name(name))
+    lines = page.locator(".stage path.lit")
+    for go, leave in ((dial.focus, dial.blur), (dial.hover, page.locator(".says").hover)):
+        go()
+        assert set(lines.evaluate_all("paths => paths.map(path => path.dataset.link)")) == wanted
+        assert lines.first.evaluate("path => getComputedStyle(path).opacity") == "1"
+        leave()
+        assert lines.count() == 0
+
+
+def figures_name(name):
+    kind, layer, head = name.split()
+    kinds = {"encoder": "encoder", "decoder": "decoder, on German", "cross": "decoder, on English"}
+    return f"{kinds[kind]}, layer {int(layer) + 1}, head {int(head) + 1}"
+
+
+def test_on_a_phone_no_line_of_the_decoder_runs_through_a_word(show, figure):
+    page = show(figure, width=390, has_touch=True, reduced_motion="reduce")
+    settled(page)
+    through = page.evaluate(
+        f"""() => {{
+            const figure = {FIGURE}, found = new Set(), boxes = [...figure.querySelectorAll('.tokens span, .stage > .name, .depth, .before')]
+                .map(e => [e.textContent, e.getBoundingClientRect()]);
+            for (let n = 0; n < figure.now.writes.length; n++) {{
+                figure.follow({{ side: 'write', n }});
+                const {{ left, top }} = figure.svg.getBoundingClientRect();
+                for (const path of figure.querySelectorAll('.own path[data-link^=cross]')) for (let at = 0; at <= 1; at += 0.01) {{
+                    const {{ x, y }} = path.getPointAtLength(at * path.getTotalLength());
+                    for (const [text, box] of boxes) if (x + left > box.left && x + left < box.right && y + top > box.top && y + top < box.bottom) found.add(text);
+                }}
+            }}
+            return [...found];
+        }}"""
+    )
+    assert through == []
+
+
+def test_one_text_explains_the_drawing(page):
+    settled(page)
+    assert page.locator(".drawing p:not(.name)").all_inner_texts()[0] == ""  # what is pointed at, if anything is
+    assert page.locator(".drawing p:not(.name, .pointed)").count() == 1

@@ -455,7 +455,7 @@
 
     // Which line, where two or more lie together: they are opened as a list.
     crossing(names) {
-      const rows = this.lines.filter(({ name }) => names.includes(name)).map((link) => this.lookOf(link, true));
+      const rows = names.map((one) => this.lines.find(({ name }) => name === one)).filter(Boolean).map((link) => this.lookOf(link, true));
       return [make("p", { class: "name" }, "Lines that lie together here"), make("ol", { class: "links" }, rows), this.back()];
     }
 
@@ -475,7 +475,7 @@
     // The heads between two rows lie side by side. The four points of the curve, and the curve.
     curve(link) {
       const [x1, y1, x2, y2] = this.ends(link), side = (link.head - (this.heads - 1) / 2) * 7;
-      if (link.kind === "cross" && !this.at.wide) return [x1, y1, x1 + 24 + side, y1 + 30, x1 + 26 + side, y2 - 20, x2, y2];
+      if (link.kind === "cross" && !this.at.wide) return [x1, y1, x1 + 24 + side, y1 + 30, x1 + 30 + side, y2, x2, y2];
       const bend = (x2 - x1) * 0.45, bow = y1 === y2 ? 2.2 * side : side;
       return [x1, y1, x1 + bend, y1 + bow, x2 - bend, y2 + bow, x2, y2];
     }
@@ -497,7 +497,7 @@
     }
 
     titles() {
-      const { x, y } = this.at, top = (side) => y[side][0] - 26;
+      const { x, y, wide } = this.at, top = (side) => (wide || side === "read" ? y[side][0] - 26 : y.write.at(-1) + 28); // or lines would run through it
       return ["read", "write"].flatMap((side) => x[side].map((at, depth) => draw("text", { x: at, y: top(side), class: "depth", "text-anchor": "middle" }, depth ? `layer ${depth}` : "start")));
     }
 
@@ -755,10 +755,12 @@
     escape() {
       const { side, n } = this.picked ?? {}, raised = !BESIDE.matches && this.beside.classList.contains("raised");
       if (this.donor.firstChild) this.putAway();
-      else if (this.opened) this.openUp(null);
-      else if (raised) this.beside.classList.remove("raised");
+      else if (this.opened) {
+        this.openUp(null);
+        this.sides[side].children[n]?.focus({ preventScroll: true });
+      } else if (raised) this.beside.classList.remove("raised");
       else return false;
-      this.sides[side].children[n]?.focus({ preventScroll: true });
+      if (!this.contains(document.activeElement)) this.live.focus({ preventScroll: true });
       return true;
     }
 
