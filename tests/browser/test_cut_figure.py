@@ -62,7 +62,8 @@ def cut(page, *names):
 def test_it_stands_before_the_model_is_loaded_and_after_that_the_same(show, figure, complaints):
     def seen(page):
         return [
-            page.locator(query).all_inner_texts() for query in (".tokens button", ".says > :not(.bars)", ".links li", ".said text")
+            page.locator(query).all_inner_texts()
+            for query in (".tokens button", ".says > :not(.bars)", ".links li", ".said text")
         ]
 
     page = show(figure, weighted=False, reduced_motion="reduce")
@@ -345,7 +346,10 @@ def test_beside_the_german_the_pronouns_stand_with_their_probabilities(page, thi
     plain = parity.answer(sentence.english)
     hidden = parity.answer(sentence.english, hidden=[["encoder", 1, 2, it, noun]])
     n = [translator.name(i).strip() for i in plain["ids"]].index(pronoun(sentence.german))
-    wanted = [[100 * math.exp(run["next"][n][translator.tokens.encode(f" {word}")[0]]) for word in words.split()] for run in (plain, hidden)]
+    wanted = [
+        [100 * math.exp(run["next"][n][translator.tokens.encode(f" {word}")[0]]) for word in words.split()]
+        for run in (plain, hidden)
+    ]
     assert page.locator(".bars .to").all_inner_texts() == words.split()
     assert seen("was") == []
     assert np.abs(np.subtract(seen("bar"), wanted[0])).max() < 0.06
@@ -718,7 +722,7 @@ def test_of_lines_that_cross_each_can_be_had(page):
     page.mouse.move(*place)
     aimed = page.locator("path.aimed").evaluate_all("paths => paths.map(path => path.dataset.link)")
     assert sorted(aimed) == sorted(names)
-    assert page.locator(".pointed:visible").inner_text().startswith("2 lines lie together here: ")
+    assert page.locator(".pointed:visible").inner_text() == "2 lines lie together here. Press to choose one."
     page.mouse.click(*place)
     assert page.locator(".links .look").count() == page.locator("path.chosen").count() == 2
     assert page.evaluate(f"{FIGURE}.changed") == 0
