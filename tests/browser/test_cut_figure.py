@@ -796,3 +796,12 @@ def test_one_text_explains_the_drawing(page):
     settled(page)
     assert page.locator(".drawing p:not(.name)").all_inner_texts()[0] == ""  # what is pointed at, if anything is
     assert page.locator(".drawing p:not(.name, .pointed)").count() == 1
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1100])
+def test_the_header_of_the_page_ends_no_sooner_than_the_figure(visit, width):
+    page = visit(PAGE, width=width, reduced_motion="reduce")
+    page.locator("cut-figure .live").wait_for()
+    header, live = (page.locator(part).bounding_box() for part in (".bd-header-article", "cut-figure .live"))
+    assert header["x"] + header["width"] >= live["x"] + live["width"]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
