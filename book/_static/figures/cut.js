@@ -599,7 +599,6 @@
 
     back() { return this.button("← all looks of this word", () => this.openUp(null)); }
 
-    // All heads of a kind, by their names.
     all(kind) { return Array.from({ length: this.layers * this.heads }, (_, n) => `${kind} ${Math.floor(n / this.heads)} ${n % this.heads}`); }
 
     // A link down to its sum: query times key, number by number, and the softmax of the row.
@@ -780,8 +779,6 @@
       }
     }
 
-    // The heads: a slider for each.
-
     board() {
       this.dials = new Map();
       const dial = (name) => {
@@ -862,7 +859,6 @@
       this.waits();
     }
 
-    // Before a trial: what has to be done for one.
     waits() {
       const all = this.data.sentences.length, uncut = this.before.length === all ? `Nothing cut: ${this.right(this.before)} of ${all} right. ` : "";
       this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.changed ? "Your cut has not been tried on them yet." : `${uncut}Cut something, and the same cut can be tried on all of them.`;
@@ -961,7 +957,10 @@
       }
       this.blank(true);
       const { sentences, models } = this.data, { changed, trial } = this, roles = changed ? this.roles() : null, name = changed && this.described(true);
-      const each = ([n, word]) => { this.came[n] = word; this.grid.children[n].replaceWith(this.dot(n)); };
+      const each = ([n, word]) => {
+        this.came[n] = word;
+        if (n % 10 === 9 || n === sentences.length - 1) for (let i = n - (n % 10); i <= n; i++) this.grid.children[i].replaceWith(this.dot(i)); // ten at once
+      };
       if (!await sliced(this.surveyed(roles), { each, stop: () => trial !== this.trial, slice: 16 })) return;
       if (!changed) { this.waits(); return; }
       const counts = {};
