@@ -805,3 +805,12 @@ def test_the_header_of_the_page_ends_no_sooner_than_the_figure(visit, width):
     header, live = (page.locator(part).bounding_box() for part in (".bd-header-article", "cut-figure .live"))
     assert header["x"] + header["width"] >= live["x"] + live["width"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_scrolls_on_a_phone_can_be_reached_by_keys(show, figure):
+    page = show(figure, width=390, reduced_motion="reduce")
+    settled(page)
+    for tab in ("Chosen", "Heads", "270 sentences"):
+        page.get_by_role("button", name=tab, exact=True).click()
+        pane = page.locator(".aside > :not(.tabs, .pointed):visible")
+        assert pane.evaluate("pane => pane.tabIndex === 0 || pane.querySelector('button, input') !== null"), tab

@@ -740,8 +740,6 @@
       this.ready();
     }
 
-    // Beside the stage: what is chosen there, the heads, or all sentences.
-
     panel() {
       const names = { word: "Chosen", heads: "Heads", all: `${this.data.sentences.length} sentences` };
       this.panes = { word: this.sheet = div("sheet"), heads: this.board(), all: this.ruled() };
@@ -840,7 +838,7 @@
       this.counted = make("p", { class: "status counted", role: "status" });
       this.told = ol("told");
       const key = p("ghost", "A row for each noun, a column for each sentence, as they are numbered above. A dot is right. A cross was right before your cut, and is wrong now. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press one to see its sentence.");
-      return div("trial", p("name", `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.dots, key, this.told);
+      return make("div", { class: "trial", tabindex: 0, role: "group", "aria-label": "All sentences" }, p("name", `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.dots, key, this.told);
     }
 
     // A dot is right, a cross was right, a ring never was; what has not been tried yet is pale.
