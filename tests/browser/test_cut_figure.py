@@ -11,7 +11,7 @@ import weights
 from guards import SCRIPTS
 
 from tested_transformer.book import figures
-from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
+from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS, pronoun
 from tested_transformer.book.experiments import all_answers
 from tested_transformer.book.pretrained import load
 from tested_transformer.shares import as_share
@@ -62,12 +62,13 @@ def cut(page, *names):
 def test_it_stands_before_the_model_is_loaded_and_after_that_the_same(show, figure, complaints):
     def seen(page):
         return [
-            page.locator(query).all_inner_texts() for query in (".tokens button", ".says", ".links li", ".said text")
+            page.locator(query).all_inner_texts()
+            for query in (".tokens button", ".says > :not(.bars)", ".links li", ".said text")
         ]
 
     page = show(figure, weighted=False, reduced_motion="reduce")
     shipped = seen(page)
-    assert shipped[1][0].split("\n\n")[1] == "Ich brauche den Stuhl, weil er alt ist."
+    assert shipped[1][1] == "Ich brauche den Stuhl, weil er alt ist."
     page.evaluate(f"{FIGURE}.ready(true)")
     assert seen(page) == shipped
     page.wait_for_timeout(200)
@@ -154,7 +155,7 @@ def test_what_is_written_after_a_cut_is_what_the_package_writes(page, text, chan
     assert written(page) == translator._text(parity.answer(text, **changes)["ids"])
     assert plain == translator._text(parity.answer(text)["ids"])
     if written(page) != plain:
-        assert page.locator(".says").inner_text().split("\n\n")[2] == f"before: {plain}"
+        assert page.locator(".says .about").inner_text() == f"before: {plain}"
         assert page.locator(".says strong").count() >= 1
     else:
         assert "The words stay" in page.locator(".says").inner_text()
@@ -176,15 +177,18 @@ def test_a_cut_in_all_sentences_gives_the_counts_of_the_chapters(page, how, righ
     settled(page, how)
     page.evaluate(f"{FIGURE}.tryAll()")
     said = page.locator(".trial .status[aria-hidden]").inner_text()
-    assert f"in {right} of 270 sentences; the most frequent is {most}" in said
+    assert f": 270 → {right} of 270 right; the most frequent is {most}" in said
     assert page.locator(".dots circle").count() == 270 == len(FRAMES) * len(THINGS)
-    assert page.locator(".dots .wrong").count() == 270 - right
-    assert page.locator(".told li").inner_text().endswith(f"{right} of 270")
+    assert page.locator(".dots .wrong").count() == page.locator(".dots .flipped path").count() == 270 - right
+    assert page.locator(".told li").inner_text().endswith(f": 270 → {right} of 270")
 
 
 def test_each_sentence_has_its_dot_in_the_block_of_its_article(page):
-    places = page.locator(".dots circle").evaluate_all(
-        "dots => dots.map(dot => ['data-n', 'cx', 'cy'].map(name => Number(dot.getAttribute(name))))"
+    places = page.locator(".dots [data-n]").evaluate_all(
+        """dots => dots.map(dot => {
+            const circle = dot.querySelector('circle');
+            return [dot.dataset.n, circle.getAttribute('cx'), circle.getAttribute('cy')].map(Number);
+        })"""
     )
     assert len({(x, y) for _, x, y in places}) == 270
     asked = page.evaluate(f"{FIGURE}.data.sentences.map(({{ thing, frame }}) => [thing, frame])")
@@ -220,7 +224,65 @@ def test_the_counts_of_another_cut_go_and_those_of_the_same_cut_stay(page):
     assert page.locator(".dots .waits").count() == 0
     cut(page, f"{NOUN_HEAD} 0 0")
     assert told.inner_text() == "Your cut has not been tried on them yet."
-    assert page.locator(".dots .waits").count() == 270
+    assert page.locator(".dots .uncut").count() == 270
+    settled(page, "this.undo.click()")
+    assert told.inner_text().startswith("Nothing cut: 270 of 270 right.")
+    assert page.locator(".dots :is(.uncut, .wrong, .waits)").count() == 0
+
+
+def test_before_a_cut_the_dots_are_those_of_the_model_as_it_is(page):
+    page.get_by_role("button", name="270 sentences", exact=True).click()
+    page.wait_for_function(f"{FIGURE}.before.length === 270")
+    told = page.locator(".trial .status[aria-hidden]")
+    assert told.inner_text().startswith("Nothing cut: 270 of 270 right.")
+    assert page.locator(".dots :is(.uncut, .wrong, .waits)").count() == 0
+    assert page.locator(".dots [data-n].of-f").count() == 6 * sum(noun.gender == "f" for noun in THINGS.values())
+
+
+def test_a_dot_that_was_wrong_before_the_cut_has_no_cross(page):
+    settled(page, f"this.cut(['{LINK}'])")
+    page.evaluate(f"{FIGURE}.tryAll()")
+    n = int(page.locator(".dots .flipped").first.get_attribute("data-n"))
+    page.evaluate(f"{FIGURE}.before[{n}] = 'niemand'")
+    page.evaluate(f"{FIGURE}.tryAll()")
+    assert ": 269 → 111 of 270" in page.locator(".trial .status[aria-hidden]").inner_text()
+    dot = page.locator(f".dots [data-n='{n}']")
+    kinds = dot.get_attribute("class").split()
+    assert "wrong" in kinds
+    assert "flipped" not in kinds
+    assert dot.locator("path").count() == 0
+
+
+def test_a_trial_leaves_the_page_time_to_answer(page):
+    """Between two slices the page can draw and hear: no pause is as long as a reader would feel."""
+    settled(page, f"this.cut(['{LINK}'])")
+    pauses = page.evaluate(
+        f"""async () => {{
+            const pauses = [];
+            let last = performance.now(), on = true;
+            const beat = () => {{
+                pauses.push(performance.now() - last);
+                last = performance.now();
+                if (on) setTimeout(beat);
+            }};
+            setTimeout(beat);
+            await {FIGURE}.tryAll();
+            on = false;
+            return pauses.sort((a, b) => a - b);
+        }}"""
+    )
+    assert len(pauses) > 100
+    assert pauses[int(0.98 * len(pauses))] < 50
+
+
+def test_who_cuts_on_while_a_trial_runs_gets_no_counts_of_the_old_cut(page):
+    settled(page, f"this.cut(['{LINK}'])")
+    page.evaluate(f"(() => {{ {FIGURE}.tryAll(); }})()")
+    page.wait_for_function(f"{FIGURE}.came.length > 3")
+    cut(page, f"{NOUN_HEAD} 0 0")
+    page.wait_for_timeout(300)
+    assert page.locator(".told li").count() == 0
+    assert page.evaluate(f"{FIGURE}.came.length") == 0
 
 
 def test_what_was_done_is_named(page):
@@ -277,6 +339,38 @@ def test_colour_is_only_where_the_cut_has_changed_something(page):
 # What a reader does
 
 
+@pytest.mark.parametrize(("thing", "frame", "words"), [("lamp", 0, "er sie es"), ("chair", 4, "ihn sie es")])
+def test_beside_the_german_the_pronouns_stand_with_their_probabilities(page, thing, frame, words):
+    sentence = FRAMES[frame].say(thing)
+    settled(page)  # the model is here: what the page brings along has no probabilities
+    settled(page, f"this.ask('{sentence.english}')")
+    translator = parity.translator()
+
+    def seen(kind):
+        return page.locator(f".bars .{kind}").evaluate_all("bars => bars.map(bar => parseFloat(bar.style.width))")
+
+    reads = [translator.name(i) for i in translator.encode(sentence.english, 1)]
+    it, noun = reads.index(" it"), reads.index(f" {thing}")
+    link = f"{NOUN_HEAD} {it} {noun}"
+    plain = parity.answer(sentence.english)
+    hidden = parity.answer(sentence.english, hidden=[["encoder", 1, 2, it, noun]])
+    n = [translator.name(i).strip() for i in plain["ids"]].index(pronoun(sentence.german))
+    wanted = [
+        [100 * math.exp(run["next"][n][translator.tokens.encode(f" {word}")[0]]) for word in words.split()]
+        for run in (plain, hidden)
+    ]
+    assert page.locator(".bars .to").all_inner_texts() == words.split()
+    assert seen("was") == []
+    assert np.abs(np.subtract(seen("bar"), wanted[0])).max() < 0.06
+    cut(page, link)
+    assert np.abs(np.subtract(seen("bar"), wanted[1])).max() < 0.06
+    assert np.abs(np.subtract(seen("was"), wanted[0])).max() < 0.06
+    assert np.abs(np.subtract(*wanted)).max() > 5
+    settled(page, "this.undo.click()")
+    settled(page, "this.ask('My dog eats the newspaper.')")
+    assert page.locator(".bars").count() == 0
+
+
 def test_a_line_is_cut_with_the_scissors_and_mended_with_them(page):
     settled(page, f"this.ask('{LAMP}')")
     page.get_by_label("✂ cut a line").check()
@@ -328,7 +422,7 @@ def test_of_lines_that_lie_together_the_nearest_is_meant(page):
             return figure.lines.map(line => {{
                 const c = figure.curve(line);
                 const at = n => s ** 3 * c[n] + 3 * s * s * t * c[n + 2] + 3 * s * t * t * c[n + 4] + t ** 3 * c[n + 6];
-                return [line.name, figure.nearest({{ clientX: left + at(0), clientY: top + at(1) }}).name];
+                return [line.name, figure.near({{ clientX: left + at(0), clientY: top + at(1) }})[0].name];
             }});
         }}"""
     )
@@ -412,6 +506,9 @@ def test_a_word_dragged_onto_a_point_brings_its_vector(page):
     assert page.locator(".cut-dragged").count() == 0
     assert page.evaluate(f"[...{FIGURE}.changes.swaps.keys()]") == [f"2 {IT}"]
     settled(page, "this.undo.click()")
+    assert page.locator(".donor > *").count() == 0
+    page.evaluate(f"{FIGURE}.bead('read', 2, {IT})")
+    page.get_by_role("button", name="Lay that sentence beside").click()
     chip.click()  # and the same without dragging
     page.locator(f'circle[data-bead="read 2 {IT}"]').click()
     page.wait_for_function(f"{FIGURE}.now.text.includes('sie alt')")
@@ -500,7 +597,7 @@ def test_time_shows_only_what_is_calculated(page):
     assert hidden
     assert all((seen == "visible") == (when <= 1) for when, seen in hidden)
     x, y = middle(page, LINK)
-    meant = page.evaluate(f"{FIGURE}.nearest({{ clientX: {x}, clientY: {y} }})?.name")
+    meant = page.evaluate(f"{FIGURE}.near({{ clientX: {x}, clientY: {y} }})[0]?.name")
     assert meant != LINK, "it is not there yet"
 
 
@@ -559,3 +656,162 @@ def test_the_first_page_grows_into_it_with_what_was_switched(show, tmp_path):
     page.get_by_role("button", name="Close the model").click()
     assert page.locator("cut-figure").count() == 0
     assert page.locator("sentence-figure .german").is_visible()
+
+
+def test_on_the_first_page_it_opens_without_a_jump_and_escape_closes_what_was_opened_last(show, tmp_path):
+    (tmp_path / "figures").mkdir()
+    shutil.copy(SCRIPTS / "cut.js", tmp_path / "figures")
+    page = show(
+        figures.running.sentence(*all_answers(load()), ("chair", "lamp", "picture"), figures.cut.sizes(load(), MODELS)),
+        reduced_motion="reduce",
+        height=500,
+    )
+    page.add_style_tag(path=SCRIPTS / "cut.css")
+    page.evaluate("document.body.style.paddingBlock = '60rem'")
+    opens = page.get_by_role("button", name="Open the whole model")
+    opens.scroll_into_view_if_needed()
+    scrolled = page.evaluate("scrollY")
+    opens.press("Enter")
+    page.wait_for_function(f"{FIGURE}?.now?.rows")
+    assert page.evaluate("scrollY") == scrolled > 0
+    focused = page.evaluate(f"[document.activeElement === {FIGURE}.live, getComputedStyle({FIGURE}.live).outlineStyle]")
+    assert focused == [True, "none"]
+    page.evaluate(f"{FIGURE}.bead('read', 2, {IT})")
+    page.get_by_role("button", name="Lay that sentence beside").click()
+    for left, focused in ((1, "Lay that sentence beside"), (0, "it")):
+        page.keyboard.press("Escape")
+        assert page.locator(".donor > *").count() == 0
+        assert page.evaluate(f"Number(Boolean({FIGURE}.opened))") == left
+        assert page.evaluate("document.activeElement.innerText.trim()") == focused
+    page.keyboard.press("Escape")
+    assert page.locator("cut-figure").count() == 0
+    assert opens.evaluate("button => button === document.activeElement")
+
+
+def test_a_noun_once_chosen_stays_the_source_of_vectors(page):
+    settled(page, f"this.bead('read', 2, {IT}); this.ready()")
+    page.get_by_label("the noun of the other sentence").select_option("picture")
+    settled(page, f"this.ask('{LAMP}')")
+    page.evaluate(f"{FIGURE}.bead('read', 2, {IT})")
+    assert page.get_by_label("the noun of the other sentence").input_value() == "picture"
+    page.get_by_role("button", name="Lay that sentence beside").click()
+    settled(page, f"this.ask('{FRAMES[1].say('lamp').english}')")
+    laid = " ".join(page.locator(".donor .chips button").all_inner_texts())
+    assert laid == FRAMES[1].say("picture").english.replace(".", " . <eos>")
+
+
+@pytest.mark.parametrize("width", [620, 800, 1000, 1280])
+def test_the_tools_stay_in_sight_below_the_german(show, figure, width):
+    page = show(figure, width=width, height=800, reduced_motion="reduce")
+    cut(page, LINK)
+    page.evaluate("document.body.style.paddingBlock = '60rem'")
+    page.locator(".tokens.write button").last.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    parts = [".german", ".tools .tool span", ".tools button", ".tools select", ".write button:last-of-type"]
+    seen = page.evaluate(
+        """parts => parts.map(part => {
+            const { left, top, width, height } = document.querySelector(part).getBoundingClientRect();
+            const there = document.elementFromPoint(left + width / 2, top + height / 2);
+            return Boolean(there?.closest('.live') && (there.closest(part) ?? there.parentElement.querySelector(part)));
+        })""",
+        parts,
+    )
+    assert seen == [True] * 5
+
+
+def test_of_lines_that_cross_each_can_be_had(page):
+    settled(page)
+    page.locator(".stage").scroll_into_view_if_needed()
+    place, names = page.evaluate(
+        f"""() => {{
+            const figure = {FIGURE}, {{ left, top }} = figure.svg.getBoundingClientRect(), {{ x, y }} = figure.at;
+            for (let at = x.read[0] + 20; at < x.read[1] - 20; at += 3) {{
+                for (let down = y.read[0]; down < y.read[9]; down += 3) {{
+                    const found = figure.near({{ clientX: left + at, clientY: top + down }});
+                    if (found.length !== 2 || found[0].row === found[1].row) continue;
+                    return [[left + at, top + down], found.map(link => link.name)];
+                }}
+            }}
+        }}"""
+    )
+    page.mouse.move(*place)
+    aimed = page.locator("path.aimed").evaluate_all("paths => paths.map(path => path.dataset.link)")
+    assert sorted(aimed) == sorted(names)
+    assert page.locator(".pointed:visible").inner_text() == "2 lines lie together here. Press to choose one."
+    page.mouse.click(*place)
+    assert page.locator(".links .look").count() == page.locator("path.chosen").count() == 2
+    assert page.evaluate(f"{FIGURE}.changed") == 0
+    for n in range(2):
+        settled(page, f"this.querySelectorAll('.links li > button:last-child')[{n}].click()")
+        assert page.evaluate(f"[...{FIGURE}.changes.hidden]") == names[: n + 1]
+    assert page.locator(".links .cut").count() == 2
+
+
+@pytest.mark.parametrize("name", [NOUN_HEAD, "cross 0 1", "decoder 1 3"])
+def test_the_slider_of_a_head_lights_its_lines(page, name):
+    settled(page)
+    page.get_by_role("button", name="Heads", exact=True).click()
+    kind, layer, head = name.split()
+    weights_of = parity.answer(CHAIR)[kind][int(layer), int(head)]
+    wanted = {f"{name} {row} {column}" for row, column in zip(*(weights_of >= 0.1).nonzero(), strict=True)}
+    dial = page.get_by_label(figures_name(name))
+    lines = page.locator(".stage path.lit")
+    for go, leave in ((dial.focus, dial.blur), (dial.hover, page.locator(".says").hover)):
+        go()
+        assert set(lines.evaluate_all("paths => paths.map(path => path.dataset.link)")) == wanted
+        assert lines.first.evaluate("path => getComputedStyle(path).opacity") == "1"
+        leave()
+        assert lines.count() == 0
+
+
+def figures_name(name):
+    kind, layer, head = name.split()
+    kinds = {"encoder": "encoder", "decoder": "decoder, on German", "cross": "decoder, on English"}
+    return f"{kinds[kind]}, layer {int(layer) + 1}, head {int(head) + 1}"
+
+
+def test_on_a_phone_no_line_of_the_decoder_runs_through_a_word(show, figure):
+    page = show(figure, width=390, has_touch=True, reduced_motion="reduce")
+    settled(page)
+    through = page.evaluate(
+        f"""() => {{
+            const figure = {FIGURE}, found = new Set(), words = '.tokens span, .stage > .name, .depth, .before';
+            for (let n = 0; n < figure.now.writes.length; n++) {{
+                figure.follow({{ side: 'write', n }});
+                const {{ left, top }} = figure.svg.getBoundingClientRect(), boxes = [...figure.querySelectorAll(words)]
+                    .map(e => [e.textContent, e.getBoundingClientRect()]);
+                const paths = [...figure.querySelectorAll('.own path[data-link^=cross]')];
+                for (let n = 0; n <= 100; n++) for (const path of paths) {{
+                    const at = path.getPointAtLength(n * path.getTotalLength() / 100), x = at.x + left, y = at.y + top;
+                    for (const [text, box] of boxes) {{
+                        if (x > box.left && x < box.right && y > box.top && y < box.bottom) found.add(text);
+                    }}
+                }}
+            }}
+            return [...found];
+        }}"""
+    )
+    assert through == []
+
+
+def test_one_text_explains_the_drawing(page):
+    settled(page)
+    assert page.locator(".drawing p:not(.name)").all_inner_texts()[0] == ""  # what is pointed at, if anything is
+    assert page.locator(".drawing p:not(.name, .pointed)").count() == 1
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1100])
+def test_the_header_of_the_page_ends_no_sooner_than_the_figure(visit, width):
+    page = visit(PAGE, width=width, reduced_motion="reduce")
+    page.locator("cut-figure .live").wait_for()
+    header, live = (page.locator(part).bounding_box() for part in (".bd-header-article", "cut-figure .live"))
+    assert header["x"] + header["width"] >= live["x"] + live["width"]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_scrolls_on_a_phone_can_be_reached_by_keys(show, figure):
+    page = show(figure, width=390, reduced_motion="reduce")
+    settled(page)
+    for tab in ("Chosen", "Heads", "270 sentences"):
+        page.get_by_role("button", name=tab, exact=True).click()
+        pane = page.locator(".aside > :not(.tabs, .pointed):visible")
+        assert pane.evaluate("pane => pane.tabIndex === 0 || pane.querySelector('button, input') !== null"), tab

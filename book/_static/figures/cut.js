@@ -8,18 +8,33 @@
   const PRONOUNS = ["er", "sie", "es", "ihn"], GENDERS = { er: "m", ihn: "m", sie: "f", es: "n" };
   const KINDS = { encoder: "encoder", decoder: "decoder, on German", cross: "decoder, on English" };
   const MOST = 18; // tokens of a sentence, and of what is written: more rows could not be followed
-  const FAINTEST = 0.03, SEEN = 0.5, LISTED = 7, RIVALS = 3; // weights that are drawn for a followed word, and for the others
+  const FAINTEST = 0.03, SEEN = 0.5, LIT = 0.1, LISTED = 7, RIVALS = 3; // weights drawn for a followed word, for others, for a head
   const BESIDE = matchMedia("(min-width: 761px)"); // where both sides stand beside each other
-  const AIM = 11; // pixels from a line, within which a pointer means it
+  const AIM = 11, TOGETHER = 2.5; // pixels from a line within which a pointer means it, and farther than that, another as well
   const SPOT = 13; // a dot of a sentence and the room around it
   const TINT = 0.02; // a vector that has changed by less is not coloured
 
+  const [p, div, span, ol] = ["p", "div", "span", "ol"].map((tag) => (kind, ...children) => make(tag, { class: kind }, ...children));
+  const german = (text) => make("i", { lang: "de" }, text);
+  const on = (element, kinds, act) => { for (const kind of kinds.split(" ")) element.addEventListener(kind, act); };
+  const named = (text, select) => make("label", { class: "choose" }, span(null, text), select);
+  const press = (button, is) => button.setAttribute("aria-pressed", String(is));
+  const hovering = (act) => (event) => event.pointerType !== "touch" && act(event);
+  const parted = (name) => name.split(" ").map((part, n) => (n ? Number(part) : part)); // kind, layer, head, row, column
+  const said = (parts) => parts.map((part) => part.textContent ?? part).join("");
   const shown = (token) => token.replace(/^ /, "").replaceAll("\n", "⏎") || "␣";
   const tight = (token, n) => n > 0 && /^[\p{L}\p{N}\p{M}]/u.test(token); // goes on with a word
   const numbered = (kind, layer, head) => `${KINDS[kind]}, layer ${layer + 1}, head ${head + 1}`;
-  const headOf = (name) => numbered(...name.split(" ").map((part, n) => (n ? Number(part) : part)));
+  const headOf = (name) => numbered(...parted(name));
   const pronoun = (german) => german.slice(german.indexOf(",") + 1).replace(".", "").trim().split(" ").find((word) => PRONOUNS.includes(word)) ?? "";
   const beforePronoun = (german) => german.slice(0, german.lastIndexOf(` ${pronoun(german)} `));
+  // The pronoun that comes where the German has one.
+  function* asked(translator, ids, german, changes) {
+    const read = yield* translator.encode(ids, changes);
+    let state = translator.start(read, changes);
+    for (const id of translator.tokens.encode(beforePronoun(german))) { yield; state = translator.write(state, id); }
+    return translator.name(translator.rivals(state, 1)[0]).trim();
+  }
   const apart = (a, b) => {
     let [far, long] = [0, 0];
     for (let i = 0; i < a.length; i++) { far += (a[i] - b[i]) ** 2; long += b[i] ** 2; }
@@ -50,24 +65,25 @@
     turn = 0;
 
     build(data, live) {
-      Object.assign(this, { data, model: null, file: data.models[0].file, plain: null, now: null, picked: null, opened: null, armed: null, guess: null, tally: [0, 0], counts: [] });
+      Object.assign(this, { data, model: null, file: data.models[0].file, source: data.donor, plain: null, now: null, picked: null, opened: null, armed: null, aimed: [], lit: null, guess: null, tally: [0, 0], uncut: {}, came: [], tried: "", trial: 0, result: null });
       this.things = Object.keys(data.genders).flatMap((gender) => Object.keys(data.things).filter((thing) => data.things[thing][1] === gender));
       this.clear();
       this.classList.add("wide");
       live.setAttribute("aria-label", "The translator laid open: choose a sentence, follow a word, cut, and see what is written");
       this.heard = make("p", { class: "heard", role: "status" });
       this.rule = this.button("Try this on all sentences", () => this.tryAll());
-      live.append(this.asks(), this.says = make("div", { class: "says" }), this.tools(), make("div", { class: "bench" }, this.donor = make("div", { class: "donor" }), this.staged(), this.panel()), this.heard);
+      live.append(this.asks(), div("top", this.says = div("says"), this.tools()), div("bench", this.donor = div("donor"), this.staged(), this.panel()), this.heard);
       this.begun = data.begin ?? data.first[0].english;
       const asked = this.addressed();
       for (const [name, gain] of data.gains ?? []) this.changes.gains.set(name, gain);
-      this.about(asked?.text ?? this.begun);
+      this.settle(asked?.text ?? this.begun);
       this.given = this.changed ? null : data.first.find(({ english }) => english === this.text);
       if (asked || !this.given) this.ready();
       else this.take(ofPage(this.given));
+      live.tabIndex = -1; // so that keys are heard after a press in the drawing
+      on(this, "keydown", (event) => event.key === "Escape" && !event.target.matches("select, [type=text]") && this.escape() && event.preventDefault());
       new ResizeObserver(() => this.draw()).observe(this.stage);
-      this.addEventListener("pointerenter", () => this.ready(true), { once: true });
-      this.addEventListener("focusin", () => this.ready(true), { once: true });
+      on(this, "pointerenter focusin", () => this.ready(true));
     }
 
     clear() { this.changes = { gains: new Map(), evens: new Set(), hidden: new Set(), swaps: new Map(), placed: true }; }
@@ -80,21 +96,22 @@
     // Which sentence: of the six with a noun, or the reader's own.
 
     asks() {
-      const { things, genders } = this.data, named = (text, select) => make("label", { class: "choose" }, make("span", {}, text), select);
+      const { things, genders } = this.data;
       const changed = () => this.ask(this.data.sentences.find(({ frame, thing }) => frame === Number(this.frames.value) && thing === this.nouns.value).english);
       this.frames = make("select", {}, this.data.frames.map((text, n) => make("option", { value: n }, `${n + 1}. ${text}`)), this.own = make("option", { value: "own", hidden: true }, "your own"));
       this.nouns = make("select", {}, Object.entries(genders).map(([gender, article]) => make("optgroup", { label: `German: ${article}` }, this.things.filter((thing) => things[thing][1] === gender).map((thing) => make("option", {}, thing)))));
-      for (const select of [this.frames, this.nouns]) select.addEventListener("change", changed);
+      on(this.frames, "change", changed);
+      on(this.nouns, "change", changed);
       this.another = this.button("Another noun", () => {
         const names = Object.keys(things), after = names.slice(names.indexOf(this.nouns.value)).concat(names);
         this.nouns.value = after.find((thing) => things[thing][1] !== things[this.nouns.value][1]);
         changed();
       });
       const { form } = field("Read it", (text) => this.ask(text));
-      return make("div", { class: "begin" }, make("div", { class: "controls" }, named("sentence", this.frames), named("noun", this.nouns), this.another), make("details", {}, make("summary", {}, "A sentence of your own"), form));
+      return div("begin", div("controls", named("sentence", this.frames), named("noun", this.nouns), this.another), make("details", {}, make("summary", {}, "A sentence of your own"), form));
     }
 
-    about(text) {
+    settle(text) {
       const known = this.data.sentences.find(({ english }) => english === text);
       Object.assign(this, { text, known });
       this.frames.value = known?.frame ?? "own"; // a sentence of one's own stands in no list, and has no noun of ours
@@ -106,9 +123,10 @@
     // Another sentence: what was cut stays cut where it is a head, and goes where it is a link or a vector of the old one.
     ask(text) {
       const roles = this.asked ?? (this.known && this.changed ? this.roles() : null); // those that no run has placed yet
-      this.about(text.trim());
+      this.settle(text.trim());
       this.left = "";
       Object.assign(this, { guess: null, picked: null, opened: null, plain: null });
+      if (this.donor.firstChild) this.lay(this.about(this.source));
       if (roles && this.known) this.asked = roles;
       else { this.asked = null; this.changes.hidden.clear(); this.changes.swaps.clear(); }
       this.holds = this.tally[1] > 0; // who has guessed before is asked again, before the new sentence shows what the cut does
@@ -157,7 +175,7 @@
       } catch (error) {
         const told = `This cannot be done: ${error.message}.`;
         if (!this.sound || this.sound === this.text) { this.tell(told); return; }
-        this.about(this.sound); // the last sentence that could be read stays, with all that belongs to it
+        this.settle(this.sound); // the last sentence that could be read stays, with all that belongs to it
         Object.assign(this, { left: told, plain: null });
         await this.run();
       }
@@ -206,6 +224,7 @@
     }
 
     get layers() { return this.data.layers; }
+    get depths() { return [...Array(this.layers + 1).keys()]; }
     get heads() { return this.data.heads; }
 
     // What is written, with what was written before; and what became of the guess. Before a cut each word can be guessed.
@@ -216,14 +235,14 @@
       const others = differing(words, old), lost = differing(old, words);
       const spaced = (parts) => parts.flatMap((part, n) => [n ? " " : "", part]);
       const line = make("p", { class: "german", lang: "de" }, spaced(changed ? words.map((word, n) => make(others.includes(n) ? "strong" : "span", {}, word)) : old.map((word, n) => this.choice(n, word))));
-      const same = plain.text === now.text, weight = same ? this.heaviest() : 0;
-      const about = withheld ? [make("p", { class: "ghost" }, "Your cut goes along. Which word will it change here? Press it, or ", this.choice(-1, "none"), ", or ", this.button("show it", () => this.ready()), ".")] : !changed ? [make("p", { class: "ghost" }, "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
-        : same ? [make("p", { class: "verdict" }, "The words stay", weight && this.changes.hidden.size === 1 ? [", although a weight of ", asShare(weight, 3), " is gone"] : "", ". ", ...this.unsettled())]
-          : [make("p", { class: "ghost" }, "before: ", make("span", { lang: "de" }, plain.text))];
+      const same = plain.text === now.text, [cut, ...more] = this.changes.hidden, weight = same && cut && !more.length && this.weightOf(this.plain, cut);
+      const about = withheld ? [p("ghost", "Your cut goes along. Which word will it change here? Press it, or ", this.choice(-1, "none"), ", or ", this.button("show it", () => this.ready()), ".")] : !changed ? [p("ghost", "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
+        : same ? [p("verdict", "The words stay", weight ? `, although a weight of ${asShare(weight, 3)} is gone` : "", ". ", ...this.unsettled())]
+          : [p("ghost", "before: ", german(plain.text))];
       const unknown = this.model ? untrained(this.model.translator.unknown(this.text)) : [], focused = [...this.says.querySelectorAll("button")].indexOf(document.activeElement);
-      this.says.replaceChildren(make("p", { class: "name" }, "It writes"), line, make("div", { class: "about" }, ...about, ...this.judgement(old, lost)), ...(this.changed ? [make("p", { class: "done" }, "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => make("p", { class: "ghost" }, words)));
+      this.says.replaceChildren(p("name", "It writes"), ...this.pronouns(), line, div("about", ...about, ...this.judgement(old, lost)), ...(this.changed ? [p("done", "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => p("ghost", words)));
       if (focused >= 0) this.says.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
-      if (changed) this.announce(this.heard, make("span", { lang: "de" }, now.text), " ", ...about.map((part) => part.cloneNode(true)));
+      if (changed) this.announce(this.heard, german(now.text), " ", ...about.map((part) => part.cloneNode(true)));
     }
 
     // Where the words stay: the one that has lost most of its probability.
@@ -232,18 +251,18 @@
       if (!before || !after) return [];
       const lost = before.map((p, n) => p - after[n]), n = lost.indexOf(Math.max(...lost));
       if (lost[n] < 0.001 * before[n]) return ["No word has lost as much as a thousandth of its probability."];
-      return ["But ", make("i", { lang: "de" }, shown(this.now.writes[n])), ` is less sure: ${percent(after[n], 1)} instead of ${percent(before[n], 1)}.`];
+      return ["But ", german(shown(this.now.writes[n])), ` is less sure: ${percent(after[n], 1)} instead of ${percent(before[n], 1)}.`];
     }
 
     choice(n, text) {
       const button = this.button(text, () => { this.guess = this.guess === n ? null : n; if (this.withheld) this.ready(); else this.say(); });
-      button.setAttribute("aria-pressed", String(this.guess === n));
+      press(button, this.guess === n);
       return button;
     }
 
-    heaviest() {
-      const cut = [...this.changes.hidden].map((name) => name.split(" ")).map(([kind, layer, head, row, column]) => this.plain.weights(kind, Number(layer), Number(head), Number(row))[column] ?? 0);
-      return cut.length ? Math.max(...cut) : 0;
+    weightOf(run, name) {
+      const [kind, layer, head, row, column] = parted(name);
+      return run.weights(kind, layer, head, row)[column] ?? 0;
     }
 
     // The guess counts once, at the first cut.
@@ -253,11 +272,11 @@
       const right = this.guess < 0 ? !lost.length : lost.includes(this.guess);
       if (!this.judged) { this.judged = true; this.tally[0] += right; this.tally[1] += 1; }
       const own = this.guess < 0 ? ["that nothing would change"] : quoted(old[this.guess].replace(/[.,]$/, ""), "de");
-      return [make("p", { class: "ghost" }, "You guessed ", own, right ? ". Right. " : lost.length ? ". Something else changed. " : ". No word changed. ", this.tally[1] > 1 ? `(${this.tally[0]} of ${this.tally[1]} guesses were right.)` : "")];
+      return [p("ghost", "You guessed ", own, right ? ". Right. " : lost.length ? ". Something else changed. " : ". No word changed. ", this.tally[1] > 1 ? `(${this.tally[0]} of ${this.tally[1]} guesses were right.)` : "")];
     }
 
     tell(text) {
-      this.says.replaceChildren(make("p", { class: "name" }, text));
+      this.says.replaceChildren(p("name", text));
       this.announce(this.heard, text);
     }
 
@@ -266,15 +285,15 @@
     tools() {
       const tool = (name, text, checked) => {
         const input = make("input", { type: "radio", name: "cut-tool", value: name, checked });
-        input.addEventListener("change", () => { this.tool = name; this.stage.classList.toggle("cutting", name === "cut"); this.aim(null); });
-        return make("label", { class: "tool" }, input, make("span", {}, text));
+        on(input, "change", () => { this.tool = name; this.stage.classList.toggle("cutting", name === "cut"); this.aim([]); });
+        return make("label", { class: "tool" }, input, span(null, text));
       };
       this.tool = "look";
       this.pair = this.button("✂ all lines “it” – noun", () => this.cutPair());
       this.order = onOff("positions", true, (on) => { this.changes.placed = on; this.ready(); });
-      this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model || !this.plain) this.ready(); else this.take(this.plain); });
+      this.undo = this.button("Undo all", () => { this.clear(); this.putAway(); Object.assign(this, { guess: null, opened: null }); if (this.model || !this.plain) this.ready(); else this.take(this.plain); });
       this.time = slider("how far it has calculated", { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
-      return make("div", { class: "controls tools" },
+      return div("controls tools",
         make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.order, this.undo, this.trained());
     }
 
@@ -298,26 +317,27 @@
       for (const side of ["read", "write"]) {
         const list = this.sides[side] = make("div", { class: `tokens ${side}`, role: "group", "aria-label": side === "read" ? "English tokens" : "German tokens", lang: side === "read" ? "en" : "de" });
         const place = ({ target }) => target.closest("button") && { side, n: Number(target.closest("button").dataset.n) };
-        for (const kind of ["focusin", "click"]) list.addEventListener(kind, (event) => place(event) && this.follow(place(event)));
-        list.addEventListener("click", () => this.turnTo("word"));
-        list.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.peek(place(event)));
-        list.addEventListener("pointerleave", () => this.peek(null));
-        list.addEventListener("keydown", (event) => this.key(event, side));
+        on(list, "focusin click", (event) => place(event) && this.follow(place(event)));
+        on(list, "click", () => this.turnTo("word"));
+        on(list, "pointermove", hovering((event) => this.peek(place(event))));
+        on(list, "pointerleave", () => this.peek(null));
+        on(list, "keydown", (event) => this.key(event, side));
       }
       this.svg = draw("svg", { "aria-hidden": "true" });
-      this.svg.addEventListener("click", (event) => {
-        const bead = event.target.closest("[data-bead]")?.dataset.bead, link = this.nearest(event), again = this.aimed === link?.name;
-        if (bead) this.bead(...bead.split(" "));
-        else if (!link) this.aim(null);
+      on(this.svg, "click", (event) => {
+        const bead = event.target.closest("[data-bead]")?.dataset.bead, links = this.near(event), [link] = links, again = this.aimed[0] === link?.name;
+        if (bead) this.bead(...parted(bead));
+        else if (!link) this.aim([]);
+        else if (links.length > 1) this.openUp({ lines: links.map(({ name }) => name) });
         else if (this.tool === "look") this.look(link.name);
-        else if (event.pointerType === "touch" && !again) this.aim(link, "again "); // a finger hides the line: it is named before it is cut
+        else if (event.pointerType === "touch" && !again) this.aim(links, "again "); // a finger hides the line: it is named before it is cut
         else this.cut([link.name]);
       });
-      this.svg.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.aim(event.target.closest("[data-bead]") ? null : this.nearest(event)));
-      this.svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.aim(null));
+      on(this.svg, "pointermove", hovering((event) => this.aim(event.target.closest("[data-bead]") ? [] : this.near(event))));
+      on(this.svg, "pointerleave", hovering(() => this.aim([])));
       this.pointed = [1, 2].map(() => make("p", { class: "pointed", "aria-hidden": "true" })); // above the drawing, and on a phone on the sheet
-      this.stage = make("div", { class: "stage" }, this.svg, make("p", { class: "name title-read" }, "The encoder reads"), this.sides.read, make("p", { class: "name title-write" }, "The decoder writes"), this.sides.write);
-      return make("div", { class: "drawing" }, make("div", { class: "controls head" }, this.pointed[0], make("div", { class: "time" }, this.player(), this.time.label)), this.stage, make("p", { class: "reading" }, "A line is a look: a row takes from another, and the wider the line, the larger the weight. A dashed line is cut. ", make("span", { class: "tint" }, "Purple"), " is a vector that your cut has changed: the stronger, the more. The other lines of a row share the weight that a cut line had. A German row stands under the word on its left, which it has just read, and writes the one on its right."), make("p", { class: "reading keys" }, "With the keyboard: the arrow keys go from word to word, and 0 cuts the widest line of the word that you follow."));
+      this.stage = div("stage", this.svg, p("name title-read", "The encoder reads"), this.sides.read, p("name title-write", "The decoder writes"), this.sides.write);
+      return div("drawing", div("controls head", this.pointed[0], div("time", this.player(), this.time.label)), this.stage, p("reading", "A line is a look: a row takes from another, and the wider the line, the larger the weight. Cut it, and the row’s other lines share its weight. ", span("tint", "Purple"), " is a vector that your cut has changed. A German row has read the word on its left, and writes the one on its right. Press a word to follow it, a line to open it, a point to see its vector.", span("keys", " The arrow keys go from word to word, and 0 cuts the widest line.")));
     }
 
     list(side, names) {
@@ -326,9 +346,8 @@
       const place = side === "read" && this.known ? this.places(now.reads, this.text, this.known.thing) : null;
       list.replaceChildren(...names.map((name, n) => {
         const differs = others.includes(n), gone = differs && names.length === old.length ? make("s", {}, shown(old[n])) : [], own = place && (place.it === n || place.noun.includes(n));
-        const button = make("button", { type: "button", "data-n": n, class: [own && `of-${gender}`, differs && "differs"].filter(Boolean).join(" ") || null, "data-when": side === "write" ? this.layers + n + 1 : 0 }, make("span", {}, tight(name, n) ? "·" : "", shown(name)), gone);
-        return button;
-      }), ...(side === "write" && now.writes.length > MOST ? [make("p", { class: "name" }, `… and ${now.writes.length - MOST} more`)] : []));
+        return make("button", { type: "button", "data-n": n, class: [own && `of-${gender}`, differs && "differs"].filter(Boolean).join(" ") || null, "data-when": side === "write" ? this.layers + n + 1 : 0 }, span(null, tight(name, n) ? "·" : "", shown(name)), gone);
+      }), ...(side === "write" && now.writes.length > MOST ? [p("name", `… and ${now.writes.length - MOST} more`)] : []));
       if (had && side === this.picked.side) list.children[Math.min(this.picked.n, names.length - 1)]?.focus({ preventScroll: true });
     }
 
@@ -347,29 +366,24 @@
 
     follow({ side, n }) {
       if (!this.now || (this.picked.side === side && this.picked.n === n && !this.opened)) return;
-      Object.assign(this, { picked: { side, n }, opened: null });
-      this.draw();
-      this.open();
+      this.openUp(null, { side, n });
     }
 
-    // A word that is only pointed at: its lines are drawn, and what was chosen stays chosen.
+    // A word that is only pointed at: its lines are drawn, no more.
     peek(place) {
       if (!this.now || (place?.side === this.peeked?.side && place?.n === this.peeked?.n)) return;
       this.peeked = place;
       this.draw();
     }
 
-    // Places on the stage: x of each depth of each side, y of each row, in pixels of the stage.
+    // Pixels on the stage: x of each depth of each side, y of each row.
     measure() {
-      const width = this.stage.clientWidth, top = this.stage.getBoundingClientRect().top;
-      const middle = (button) => { const { top: y, height } = button.getBoundingClientRect(); return y + height / 2 - top; };
-      const edge = (list, right) => { const box = list.getBoundingClientRect(), own = this.stage.getBoundingClientRect().left; return (right ? box.right : box.left) - own; };
-      const wide = BESIDE.matches, from = edge(this.sides.read, true) + 18, to = edge(this.sides.write, false) - 22;
-      const spread = (a, b) => Array.from({ length: this.layers + 1 }, (_, depth) => a + ((b - a) * depth) / this.layers);
+      const { stage, sides: { read, write } } = this, wide = BESIDE.matches, from = read.offsetLeft + read.offsetWidth + 18, to = write.offsetLeft - 22;
+      const spread = (a, b) => this.depths.map((depth) => a + ((b - a) * depth) / this.layers);
       const half = from + (to - from) * 0.42;
-      const x = wide ? { read: spread(from, half), write: spread(half + (to - from) * 0.24, to) } : { read: spread(from, to), write: spread(64, to) };
-      const y = (side) => [...this.sides[side].querySelectorAll("button")].map(middle);
-      return { width, height: this.stage.clientHeight, wide, x, y: { read: y("read"), write: y("write") } };
+      const x = wide ? { read: spread(from, half), write: spread(half + (to - from) * 0.24, to) } : { read: spread(from, to - 12), write: spread(64, to - 36) };
+      const y = (list) => [...list.querySelectorAll("button")].map((button) => list.offsetTop + button.offsetTop + button.offsetHeight / 2);
+      return { width: stage.clientWidth, height: stage.clientHeight, wide, x, y: { read: y(read), write: y(write) } };
     }
 
     // The links that end in a row, the widest first.
@@ -394,70 +408,77 @@
       const sides = { read: now.reads.length, write: Math.min(now.writes.length, MOST) };
       for (const [side, list] of Object.entries(this.sides)) for (const button of list.querySelectorAll("button")) {
         const own = side === this.picked.side && Number(button.dataset.n) === this.picked.n;
-        button.setAttribute("aria-pressed", String(own));
+        press(button, own);
         button.tabIndex = own || (side !== this.picked.side && button.dataset.n === "0") ? 0 : -1; // one stop of the Tab key on each side
       }
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       const all = Object.entries(sides).flatMap(([side, length]) => Array.from({ length }, (_, n) => ({ side, n })));
       const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, column, cut }) => cut || kind === "encoder" || (kind === "cross" && picked.side === "read" && column === picked.n)); // not all looks of the decoder: nobody could tell them apart
-      const own = this.links(picked);
-      const path = (link, kind) => draw("path", { d: this.path(link), class: [kind, (link.cut || !link.gain) && "cut", this.opened?.link === link.name && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind === "mine" ? 0.8 + 6 * link.weight * (link.gain || 1) : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link) });
+      const ofLit = ({ name }) => this.lit && name.startsWith(`${this.lit} `), lit = this.lit ? all.flatMap((place) => this.links(place, LIT)).filter(ofLit) : [];
+      const followed = this.links(picked), own = followed.filter((link) => !ofLit(link)), g = (kind, ...parts) => draw("g", { class: kind }, ...parts);
+      const path = (link, kind) => draw("path", { d: this.path(link), class: [kind, (link.cut || !link.gain) && "cut", this.opened?.lines?.includes(link.name) && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind !== "other" ? 0.8 + 6 * link.weight * (link.gain || 1) : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link) });
       this.svg.replaceChildren(
-        draw("g", { class: "rivers" }, all.flatMap((place) => this.river(place, mine(place)))),
-        draw("g", { class: "others" }, others.map((link) => path(link, "other"))),
-        draw("g", { class: "own" }, own.toReversed().map((link) => path(link, "mine"))),
-        draw("g", { class: "beads" }, all.flatMap((place) => this.beads(place))),
-        draw("g", { class: "said" }, this.labels(own.filter(({ weight, cut }) => weight >= 0.4 || cut)), this.titles()));
-      this.lines = [...own, ...others];
-      for (const [name, [range]] of this.dials) range.parentElement.classList.toggle("wide-line", own.some(({ kind, layer, head, weight }) => weight > 0.5 && name === `${kind} ${layer} ${head}`));
-      this.aim(this.lines.find(({ name }) => name === this.aimed) ?? null);
+        g("rivers", all.flatMap((place) => this.river(place, mine(place)))),
+        g("others", others.map((link) => path(link, "other"))),
+        g("own", own.toReversed().map((link) => path(link, "mine"))),
+        g("lit", lit.map((link) => path(link, "lit"))),
+        g("beads", all.flatMap((place) => this.beads(place))),
+        g("said", this.labels(own.filter(({ weight, cut }) => weight >= 0.4 || cut)), this.titles()));
+      this.stage.classList.toggle("lighting", lit.length > 0);
+      this.lines = [...lit, ...own, ...others.filter((link) => !ofLit(link))];
+      for (const [name, [range]] of this.dials) range.parentElement.classList.toggle("wide-line", followed.some((link) => link.weight > 0.5 && link.name.startsWith(`${name} `)));
+      this.aim(this.lines.filter(({ name }) => this.aimed.includes(name)));
       this.show();
     }
 
-    // The line that a pointer means: of those that are drawn, the nearest; of two as near, one of the word that is followed.
-    nearest({ clientX, clientY, target }) {
-      const label = target?.closest("text[data-link]")?.dataset.link;
-      if (label) return this.lines.find(({ name }) => name === label);
-      const box = this.svg.getBoundingClientRect(), [x, y] = [clientX - box.left, clientY - box.top];
-      let [least, found] = [AIM, null];
-      for (const link of this.lines ?? []) {
-        if (this.when(link) > this.stop) continue;
+    // The lines that a pointer means: the nearest, and what is as near where lines cross.
+    near({ clientX, clientY, target }) {
+      const label = target?.closest("text[data-link]")?.dataset.link, box = this.svg.getBoundingClientRect(), [x, y] = [clientX - box.left, clientY - box.top];
+      if (label) return this.lines.filter(({ name }) => name === label);
+      const far = (link) => {
         const [x1, y1, x2, y2, x3, y3, x4, y4] = this.curve(link);
-        for (let t = 0.06; t < 0.95; t += 0.04) {
-          const s = 1 - t, far = Math.hypot(s ** 3 * x1 + 3 * s * s * t * x2 + 3 * s * t * t * x3 + t ** 3 * x4 - x, s ** 3 * y1 + 3 * s * s * t * y2 + 3 * s * t * t * y3 + t ** 3 * y4 - y);
-          if (far < least) [least, found] = [far, link];
+        let least = Infinity;
+        for (let t = 0.06; t < 0.95; t += 0.01) {
+          const s = 1 - t, [a, b, c, d] = [s ** 3, 3 * s * s * t, 3 * s * t * t, t ** 3];
+          least = Math.min(least, Math.hypot(a * x1 + b * x2 + c * x3 + d * x4 - x, a * y1 + b * y2 + c * y3 + d * y4 - y));
         }
-      }
-      return found;
+        return least;
+      };
+      const found = (this.lines ?? []).filter((link) => this.when(link) <= this.stop).map((link) => [far(link), link]).sort((a, b) => a[0] - b[0]);
+      return found.filter(([at]) => at < Math.min(AIM, found[0][0] + TOGETHER)).map(([, link]) => link);
     }
 
-    // It is drawn darker and named, so that one sees what would be opened or cut.
-    aim(link, again = "") {
-      const will = link?.cut ? "mend" : "cut", cuts = this.tool === "cut";
-      this.aimed = link?.name ?? null;
+    // They are drawn darker, and named: so one sees what a press would do.
+    aim(links, again = "") {
+      const [link] = links, will = this.tool === "look" ? "open" : link?.cut ? "mend" : "cut";
+      this.aimed = links.map(({ name }) => name);
       this.stage.classList.toggle("aiming", Boolean(link));
-      for (const path of this.svg.querySelectorAll("path")) path.classList.toggle("aimed", path.dataset.link === this.aimed);
-      for (const place of this.pointed) place.textContent = link ? `${this.named(link)}: press ${again}to ${cuts ? will : "open"}` : cuts ? "Press a line to cut it, and once more to mend it." : "Press a word to follow it, a line to open it, a point to see its vector.";
+      for (const path of this.svg.querySelectorAll("path")) path.classList.toggle("aimed", this.aimed.includes(path.dataset.link));
+      const told = links.length > 1 ? `${links.length} lines lie together here. Press to choose one.` : link ? `${this.named(link)}: press ${again}to ${will}` : this.tool === "cut" ? "Press a line to cut it, and once more to mend it." : "";
+      for (const place of this.pointed) place.textContent = told;
+    }
+
+    // What is known of a line; or which of those that lie together.
+    crossing(names) {
+      if (names.length === 1) return this.sum(names[0]);
+      const rows = names.map((one) => this.lines.find(({ name }) => name === one)).filter(Boolean).map((link) => this.lookOf(link, true));
+      return [p("name", "Lines that lie together here"), ol("links", rows), this.back()];
     }
 
     // A line in words, for who points at it.
     named(link) {
-      const words = [this.token(link.kind === "encoder" ? "read" : "write", link.row), this.column(link)].map((parts) => parts.map((part) => part.textContent ?? part).join(""));
-      return `${words.join(" looks at ")}, ${numbered(link.kind, link.layer, link.head)}: ${asShare(link.weight, 3)}`;
+      const { kind, layer, head, row, weight } = link;
+      return `${said(this.row(kind, row))} looks at ${said(this.column(link))}, ${numbered(kind, layer, head)}: ${asShare(weight, 3)}`;
     }
 
     // When a link is calculated, in steps of the slider.
     when({ kind, layer, row }) { return kind === "encoder" ? layer + 1 : this.layers + row + 1; }
 
-    ends({ kind, layer, row, column }) {
-      const { x, y } = this.at, side = kind === "encoder" ? "read" : "write", from = kind === "decoder" ? "write" : "read";
-      return [kind === "cross" ? x.read[this.layers] : x[from][layer], y[from][column], x[side][layer + 1], y[side][row]];
-    }
-
     // The heads between two rows lie side by side. The four points of the curve, and the curve.
-    curve(link) {
-      const [x1, y1, x2, y2] = this.ends(link), side = (link.head - (this.heads - 1) / 2) * 7;
-      if (link.kind === "cross" && !this.at.wide) return [x1, y1, x1 + 16 + side, y1 + 50, x2 + 16 + side, y2 - 70, x2, y2];
+    curve({ kind, layer, head, row, column }) {
+      const { x, y, wide } = this.at, own = kind === "encoder" ? "read" : "write", from = kind === "decoder" ? "write" : "read", side = (head - (this.heads - 1) / 2) * 7;
+      const [x1, y1, x2, y2] = [x[from][kind === "cross" ? this.layers : layer], y[from][column], x[own][layer + 1], y[own][row]];
+      if (kind === "cross" && !wide) return [x1, y1, x1 + 24 + side, y1 + 30, x1 + 30 + side, y2, x2, y2];
       const bend = (x2 - x1) * 0.45, bow = y1 === y2 ? 2.2 * side : side;
       return [x1, y1, x1 + bend, y1 + bow, x2 - bend, y2 + bow, x2, y2];
     }
@@ -471,7 +492,7 @@
     labels(links) {
       const taken = [];
       return links.flatMap((link) => {
-        const [x1, y1, x2, y2] = this.ends(link), x = (x1 + x2) / 2, y = (y1 + y2) / 2 + (link.head - (this.heads - 1) / 2) * 5 - 3;
+        const at = this.curve(link), [x, y] = [0, 1].map((n) => (at[n] + 3 * at[n + 2] + 3 * at[n + 4] + at[n + 6]) / 8);
         if (taken.length > 3 || taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 16)) return [];
         taken.push([x, y]);
         return [draw("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": "middle", class: link.cut ? "muted" : null, "data-link": link.name, "data-when": this.when(link) }, link.cut ? "✂" : asShare(link.weight, 3))];
@@ -479,7 +500,7 @@
     }
 
     titles() {
-      const { x, y } = this.at, top = (side) => y[side][0] - 26;
+      const { x, y, wide } = this.at, top = (side) => (wide || side === "read" ? y[side][0] - 26 : y.write.at(-1) + 28); // or lines would run through it
       return ["read", "write"].flatMap((side) => x[side].map((at, depth) => draw("text", { x: at, y: top(side), class: "depth", "text-anchor": "middle" }, depth ? `layer ${depth}` : "start")));
     }
 
@@ -490,9 +511,12 @@
     }
 
     beads({ side, n }) {
-      const { x, y } = this.at;
-      const before = side === "write" ? [draw("text", { x: x.write[0] - 12, y: y.write[n] + 4, class: "before", "text-anchor": "end", "data-when": this.layers + n + 1 }, n ? shown(this.now.writes[n - 1]) : "<bos>")] : [];
-      return [...before, ...x[side].map((at, depth) => draw("circle", { cx: at, cy: y[side][n], r: this.changes.swaps.has(`${depth} ${n}`) && side === "read" ? 9 : 6, class: [this.opened?.bead === `${side} ${depth} ${n}` && "chosen", side === "read" && this.changes.swaps.has(`${depth} ${n}`) && "swapped"].filter(Boolean).join(" ") || null, style: this.tint(side, depth, n), "data-bead": `${side} ${depth} ${n}`, "data-when": side === "read" ? depth : this.layers + n + 1 }))];
+      const { x, y } = this.at, when = this.layers + n + 1, read = side === "read";
+      const before = read ? [] : [draw("text", { x: x.write[0] - 12, y: y.write[n] + 4, class: "before", "text-anchor": "end", "data-when": when }, n ? shown(this.now.writes[n - 1]) : "<bos>")];
+      return [...before, ...x[side].map((at, depth) => {
+        const name = `${side} ${depth} ${n}`, swapped = read && this.changes.swaps.has(`${depth} ${n}`);
+        return draw("circle", { cx: at, cy: y[side][n], r: swapped ? 9 : 6, class: [this.opened?.bead === name && "chosen", swapped && "swapped"].filter(Boolean).join(" "), style: this.tint(side, depth, n), "data-bead": name, "data-when": read ? depth : when });
+      })];
     }
 
     tint(side, depth, n) {
@@ -504,11 +528,13 @@
     // What has been chosen, below the stage.
 
     open() {
-      const { opened, picked } = this;
-      this.sheet.replaceChildren(...(opened?.link ? this.sum(opened.link) : opened?.bead ? this.vector(opened.bead) : this.word(picked)));
+      const { opened } = this;
+      this.sheet.replaceChildren(...(opened?.lines ? this.crossing(opened.lines) : opened?.bead ? this.vector(opened.bead) : this.word(this.picked)));
     }
 
     token(side, n) { return quoted(shown((side === "read" ? this.now.reads : this.now.writes)[n] ?? "").trim(), side === "read" ? "en" : "de"); }
+
+    row(kind, n) { return this.token(kind === "encoder" ? "read" : "write", n); }
 
     // The row that a column of weights stands for, as words: of German the token that has been read there.
     column({ kind, column }) {
@@ -518,58 +544,81 @@
 
     word({ side, n }) {
       const links = this.links({ side, n }), shares = side === "write" ? this.rivals(n) : [];
-      const row = (link) => {
-        const look = this.button("", () => this.look(link.name));
-        look.className = "look";
-        look.append(make("span", { class: "to" }, this.column(link)), make("span", { class: "where" }, `${{ cross: "English, ", decoder: "German, " }[link.kind] ?? ""}layer ${link.layer + 1}, head ${link.head + 1}${this.changes.gains.get(`${link.kind} ${link.layer} ${link.head}`) === 0 ? ", off" : ""}`), make("span", { class: "p" }, asShare(link.weight, 3)));
-        look.style.setProperty("--weight", `${(100 * link.weight).toFixed(1)}%`);
-        return make("li", { class: link.cut ? "cut" : null }, look, this.button(link.cut ? "mend" : "✂ cut", () => this.cut([link.name])));
-      };
-      const vectors = this.now.rows ? make("p", { class: "vectors" }, "Its vector: ", Array.from({ length: this.layers + 1 }, (_, depth) => [" ", this.button(depth ? `layer ${depth}` : "start", () => this.bead(side, depth, n))])) : [];
+      const vectors = this.now.rows ? p("vectors", "Its vector: ", this.depths.map((depth) => [" ", this.button(depth ? `layer ${depth}` : "start", () => this.bead(side, depth, n))])) : [];
       const title = side === "read" ? [this.token(side, n), " looks at"] : [this.token(side, n), " was written after looking at"];
-      return [make("p", { class: "name" }, title), ...shares, make("ol", { class: "links" }, links.slice(0, LISTED).map(row)), vectors];
+      return [p("name", title), ...shares, ol("links", links.slice(0, LISTED).map((link) => this.lookOf(link))), vectors];
+    }
+
+    // A line as a row of a list: to be opened, or cut.
+    lookOf(link, whole = false) {
+      const { kind, layer, head, name, weight, cut, gain } = link, look = this.button("", () => this.look(name));
+      look.className = "look";
+      look.append(span("to", whole ? [this.row(kind, link.row), " → "] : [], this.column(link)), span("where", `${{ cross: "English, ", decoder: "German, " }[kind] ?? ""}layer ${layer + 1}, head ${head + 1}${gain ? "" : ", off"}`), span("p", asShare(weight, 3)));
+      look.style.setProperty("--weight", `${(100 * weight).toFixed(1)}%`);
+      return make("li", { class: cut ? "cut" : null }, look, this.button(cut ? "mend" : "✂ cut", () => this.cut([name])));
     }
 
     // What else might have been written there, now and without the cut.
     rivals(n) {
       const step = this.now.state?.steps[n], before = this.plain.state?.steps[n];
       if (!step) return [];
-      const { translator } = this.model, names = new Set([...translator.rivals({ next: step.logP }, RIVALS), ...(before && this.changed ? translator.rivals({ next: before.logP }, 1) : [])]);
-      return [make("ol", { class: "rivals" }, [...names].map((id) => make("li", {}, make("span", { class: "to", lang: "de" }, shown(translator.name(id))), make("span", { class: "rail", "aria-hidden": "true" }, before && this.changed ? make("span", { class: "was", style: `width: ${(100 * Math.exp(before.logP[id])).toFixed(1)}%` }) : [], make("span", { class: "bar", style: `width: ${(100 * Math.exp(step.logP[id])).toFixed(1)}%` })), make("span", { class: "p" }, percent(Math.exp(step.logP[id]), 1)))))];
+      const most = ({ logP }, n) => this.model.translator.rivals({ next: logP }, n);
+      return [this.chances([...new Set([...most(step, RIVALS), ...(before && this.changed ? most(before, 1) : [])])], step, before)];
+    }
+
+    // How probable some tokens are: a bar, and a pale one for the time before the cut.
+    chances(ids, step, before) {
+      const rail = (kind, of, id) => make("span", { class: kind, style: `width: ${(100 * Math.exp(of.logP[id])).toFixed(1)}%` });
+      return ol("rivals", ids.map((id) => {
+        const name = shown(this.model.translator.name(id));
+        return make("li", { class: GENDERS[name] && `of-${GENDERS[name]}` }, make("span", { class: "to", lang: "de" }, name), make("span", { class: "rail", "aria-hidden": "true" }, before && this.changed ? rail("was", before, id) : [], rail("bar", step, id)), span("p", percent(Math.exp(step.logP[id]), 1)));
+      }));
+    }
+
+    // The pronouns that German might have for "it", after the same words or where one has come.
+    pronouns() {
+      const { plain, now, model } = this, place = ({ writes }) => writes.findIndex((word, n) => n > writes.indexOf(",") && PRONOUNS.includes(word.trim())), n = place(plain);
+      if (!now.rows || n < 0 || !now.reads.includes(" it")) return [];
+      const same = plain.writes.slice(0, n).every((word, i) => word === now.writes[i]), step = now.state.steps[same ? n : place(now)], before = plain.state.steps[n];
+      const [er, sie, es, ihn] = PRONOUNS.map((word) => model.translator.tokens.encode(` ${word}`)[0]);
+      return step ? [div("bars", p("name", "The pronoun"), this.chances([before.logP[er] > before.logP[ihn] ? er : ihn, sie, es], step, before))] : [];
     }
 
     look(name) {
-      this.opened = { link: name };
-      this.turnTo("word");
-      const [kind, , , row] = name.split(" ");
-      this.picked = { side: kind === "encoder" ? "read" : "write", n: Number(row) };
+      const [kind, , , n] = parted(name);
+      this.openUp({ lines: [name] }, { side: kind === "encoder" ? "read" : "write", n });
+    }
+
+    // In the place of the word: lines or a vector.
+    openUp(opened, picked = this.picked) {
+      Object.assign(this, { opened, picked });
+      if (opened) this.turnTo("word");
       this.draw();
       this.open();
     }
 
-    back() { return this.button("← all looks of this word", () => { this.opened = null; this.draw(); this.open(); }); }
+    back() { return this.button("← all looks of this word", () => this.openUp(null)); }
 
-    // All heads of a kind, by their names.
     all(kind) { return Array.from({ length: this.layers * this.heads }, (_, n) => `${kind} ${Math.floor(n / this.heads)} ${n % this.heads}`); }
 
     // A link down to its sum: query times key, number by number, and the softmax of the row.
     sum(name) {
-      const [kind, layer, head, row, column] = name.split(" ").map((part, n) => (n ? Number(part) : part));
+      const [kind, layer, head, row, column] = parted(name);
       const side = kind === "encoder" ? "read" : "write", link = { kind, layer, head, row, column }, cut = this.changes.hidden.has(name);
       const everywhere = this.all(kind).map((one) => `${one} ${row} ${column}`);
       const of = `${kind} ${layer} ${head}`, even = this.changes.evens.has(of);
-      const buttons = make("div", { class: "controls" }, this.button(cut ? "Mend" : "✂ Cut", () => this.cut([name])), this.button("✂ Cut in all heads", () => this.cut(everywhere, true)), this.button(even ? "Let this head choose again" : "Let this head look evenly", () => { this.changes.evens[even ? "delete" : "add"](of); this.ready(); }), this.back());
+      const buttons = div("controls", this.button(cut ? "Mend" : "✂ Cut", () => this.cut([name])), this.button("✂ Cut in all heads", () => this.cut(everywhere, true)), this.button(even ? "Let this head choose again" : "Let this head look evenly", () => { this.changes.evens[even ? "delete" : "add"](of); this.ready(); }), this.back());
       const weight = this.now.weights(kind, layer, head, row)[column] ?? 0;
-      return [make("p", { class: "name" }, this.token(side, row), " looks at ", this.column(link), `, ${numbered(kind, layer, head)}`), ...this.products(link, weight, cut), buttons];
+      return [p("name", this.token(side, row), " looks at ", this.column(link), `, ${numbered(kind, layer, head)}`), ...this.products(link, weight, cut), buttons];
     }
 
     products(link, weight, cut) {
       const parts = this.now.rows && !this.changes.evens.has(`${link.kind} ${link.layer} ${link.head}`) && this.scored(link);
-      if (!parts) return [make("p", {}, "Weight ", asShare(weight, 3), this.now.rows ? "." : ". Touch the figure, and the model comes, which can show how it is calculated.")];
+      if (!parts) return [p(null, "Weight ", asShare(weight, 3), this.now.rows ? "." : ". Touch the figure to load the model, which shows how it is computed.")];
       const { products, score, scores } = parts, most = Math.max(...products.map(Math.abs)), width = 8 * products.length;
       const bars = draw("svg", { viewBox: `0 0 ${width} 60`, class: "products", role: "img", "aria-label": `${products.length} products of a query and a key` }, products.map((x, n) => draw("rect", { x: 8 * n + 1, width: 6, y: x > 0 ? 30 - (28 * x) / most : 30, height: Math.max(0.5, (28 * Math.abs(x)) / most), class: x > 0 ? "above" : "below" })), draw("line", { x1: 0, x2: width, y1: 30, y2: 30 }));
       const total = products.reduce((sum, x) => sum + x, 0);
-      return [bars, make("p", {}, `Query and key have ${products.length} numbers each. Their products, drawn above, add up to ${written(total, 2)}. Divided by √${products.length}, that is a score of ${written(score, 2)}, `, ...(cut ? ["but the line is cut: the row takes nothing here."] : [`and the softmax over all ${scores.filter(Number.isFinite).length} scores of the row makes `, make("b", {}, asShare(weight, 3)), " of it."]))];
+      return [bars, p(null, `Query and key have ${products.length} numbers each. Their products, drawn above, add up to ${written(total, 2)}. Divided by √${products.length}, that is a score of ${written(score, 2)}, `, ...(cut ? ["but the line is cut: the row takes nothing here."] : [`and the softmax over all ${scores.filter(Number.isFinite).length} scores of the row makes `, make("b", {}, asShare(weight, 3)), " of it."]))];
     }
 
     // The numbers behind a link, from a run that is listened to.
@@ -607,52 +656,56 @@
     // A vector: its numbers, now and before, and one of another sentence to put in its place.
 
     bead(side, depth, n) {
-      [depth, n] = [Number(depth), Number(n)];
       if (this.armed && side === "read") { this.swap(depth, n, this.armed); return; }
-      Object.assign(this, { picked: { side, n }, opened: { bead: `${side} ${depth} ${n}` } });
-      this.turnTo("word");
-      this.draw();
-      this.open();
+      this.openUp({ bead: `${side} ${depth} ${n}` }, { side, n });
     }
 
     vector(name) {
-      const [side, ...place] = name.split(" "), [depth, n] = place.map(Number), { now, plain } = this;
-      const title = make("p", { class: "name" }, "The vector of ", side === "read" || !n ? this.token(side, n) : ["the row that writes ", this.token(side, n)], depth ? `, after layer ${depth}` : ", at the start");
-      if (!now.rows) return [title, make("p", {}, "The model is on its way."), this.back()];
+      const [side, depth, n] = parted(name), { now, plain } = this;
+      const title = p("name", "The vector of ", side === "read" || !n ? this.token(side, n) : ["the row that writes ", this.token(side, n)], depth ? `, after layer ${depth}` : ", at the start");
+      if (!now.rows) return [title, p(null, "The model is on its way."), this.back()];
       const x = now.rows[side][depth][n], old = plain.rows?.[side][depth][n], far = old ? apart(x, old) : 0;
       const swapped = side === "read" && this.changes.swaps.has(`${depth} ${n}`);
       const said = far < 1e-9 ? `${x.length} numbers. ${swapped ? "The vector that you put in is the same, so nothing is exchanged." : "Nothing that you did has changed them."}` : `${x.length} numbers, changed by ${percent(far, 0)} of their length.`;
       const put = side !== "read" ? [] : [...(swapped ? [this.button("Put its own vector back", () => { this.changes.swaps.delete(`${depth} ${n}`); this.ready(); })] : []), ...this.offers(depth, n)];
-      return [title, make("p", { class: "strips" }, this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), make("p", {}, said), make("div", { class: "controls" }, put, this.back())];
+      return [title, p("strips", this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), p(null, said), div("controls", put, this.back())];
     }
 
     strip(x, kind) {
       const most = Math.max(...[...x].map(Math.abs)), tiles = [...x].map((number, i) => draw("rect", { x: (i % 32) * 8, y: 12 * Math.floor(i / 32), width: 7.4, height: 11.4, class: number > 0 ? "above" : "below", "fill-opacity": (Math.abs(number) / most).toFixed(2) }));
-      return make("span", {}, make("small", {}, kind), draw("svg", { viewBox: `0 0 256 ${12 * Math.ceil(x.length / 32)}`, class: `strip ${kind}`, "aria-hidden": "true" }, tiles));
+      return span(null, make("small", {}, kind), draw("svg", { viewBox: `0 0 256 ${12 * Math.ceil(x.length / 32)}`, class: `strip ${kind}`, "aria-hidden": "true" }, tiles));
     }
 
     // Whose vector may take this place: that of the same row in a sentence about another noun.
     offers(depth, n) {
       const nouns = make("select", { "aria-label": "the noun of the other sentence" }, this.things.filter((thing) => thing !== this.known?.thing).map((thing) => make("option", {}, thing)));
-      nouns.value = this.data.donor === this.known?.thing ? nouns.value : this.data.donor;
-      const frame = this.known?.frame ?? 0, text = () => this.data.sentences.find((one) => one.frame === frame && one.thing === nouns.value).english;
-      return [make("label", { class: "choose" }, make("span", {}, "vector from the sentence about"), nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => this.lay(text()))];
+      if (this.source !== this.known?.thing) nouns.value = this.source;
+      on(nouns, "change", () => { this.source = nouns.value; });
+      const text = () => this.about(nouns.value);
+      return [named("vector from the sentence about", nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => { this.lay(text()); this.donor.scrollIntoView({ block: "nearest" }); })];
     }
 
-    // The other sentence's words above the stage: each can be dragged to a bead, or chosen and then put there.
+    // This sentence, about another noun.
+    about(noun) { return this.data.sentences.find(({ frame, thing }) => frame === (this.known?.frame ?? 0) && thing === noun).english; }
+
+    // The other sentence's words: each can be dragged to a bead, or chosen and then put there.
     lay(text) {
       const names = this.names(text);
       const chips = names.map((name, row) => {
         const chip = this.button(shown(name), () => {
           if (this.dropped) return; // the end of a drag is no press
           this.armed = this.armed?.row === row ? null : { text, row };
-          for (const [n, one] of chips.entries()) one.setAttribute("aria-pressed", String(n === this.armed?.row));
+          for (const [n, one] of chips.entries()) press(one, n === this.armed?.row);
         });
-        chip.addEventListener("pointerdown", (event) => this.drag(event, chip, { text, row }));
+        on(chip, "pointerdown", (event) => this.drag(event, chip, { text, row }));
         return chip;
       });
-      this.donor.replaceChildren(make("p", { class: "name" }, "Another sentence. Drag a word onto a point of an English row: its vector goes there. Or press the word, then the point."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => { this.armed = null; this.donor.replaceChildren(); }));
-      this.donor.scrollIntoView({ block: "nearest" });
+      this.donor.replaceChildren(p("name", "Another sentence. Drag a word onto a point of an English row: its vector goes there. Or press the word, then the point."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => this.putAway()));
+    }
+
+    putAway() {
+      this.armed = null;
+      this.donor.replaceChildren();
     }
 
     drag(event, chip, donor) {
@@ -660,22 +713,23 @@
       let shade = null;
       const move = ({ clientX, clientY }) => {
         if (!shade && Math.hypot(clientX - begun[0], clientY - begun[1]) < 6) return;
-        if (!shade) document.body.append(shade = make("div", { class: "cut-dragged" }, chip.textContent));
+        if (!shade) document.body.append(shade = div("cut-dragged", chip.textContent));
         shade.style.translate = `${clientX}px ${clientY}px`;
       };
       const drop = ({ clientX, clientY }) => {
         chip.removeEventListener("pointermove", move);
+        chip.removeEventListener("pointerup", drop);
         if (!shade) return;
         shade.remove();
         this.dropped = true;
         setTimeout(() => { this.dropped = false; });
         const box = this.svg.getBoundingClientRect(), beads = [...this.svg.querySelectorAll("[data-bead^=read]")].map((bead) => [Math.hypot(Number(bead.getAttribute("cx")) - clientX + box.left, Number(bead.getAttribute("cy")) - clientY + box.top), bead.dataset.bead]);
         const [far, name] = beads.reduce((best, one) => (one[0] < best[0] ? one : best));
-        if (far < 40) this.swap(...name.split(" ").slice(1).map(Number), donor);
+        if (far < 40) this.swap(...parted(name).slice(1), donor);
       };
       chip.setPointerCapture(event.pointerId);
-      chip.addEventListener("pointermove", move);
-      chip.addEventListener("pointerup", drop, { once: true });
+      on(chip, "pointermove", move);
+      on(chip, "pointerup", drop);
     }
 
     swap(depth, n, { text, row = n }) {
@@ -686,37 +740,56 @@
       this.ready();
     }
 
-    // Beside the stage: what is chosen there, the heads, or all sentences.
-
     panel() {
       const names = { word: "Chosen", heads: "Heads", all: `${this.data.sentences.length} sentences` };
-      this.panes = { word: this.sheet = make("div", { class: "sheet" }), heads: this.board(), all: this.ruled() };
-      this.tabs = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, this.button(text, () => this.turnTo(name, this.panes[name].hidden || !this.beside.classList.contains("raised")))]));
-      this.beside = make("div", { class: "aside" }, this.pointed[1], make("div", { class: "tabs", role: "group", "aria-label": "What stands beside the drawing" }, Object.values(this.tabs)), Object.values(this.panes));
+      this.panes = { word: this.sheet = div("sheet"), heads: this.board(), all: this.ruled() };
+      this.tabs = Object.fromEntries(Object.entries(names).map(([name, text]) => [name, this.button(text, () => this.tab(name))]));
+      this.beside = div("aside", this.pointed[1], make("div", { class: "tabs", role: "group", "aria-label": "What stands beside the drawing" }, Object.values(this.tabs)), Object.values(this.panes));
       this.turnTo("word", false);
       return this.beside;
+    }
+
+    async tab(name) {
+      this.turnTo(name, this.panes[name].hidden || !this.beside.classList.contains("raised"));
+      if (name !== "all") return;
+      await this.ready(true);
+      if (this.model && !this.changed && this.came.length < this.data.sentences.length) this.tryAll(false); // as they are without a cut
+    }
+
+    // What was opened last closes, if anything is open.
+    escape() {
+      const { side, n } = this.picked ?? {}, raised = !BESIDE.matches && this.beside.classList.contains("raised");
+      if (this.donor.firstChild) this.putAway();
+      else if (this.opened) {
+        this.openUp(null);
+        this.sides[side].children[n]?.focus({ preventScroll: true });
+      } else if (raised) this.beside.classList.remove("raised");
+      else return false;
+      if (!this.contains(document.activeElement)) this.live.focus({ preventScroll: true });
+      return true;
     }
 
     turnTo(wanted, raised = true) {
       this.beside.classList.toggle("raised", raised); // on a phone it is a sheet, over the lower part of the drawing
       for (const [name, pane] of Object.entries(this.panes)) {
         pane.hidden = name !== wanted;
-        this.tabs[name].setAttribute("aria-pressed", String(name === wanted));
+        press(this.tabs[name], name === wanted);
       }
     }
 
-    // The heads: a slider for each.
-
     board() {
       this.dials = new Map();
-      const dial = (kind, layer, head) => {
-        const name = `${kind} ${layer} ${head}`, range = make("input", { type: "range", min: 0, max: 1, step: 0.05, value: 1, "aria-label": numbered(kind, layer, head) }), text = make("span", { "aria-hidden": "true" });
-        range.addEventListener("input", () => { const gain = Number(range.value); if (gain === 1) this.changes.gains.delete(name); else this.changes.gains.set(name, gain); this.ready(); });
+      const dial = (name) => {
+        const range = make("input", { type: "range", min: 0, max: 1, step: 0.05, value: 1, "aria-label": headOf(name) }), text = make("span", { "aria-hidden": "true" }), label = make("label", {}, span("n", parted(name)[2] + 1), range, text);
+        const light = (lit) => () => { this.lit = lit; this.draw(); };
+        on(range, "input", () => { const gain = Number(range.value); if (gain === 1) this.changes.gains.delete(name); else this.changes.gains.set(name, gain); this.ready(); });
+        on(label, "pointerenter focusin", light(name));
+        on(label, "pointerleave focusout", light(null));
         this.dials.set(name, [range, text]);
-        return make("label", {}, make("span", { class: "n" }, head + 1), range, text);
+        return label;
       };
-      const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), make("div", { class: "dials" }, Array.from({ length: this.data.heads }, (_, head) => dial(kind, layer, head))));
-      return make("div", { class: "board" }, make("p", { class: "name" }, "Turn a head down, and it gives less. At the left end it is off. Marked are heads in which the word that you follow gives one row more than half."), Object.keys(KINDS).flatMap((kind) => Array.from({ length: this.data.layers }, (_, layer) => group(kind, layer))));
+      const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), div("dials", this.all(kind).filter((name) => parted(name)[1] === layer).map(dial)));
+      return div("board", p("name", "Turn a head down, and it gives less. At the left end it is off. Marked are heads in which the word that you follow gives one row more than half."), Object.keys(KINDS).flatMap((kind) => this.depths.slice(1).map((depth) => group(kind, depth - 1))));
     }
 
     mark() {
@@ -733,20 +806,20 @@
       this.rule.hidden = !this.known;
       this.models.value = this.data.models.findIndex(({ file }) => file === this.file);
       for (const dot of this.grid.children) dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known);
-      if (this.result && this.known && this.tried !== this.signature()) { this.result = null; this.blank(); } // of another cut
+      if (this.tried !== this.signature()) this.blank(); // of another cut
       if (!this.result) this.waits();
     }
 
     // The same model, trained from other random numbers. What was tried on all sentences is tried again with it.
     trained() {
       const select = make("select", { "aria-label": "which training of the model" }, this.data.models.map(({ name }, n) => make("option", { value: n }, name)));
-      select.addEventListener("change", async () => {
-        const tried = this.result;
-        Object.assign(this, { file: this.data.models[select.value].file, result: null, plain: null, opened: null });
+      on(select, "change", async () => {
+        const tried = this.came.length > 0;
+        Object.assign(this, { file: this.data.models[select.value].file, plain: null, opened: null });
         this.forget();
-        this.blank();
+        this.blank(true);
         await this.ready();
-        if (tried && this.changed) this.tryAll(false);
+        if (tried && (this.known || !this.changed)) this.tryAll(false);
       });
       this.models = select;
       return select;
@@ -757,32 +830,36 @@
     ruled() {
       const { sentences, frames, genders, things } = this.data, blocks = Object.keys(genders), columns = blocks.map((gender) => this.things.filter((thing) => things[thing][1] === gender));
       this.spots = Object.fromEntries(columns.flatMap((names, block) => names.map((thing, n) => [thing, [block * (frames.length + 1), n]]))); // of a noun: its first column, its row
-      this.grid = draw("g", {}, sentences.map((sentence, n) => this.dot(sentence, n, "", "waits")));
+      this.grid = draw("g", {}, sentences.map((_, n) => this.dot(n)));
       this.dots = draw("svg", { class: "dots", viewBox: `0 -30 ${SPOT * ((frames.length + 1) * blocks.length - 1)} ${SPOT * Math.max(...columns.map(({ length }) => length)) + 30}`, "aria-hidden": "true" }, this.grid,
         blocks.flatMap((_, block) => frames.map((__, n) => draw("text", { x: SPOT * (block * (frames.length + 1) + n + 0.5), y: -4, class: "column", "text-anchor": "middle" }, n + 1))),
         columns.map((names, block) => draw("text", { x: SPOT * block * (frames.length + 1) + 1, y: -18, class: `of-${blocks[block]}` }, `${genders[blocks[block]]}: ${names.length} nouns`)));
-      this.dots.addEventListener("click", ({ target }) => target.dataset.n && this.ask(this.data.sentences[target.dataset.n].english));
+      on(this.dots, "click", ({ target }) => target.closest("[data-n]") && this.ask(sentences[target.closest("[data-n]").dataset.n].english));
       this.counted = make("p", { class: "status counted", role: "status" });
-      this.told = make("ol", { class: "told" });
-      const key = make("p", { class: "ghost" }, "A row for each noun, a column for each sentence, as they are numbered above. Filled is right, a ring is wrong. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press a dot to see its sentence.");
-      return make("div", { class: "trial" }, make("p", { class: "name" }, `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.dots, key, this.told);
+      this.told = ol("told");
+      const key = p("ghost", "A row for each noun, a column for each sentence, as they are numbered above. A dot is right. A cross was right before your cut, and is wrong now. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press one to see its sentence.");
+      return make("div", { class: "trial", tabindex: 0, role: "group", "aria-label": "All sentences" }, p("name", `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.dots, key, this.told);
     }
 
-    dot({ thing, frame, english }, n, title, kind) {
-      const [column, row] = this.spots[thing], at = (place) => SPOT * place + SPOT / 2;
-      return draw("circle", { cx: at(column + frame), cy: at(row), r: kind.endsWith("wrong") ? 4 : 5, class: english === this.text ? `${kind} here` : kind, "data-n": n }, draw("title", {}, english + title));
+    // A dot is right, a cross was right, a ring never was; what has not been tried yet is pale.
+    dot(n) {
+      const { thing, frame, english, german } = this.data.sentences[n], right = pronoun(german), was = this.before[n], now = this.came[n] ?? was;
+      const [x, y] = [this.spots[thing][0] + frame, this.spots[thing][1]].map((place) => SPOT * place + SPOT / 2), wrong = now && now !== right, flipped = wrong && was === right;
+      const kind = [now ? `of-${GENDERS[now] ?? "none"}` : "waits", now && !this.came[n] && "uncut", wrong && "wrong", flipped && "flipped", english === this.text && "here"];
+      return draw("g", { class: kind.filter(Boolean).join(" "), "data-n": n }, draw("title", {}, english, now ? ` → … ${now}${wrong ? `, not ${right}` : ""}` : ""), draw("circle", { cx: x, cy: y, r: flipped ? 6 : wrong ? 4 : 5 }), flipped ? draw("path", { d: `M${x - 4} ${y - 4}l8 8m0-8l-8 8` }) : []);
     }
 
     // Dots and counts of another cut, or of another training, go.
-    blank() {
-      this.trial = (this.trial ?? 0) + 1;
-      for (const dot of this.grid.children) dot.setAttribute("class", "waits");
+    blank(training = false) {
+      const came = this.changed ? [] : [...this.before], same = !training && !came.length && !this.came.length;
+      Object.assign(this, { result: null, tried: this.signature(), came, trial: this.trial + 1 });
+      if (!same) this.grid.replaceChildren(...this.data.sentences.map((_, n) => this.dot(n)));
       this.waits();
     }
 
-    // Before a trial: what has to be done for one.
     waits() {
-      this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.changed ? "Your cut has not been tried on them yet." : "Cut something, and the same cut can be tried on all of them.";
+      const all = this.data.sentences.length, uncut = this.before.length === all ? `Nothing cut: ${this.right(this.before)} of ${all} right. ` : "";
+      this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.changed ? "Your cut has not been tried on them yet." : `${uncut}Cut something, and the same cut can be tried on all of them.`;
     }
 
     // In another training, a head of the same number does other work: what was done to single heads goes.
@@ -824,15 +901,15 @@
       return {
         gains: [...gains], evens: [...evens], placed,
         hidden: [...hidden].map((name) => {
-          const [kind, layer, head, row, column] = name.split(" ");
-          return { head: `${kind} ${layer} ${head}`, kind, row: kind === "encoder" ? this.role(names, place, Number(row)) : Number(row), column: kind === "decoder" ? Number(column) : this.role(names, place, Number(column)) };
+          const [kind, layer, head, row, column] = parted(name);
+          return { head: `${kind} ${layer} ${head}`, row: kind === "encoder" ? this.role(names, place, row) : row, column: kind === "decoder" ? column : this.role(names, place, column) };
         }),
         swaps: [...swaps].map(([at, { text, row }]) => ({ depth: Number(at.split(" ")[0]), row: this.role(names, place, Number(at.split(" ")[1])), text, from: row, own: this.data.sentences.find(({ english }) => english === text) })),
       };
     }
 
     // What has been changed, as one can compare it: the same in all sentences.
-    signature() { return JSON.stringify(this.roles(), (key, value) => (key === "own" ? value?.thing : key === "text" || key === "from" ? undefined : value)); }
+    signature() { return !this.changed ? "" : this.known ? JSON.stringify(this.roles(), (key, value) => (key === "own" ? value?.thing : key === "text" || key === "from" ? undefined : value)) : this.tried; }
 
     // The same in another sentence. A donor of the same sort becomes the sentence of the same sort about the donor's noun.
     within(roles, sentence, names) {
@@ -856,38 +933,48 @@
       this.changes = this.within(roles, this.known, this.names(this.text));
     }
 
+    // All sentences without a cut, once in a training, and with it: the number of each, and its pronoun.
+    *surveyed(roles) {
+      const { before, model: { translator } } = this;
+      for (const [n, sentence] of this.data.sentences.entries()) {
+        const ids = translator.read(sentence.english), kept = this.changes;
+        before[n] ??= yield* asked(translator, ids, sentence.german, {});
+        if (!roles) { yield [n, before[n]]; continue; }
+        this.changes = this.within(roles, sentence, ids.map((id) => translator.name(id)));
+        const changes = this.engine();
+        this.changes = kept;
+        yield [n, yield* asked(translator, ids, sentence.german, changes)];
+      }
+      return true;
+    }
+
     async tryAll(show = true) {
       if (show) {
         this.turnTo("all");
         this.dots.scrollIntoView({ block: "nearest" });
       }
-      const roles = this.roles(), name = this.described(true), { translator } = this.model, mine = this.trial = (this.trial ?? 0) + 1, stop = () => mine !== this.trial;
-      const came = [], { sentences } = this.data;
-      for (const dot of this.grid.children) dot.setAttribute("class", "waits");
-      for (const [n, sentence] of sentences.entries()) {
-        const ids = translator.read(sentence.english), kept = this.changes;
-        this.changes = this.within(roles, sentence, ids.map((id) => translator.name(id)));
-        const changes = this.engine();
-        this.changes = kept;
-        const read = await sliced(translator.encode(ids, changes), { stop });
-        if (!read) return;
-        let state = translator.start(read, changes);
-        for (const id of translator.tokens.encode(beforePronoun(sentence.german))) state = translator.write(state, id);
-        if (stop()) return;
-        const word = translator.name(translator.rivals(state, 1)[0]).trim(), right = word === pronoun(sentence.german);
-        came.push([word, right]);
-        this.grid.children[n].replaceWith(this.dot(sentence, n, ` → … ${word}${right ? "" : `, not ${pronoun(sentence.german)}`}`, `of-${GENDERS[word] ?? "none"}${right ? "" : " wrong"}`));
-      }
-      const right = came.filter(([, ok]) => ok).length, counts = {};
-      for (const [word] of came) counts[word] = (counts[word] ?? 0) + 1;
-      const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
-      this.counted.replaceChildren(`${name[0].toUpperCase()}${name.slice(1)}: the right pronoun comes in `, make("b", {}, right), ` of ${sentences.length} sentences; the most frequent is `, make("i", { lang: "de" }, most), ` (${often}).`);
-      this.told.append(make("li", {}, `${this.data.models.find(({ file }) => file === this.file).name}, ${name}: ${right} of ${sentences.length}`));
-      Object.assign(this, { result: { right, most, often }, tried: this.signature() });
+      this.blank(true);
+      const { sentences, models } = this.data, { changed, trial } = this, roles = changed ? this.roles() : null, name = changed && this.described(true);
+      const each = ([n, word]) => {
+        this.came[n] = word;
+        if (n % 10 === 9 || n === sentences.length - 1) for (let i = n - (n % 10); i <= n; i++) this.grid.children[i].replaceWith(this.dot(i)); // ten at once
+      };
+      if (!await sliced(this.surveyed(roles), { each, stop: () => trial !== this.trial, slice: 16 })) return;
+      if (!changed) { this.waits(); return; }
+      const counts = {};
+      for (const word of this.came) counts[word] = (counts[word] ?? 0) + 1;
+      const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0], right = this.right(this.came), arrow = `${this.right(this.before)} → ${right}`, all = `of ${sentences.length}`;
+      this.announce(this.counted, `${name[0].toUpperCase()}${name.slice(1)}: `, make("b", {}, arrow), ` ${all} right; the most frequent is `, german(most), ` (${often}).`);
+      this.told.append(make("li", {}, `${models.find(({ file }) => file === this.file).name}, ${name}: ${arrow} ${all}`));
+      this.result = { right };
     }
 
-    // What has been changed, in a few words: a single line, head or vector by its name, all lines between "it" and its noun as
-    // these, and for a trial on all sentences without the noun of this one.
+    right(words) { return words.filter((word, n) => word === pronoun(this.data.sentences[n].german)).length; }
+
+    // Without a cut, as far as they have been tried.
+    get before() { return this.uncut[this.file] ??= []; }
+
+    // What has been changed, in a few words, and for a trial on all sentences without the noun of this one.
     described(everywhere = false) {
       const { gains, evens, hidden, swaps, placed } = this.changes, several = (names, one, many) => (names.length ? [names.length === 1 ? one(names[0]) : `${names.length} ${many}`] : []);
       const pair = this.known ? this.between() : [], whole = pair.length > 0 && pair.every((name) => hidden.has(name));
@@ -903,9 +990,9 @@
     }
 
     lineOf(name, everywhere) {
-      const [kind, ...place] = name.split(" "), [layer, head, row, column] = place.map(Number), text = (parts) => parts.map((part) => part.textContent ?? part).join("");
+      const [kind, layer, head, row, column] = parted(name);
       const noun = everywhere && kind !== "decoder" && this.places(this.now.reads, this.text, this.known.thing).noun.includes(column);
-      return `${text(this.token(kind === "encoder" ? "read" : "write", row))} – ${noun ? "its noun" : text(this.column({ kind, column }))} cut in ${numbered(kind, layer, head)}`;
+      return `${said(this.row(kind, row))} – ${noun ? "its noun" : said(this.column({ kind, column }))} cut in ${numbered(kind, layer, head)}`;
     }
 
     vectorOf(depth, { text, row }) { return `vector ${depth ? `after layer ${depth}` : "at the start"} from “${this.names(text)[row]?.trim()}” in “${text}”`; }
@@ -925,7 +1012,7 @@
     // What an address asks for, where it does: each part of it is checked, and what is none of ours is left.
     addressed() {
       const asked = new URLSearchParams(location.search), text = asked.get("text"), list = (name) => (asked.get(name) ?? "").split("~").filter(Boolean);
-      if (!text && !["gain", "even", "cut", "swap", "order", "model"].some((name) => asked.has(name))) return null;
+      if (!["text", "gain", "even", "cut", "swap", "order", "model"].some((name) => asked.get(name))) return null;
       const KIND = "(encoder|decoder|cross)\\.(\\d)\\.(\\d)", spaced = (words) => words.join(" ");
       const matching = (name, more) => list(name).map((part) => new RegExp(`^${KIND}${more}$`).exec(part)?.slice(1)).filter(Boolean);
       for (const [kind, layer, head, gain] of matching("gain", "\\.(\\d{1,3})")) this.changes.gains.set(spaced([kind, layer, head]), Math.min(1, gain / 100));

@@ -352,10 +352,10 @@
   // A calculation to its end at once; and in slices of a few milliseconds, between which the page answers. `stop` says
   // when nobody waits for it any more; what it yields goes to `each`.
   const finish = (steps) => { for (;;) { const { done, value } = steps.next(); if (done) return value; } };
-  const sliced = async (steps, { stop = () => false, each = () => {} } = {}) => {
+  const sliced = async (steps, { stop = () => false, each = () => {}, slice = 8 } = {}) => {
     for (;;) {
       const begun = performance.now();
-      while (performance.now() - begun < 8) {
+      while (performance.now() - begun < slice) {
         const { done, value } = steps.next();
         if (done) return value;
         if (value) each(value);

@@ -48,11 +48,12 @@
       const sentences = answers.map(({ frame, thing, words, right }) => ({ frame, thing, english: words.join(" "), german: right }));
       const told = { ...opens, frames, things, genders, sentences, begin: answer.words.join(" "), gains: this.off ? [[`encoder ${layer} ${head}`, 0]] : [] };
       const close = make("button", { type: "button" }, "Close the model"), opened = make("cut-figure", {}, make("script", { type: "application/json" }, JSON.stringify(told)), make("div", { class: "fallback" }));
-      close.addEventListener("click", () => { opened.remove(); live.hidden = grow.hidden = false; grow.focus(); this.link(); });
+      close.addEventListener("click", () => { opened.remove(); live.hidden = grow.hidden = false; grow.focus({ preventScroll: true }); this.link(); });
       live.hidden = grow.hidden = true;
       this.append(opened);
       opened.querySelector(".begin .controls").append(close);
-      opened.querySelector("select").focus();
+      opened.addEventListener("keydown", (event) => event.key === "Escape" && !event.defaultPrevented && !event.target.matches("select, [type=text]") && close.click());
+      opened.live.focus({ preventScroll: true });
     }
 
     // Words of the sentence with a list to open over them: what is seen is text, what is used is the list.
