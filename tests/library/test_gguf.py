@@ -371,6 +371,19 @@ def assert_theirs(path, other):
     assert tokens.special_ids == (0, 0, 0, 0)
 
 
+def test_a_gguf_file_may_name_a_second_end_of_a_text(tmp_path):
+    other = theirs("LlamaForCausalLM", SIZES)
+    for end, ends in ((None, ()), (3, (3,))):
+        told = {} if end is None else {"tokenizer__ggml__eot_token_id": ("uint32", end)}
+        write_gguf(tmp_path / "a.gguf", other, **told)
+        tokens = load_published(tmp_path / "a.gguf")[1]
+        assert tokens.ends == ends
+        assert tokens.special_ids == (0, 0, 0, 0)
+    write_gguf(tmp_path / "a.gguf", other, tokenizer__ggml__eot_token_id=("uint32", 48))
+    with pytest.raises(ValueError, match=r"eot_token_id \(48\) must be the id of a token, from 0 to 47"):
+        load_published(tmp_path / "a.gguf")
+
+
 def test_a_gguf_file_says_whether_a_text_has_a_begin_token(tmp_path):
     other = theirs("LlamaForCausalLM", SIZES)
     for told, begins in (({}, False), ({"tokenizer__ggml__add_bos_token": ("bool", True)}, True)):

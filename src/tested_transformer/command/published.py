@@ -11,6 +11,7 @@ from tested_transformer.command import arguments as shared
 from tested_transformer.decoding.conversation import drawing
 from tested_transformer.device import choose_device
 from tested_transformer.model.gpt import Gpt
+from tested_transformer.model.marian import Marian
 from tested_transformer.published.installed import installed
 from tested_transformer.published.loading import load_published
 from tested_transformer.text.byte_level import ByteLevelBPE
@@ -73,9 +74,9 @@ def load_writer(given: argparse.Namespace, package: str) -> tuple[Gpt, ByteLevel
     """A model that writes, and its tokeniser."""
     model, tokens = load(given, package)
     if not isinstance(model, Gpt):
-        raise ValueError(
-            f"{given.model} is a {type(model).__name__}, which writes no text"
-        )
+        found = f"{given.model} is a {type(model).__name__}, which writes no text"
+        hint = ": the command translate takes it" if isinstance(model, Marian) else ""
+        raise ValueError(found + hint)
     if not isinstance(tokens, ByteLevelBPE):
         raise ValueError(f"{given.model} has no tokeniser, so it reads no text")
     return model, tokens

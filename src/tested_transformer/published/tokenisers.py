@@ -1,6 +1,7 @@
 """The tokeniser of a published model: which files it is in, and what they leave open."""
 
 from collections.abc import Mapping
+from reprlib import repr as short
 from typing import Any
 
 from tested_transformer.config import SpecialIds
@@ -169,6 +170,10 @@ def special_ids(
     return SpecialIds(*(end if i is None else i for i in found.values()))
 
 
+END_OF_TURN = "tokenizer.ggml.eot_token_id"
+"""A second end that a GGUF file may name, after a turn of a conversation."""
+
+
 def gguf_tokens(file: GgufFile) -> Published:
     """The tokeniser in a GGUF file."""
     with naming(file.path):
@@ -176,4 +181,10 @@ def gguf_tokens(file: GgufFile) -> Published:
     template = file.fields.get("tokenizer.chat_template")
     tokens.chat_template = template if isinstance(template, str) else None
     tokens.add_bos = file.fields.get("tokenizer.ggml.add_bos_token") is True
+    end = file.fields.get(END_OF_TURN)
+    if end is not None:
+        if type(end) is not int or not 0 <= end < tokens.vocab_size:
+            rule = f"must be the id of a token, from 0 to {tokens.vocab_size - 1}"
+            raise ValueError(f"{file.path}: {END_OF_TURN} ({short(end)}) {rule}")
+        tokens.ends = (end,)
     return tokens
