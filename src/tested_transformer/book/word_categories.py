@@ -132,14 +132,16 @@ def analogies(
 
 
 def trained(
-    texts: Sequence[Sequence[str]],
+    texts: Sequence[Sequence[str]], seed: int = 0
 ) -> tuple[Float[np.ndarray, "V 16"], dict[str, int]]:
     """Sixteen numbers for each word, as the chapter learns them, and the row of each word."""
     words, ids, coded = numbered(texts)
-    return train_skip_gram(coded, len(words), d_model=16, epochs=4)[0], ids
+    return train_skip_gram(coded, len(words), d_model=16, epochs=4, seed=seed)[0], ids
 
 
-def things_near_food(texts: Sequence[Sequence[str]], own: set[str]) -> int:
+def things_near_food(
+    texts: Sequence[Sequence[str]], own: set[str], seed: int = 0
+) -> int:
     """Things among the five nearest of all food, after a training in which food has words of its own.
 
     In texts with a food, the words in `own` get another name.
@@ -149,7 +151,7 @@ def things_near_food(texts: Sequence[Sequence[str]], own: set[str]) -> int:
         [word + "_" * (word in own and not food.isdisjoint(text)) for word in text]
         for text in texts
     ]
-    table, ids = trained(marked)
+    table, ids = trained(marked, seed)
     rows = table[[ids[word] for word in LISTED]]
     found = [KIND[nearest(rows, i)] for i, word in enumerate(LISTED) if word in food]
     return int(np.sum(np.array(found) == list(KINDS).index("things")))
