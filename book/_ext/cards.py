@@ -145,7 +145,9 @@ class Routes(SphinxDirective):
             )
             cards.append(card(title, address, line, sums[route]))
         hours = round(sums["exercises"] / 60)
-        more = f"The exercises are extra: about {hours} hours for all of them."
+        more = (
+            f"The exercises are extra: about {hours} hours for those of the chapters."
+        )
         return [
             nodes.raw(
                 "", f'<ul class="cards routes">{"".join(cards)}</ul>', format="html"

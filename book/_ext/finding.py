@@ -88,6 +88,11 @@ def read(page):
     return " ".join(texts), formulas, homes
 
 
+def listed(found):
+    """The pages of a word: Sphinx has a single one without a list."""
+    return found if isinstance(found, list) else [found]
+
+
 def improve(index, pages, stems, looked_up):
     """The index of Sphinx with what is read from the pages, a dict from their names to their HTML."""
     number = {name: n for n, name in enumerate(index["docnames"])}
@@ -106,6 +111,9 @@ def improve(index, pages, stems, looked_up):
         times = words.get(page, Counter())[word]
         return times / (times + 0.5 + length.get(page, mean) / mean)
 
+    for word, named in index["titleterms"].items():  # Sphinx leaves these out of terms
+        both = {*listed(named), *listed(index["terms"].get(word, []))}
+        index["terms"][word] = sorted(both) if len(both) > 1 else min(both, default=[])
     for word, found in index["terms"].items():
         if isinstance(found, list):
             found.sort(key=lambda page: -share(word, page))

@@ -40,14 +40,15 @@
       if (fit) add(page, place, sections.get(`${page}#${place}`) ?? "", 30 + 100 * fit * fit);
     }
 
-    // The pages that have all words, those first that use them most. A word that no page has may be a part of others.
+    // The pages that have all words (of four, three are enough), those first that use them most. A word that no page has may
+    // be a part of others.
     const lists = [...terms].filter((word, _, all) => word.length > 1 || all.size === 1).map((word) => [
       Search._index.terms[word] ?? Object.entries(Search._index.terms).filter(([whole]) => word.length > 2 && whole.includes(word)).flatMap(([, pages]) => pages),
     ].flat(2));
-    for (const page of new Set(lists[0])) {
-      const ranks = lists.map((pages) => (pages.includes(page) ? 1 - pages.indexOf(page) / pages.length : NaN));
-      const share = ranks.reduce((a, b) => a + b) / ranks.length;
-      if (!isNaN(share)) add(page, "", "", 20 + 30 * share - later(page) / 2);
+    for (const page of new Set(lists.flat())) {
+      const ranks = lists.filter((pages) => pages.includes(page)).map((pages) => 1 - pages.indexOf(page) / pages.length);
+      const share = ranks.reduce((a, b) => a + b) / lists.length, missed = lists.length - ranks.length;
+      if (missed <= lists.length / 4) add(page, "", "", 20 + 30 * share - 10 * missed - later(page) / 2);
     }
     const objects = new Set(splitQuery(query.toLowerCase()));
     for (const name of objects.size > 1 ? [...objects].filter((name) => name.length > 2) : objects)

@@ -61,6 +61,11 @@ def test_what_is_sought_comes_first(found):
     assert {words: found(words)[0].partition("#")[0] for words in SOUGHT} == SOUGHT
 
 
+@pytest.mark.parametrize("words", ["why divide by sqrt", "why do we divide by the square root of dk", "attention score"])
+def test_words_of_a_heading_are_found_and_a_question_may_have_a_word_too_many(found, words):
+    assert "book/attention.html" in [href.partition("#")[0] for href in found(words)[:4]]
+
+
 def test_chapters_that_use_a_word_come_before_what_one_looks_up(found):
     pages = [href for href in found("gradient") if "#" not in href]
     kinds = [bool(REFERENCE.match(href)) for href in pages]

@@ -131,6 +131,13 @@ def assert_machine_is_small(page, width):
     assert all(size >= 24 and letters >= 12 for size, letters in boxes), f"{width} px"
 
 
+@pytest.mark.parametrize("name", ["book/attention.html", "book/positions.html"])
+def test_with_larger_letters_a_phone_need_not_scroll_sideways(visit, name):
+    page = visit(name, width=390)
+    page.evaluate("document.documentElement.style.fontSize = '150%'")
+    assert page.evaluate(SIDEWAYS) <= 0
+
+
 @each
 def test_a_page_is_sound(visit, pictures, name):
     """No error, no outside request (by `visit`), not heavy, not too wide down to a zoom of 400 %, not hard to use.

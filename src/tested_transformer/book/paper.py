@@ -120,6 +120,7 @@ SETTINGS = frozenset(
         "base: dropout",
         "big: dropout",
         "label smoothing",
+        "step with the highest learning rate",
         "beam search: size of the beam",
         "beam search: length penalty α",
         "output: tokens more than the input",
