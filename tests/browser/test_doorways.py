@@ -143,7 +143,9 @@ def test_on_paper_no_number_is_underlined(visit):
     page.locator("#doors").check()
     page.emulate_media(media="print")
     assert {door.evaluate(LINES) for door in page.locator("a.door").all()} == {"none"}
-    shapes = page.locator(".bd-article :not(div.math) > a.door").evaluate_all("all => all.map(door => getComputedStyle(door).display)")
+    shapes = page.locator(".bd-article :not(div.math) > a.door").evaluate_all(
+        "all => all.map(door => getComputedStyle(door).display)"
+    )
     assert {*shapes} <= {"inline", "inline-block", "contents"}, "a number stays in its sentence"
 
 

@@ -61,7 +61,9 @@ def test_what_is_sought_comes_first(found):
     assert {words: found(words)[0].partition("#")[0] for words in SOUGHT} == SOUGHT
 
 
-@pytest.mark.parametrize("words", ["why divide by sqrt", "why do we divide by the square root of dk", "attention score"])
+@pytest.mark.parametrize(
+    "words", ["why divide by sqrt", "why do we divide by the square root of dk", "attention score"]
+)
 def test_words_of_a_heading_are_found_and_a_question_may_have_a_word_too_many(found, words):
     assert "book/attention.html" in [href.partition("#")[0] for href in found(words)[:4]]
 
