@@ -206,3 +206,23 @@ def test_a_test_may_say_no_by_an_error():
     report = check_test(asserting, abs, double)
     assert not report.solved
     assert report.lines[0].startswith("it accepts the right function: no, AssertionError: assert 3 == 6")
+
+
+def test_a_test_that_asserts_and_says_nothing_is_told_to_end_with_true():
+    def asserts(f):
+        assert f(3) == 6
+
+    report = check_test(asserts, double, abs)
+    assert report.lines == ("it accepts the right function: no, it returns None: let it end with return True",)
+
+
+def test_a_test_that_cannot_run_says_nothing_of_the_broken_function():
+    report = check_test(lambda f: f(3, 4) == 6, double, abs)
+    assert len(report.lines) == 1
+    assert report.lines[0].startswith("it accepts the right function: no, TypeError")
+
+
+def test_a_law_of_numpy_reads_the_tensor_that_a_solution_returns():
+    laws = {"it has no negative number": lambda result, x: bool(np.all(np.maximum(result, 0) == result))}
+    report = check(lambda x: torch.tensor(x, requires_grad=True) * 2, lambda x: x * 2, [(np.ones(3),)], laws)
+    assert report.solved, report

@@ -48,8 +48,9 @@ def check(
         if isinstance(got, tuple) and _several(got, want):
             slip = f"no, you returned a tuple of {len(got)}; return the output alone"
             return Report(False, (*lines, f"equals the book's function: {slip}"))
+    read = [_numbers(x) if hasattr(x, "detach") else x for x in results]  # laws are NumPy's
     for law, holds in (laws or {}).items():
-        lines.append(f"{law}: {_verdict(_holds(holds, results, cases))}")
+        lines.append(f"{law}: {_verdict(_holds(holds, read, cases))}")
     lines.append(f"equals the book's function: {_compared(results, expected)}")
     return Report(all(line.endswith(": yes") for line in lines), tuple(lines))
 
@@ -61,21 +62,34 @@ def check_test(
 ) -> Report:
     """Does your test tell a right function from a broken one? It takes a function and returns True if all is well.
 
-    A test that raises an error has not said that all is well.
+    A test that raises an error has not said that all is well, and one that fails on the right function in such a way
+    says nothing of the broken one.
     """
     try:
         verdict = test(right)
-        accepts = _verdict(bool(verdict))
     except Exception as error:
-        verdict, accepts = False, f"no, {type(error).__name__}: {error}"
+        said = f"no, {type(error).__name__}: {error}"
+        return Report(False, (f"it accepts the right function: {said}",))
+    if verdict is None and _raises(test, broken):
+        rule = "it returns None: let it end with return True"
+        return Report(False, (f"it accepts the right function: no, {rule}",))
     if verdict is None:
         return Report(False, ("not written yet: the test returns None",))
+    accepts = _verdict(bool(verdict))
     rejects = _verdict(not _holds(test, [broken], [()]))
     lines = (
         f"it accepts the right function: {accepts}",
         f"it rejects the broken one: {rejects}",
     )
     return Report(accepts == rejects == "yes", lines)
+
+
+def _raises(test: Callable[..., Any], candidate: Callable[..., Any]) -> bool:
+    try:
+        test(candidate)
+    except Exception:
+        return True
+    return False
 
 
 def _verdict(holds: bool) -> str:
