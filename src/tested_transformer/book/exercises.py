@@ -48,7 +48,9 @@ def check(
         if isinstance(got, tuple) and _several(got, want):
             slip = f"no, you returned a tuple of {len(got)}; return the output alone"
             return Report(False, (*lines, f"equals the book's function: {slip}"))
-    read = [_numbers(x) if hasattr(x, "detach") else x for x in results]  # laws are NumPy's
+    read = [
+        _numbers(x) if hasattr(x, "detach") else x for x in results
+    ]  # laws are NumPy's
     for law, holds in (laws or {}).items():
         lines.append(f"{law}: {_verdict(_holds(holds, read, cases))}")
     lines.append(f"equals the book's function: {_compared(results, expected)}")
