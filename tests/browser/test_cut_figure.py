@@ -1016,12 +1016,13 @@ def test_no_words_of_a_list_lie_over_others(page):
             const range = document.createRange();
             range.selectNodeContents(row.querySelector(part));
             const { left, right } = range.getBoundingClientRect();
-            return [left, right];
+            return [left, right, new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size];
         }))"""
     )
     assert len(boxes) > 4
     for to, where, p in boxes:
         assert to[1] <= where[0] < where[1] <= p[0]
+        assert where[2] == 2, "a narrow column: of which side it is, and below it the head"
 
 
 def test_an_address_with_a_cut_brings_its_reader_to_the_figure(page, tmp_path):
@@ -1049,6 +1050,7 @@ def test_the_model_opened_on_the_first_page_shows_its_drawing(show, tmp_path, wi
     )
     page.add_style_tag(path=SCRIPTS / "cut.css")
     page.evaluate("document.body.style.paddingBlock = '40rem'")
+    page.get_by_role("button", name="Open the whole model").evaluate("b => b.scrollIntoView({ block: 'end' })")
     page.get_by_role("button", name="Open the whole model").click()
     page.wait_for_function(f"{FIGURE}?.now?.rows")
     rows = page.locator(".tokens.read button").evaluate_all("bs => bs.map(b => b.getBoundingClientRect().bottom)")
@@ -1086,3 +1088,30 @@ def test_what_comes_of_a_cut_moves_neither_tools_nor_drawing(show, figure):
         assert page.locator(".stage").evaluate("stage => stage.offsetTop") == before
         cut(page, LINK)
         assert page.locator(".stage").evaluate("stage => stage.offsetTop") == before
+
+
+def test_a_dot_can_be_had_by_keys_and_the_noun_of_its_row_stands_beside_it(page):
+    settled(page)
+    page.evaluate(f"{FIGURE}.turnTo('all')")
+    stops = page.locator(".dots [data-n][tabindex='0']")
+    assert stops.count() == 1
+    stops.focus()
+    assert page.locator(".dots .noun").text_content() == "chair"
+    nouns = page.evaluate(f"{FIGURE}.things")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    below = nouns[nouns.index("chair") + 1]
+    assert page.locator(".dots .noun").text_content() == below
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"{FIGURE}.text === {FRAMES[1].say(below).english!r}")
+    page.locator(f".dots [data-n='{list(THINGS).index('lamp')}'] circle").hover()
+    assert page.locator(".dots .noun").text_content() == "lamp"
+
+
+def test_what_is_chosen_stays_below_the_tools_when_the_figure_is_scrolled(show, figure):
+    page = show(figure, height=700, reduced_motion="reduce")
+    settled(page)
+    page.evaluate("document.body.style.paddingBlock = '60rem'")
+    page.locator(".tokens.write button").last.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    top, name = (page.locator(part).bounding_box() for part in (".top", ".sheet .name"))
+    assert name["y"] >= top["y"] + top["height"]

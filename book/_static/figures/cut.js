@@ -11,7 +11,8 @@
   const BESIDE = matchMedia("(min-width: 761px)"); // where both sides stand beside each other
   const ROOMY = matchMedia("(min-width: 600px)");
   const AIM = 11, TOGETHER = 2.5, EDGE = 2; // pixels from a line within which a pointer means it, and farther than that, another as well; and from a wide line, which comes before thin ones
-  const SPOT = 13; // a dot of a sentence and the room around it
+  const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+  const SPOT = 13;
   const TINT = 0.02; // a vector that has changed by less is not coloured
 
   const [p, div, span, ol] = ["p", "div", "span", "ol"].map((tag) => (kind, ...children) => make(tag, { class: kind }, ...children));
@@ -190,7 +191,6 @@
       return state && ofModel(translator, read, state);
     }
 
-    // The reader's changes as the model takes them.
     engine({ gains, evens, hidden, swaps, placed } = this.changes) {
       return {
         gain: (...head) => gains.get(head.join(" ")) ?? 1, even: (...head) => evens.has(head.join(" ")),
@@ -227,8 +227,6 @@
     get depths() { return [...Array(this.layers + 1).keys()]; }
     get heads() { return this.data.heads; }
 
-    // What is written, with what was written before; and what became of the guess. Before a cut each word can be guessed.
-
     say() {
       if (!this.now) return;
       const { plain, now, withheld } = this, changed = this.changed && !withheld, words = now.text.split(" "), old = plain.text.split(" ");
@@ -248,7 +246,6 @@
       this.left = "";
     }
 
-    // Where the words stay: the one that has lost most of its probability.
     unsettled() {
       const of = (run) => run.state?.ids.map((id, n) => Math.exp(run.state.steps[n].logP[id])), [before, after] = [of(this.plain), of(this.now)];
       if (!before || !after) return [];
@@ -352,15 +349,15 @@
 
     key(event, side) {
       if (!this.now) return;
-      const n = Number(event.target.dataset.n), by = { ArrowDown: 1, ArrowUp: -1 }[event.key], other = { ArrowRight: "write", ArrowLeft: "read" }[event.key];
+      const n = Number(event.target.dataset.n), [right, down] = STEPS[event.key] ?? [];
       if (event.key === "0" || event.key === "Delete") {
         this.follow({ side, n });
         const strongest = this.links(this.picked).find(({ cut, unused }) => !cut && !unused);
         if (strongest) this.cut([strongest.name]);
-      } else if (by || other) {
+      } else if (right || down) {
         event.preventDefault();
-        const buttons = this.sides[other ?? side].querySelectorAll("button"), to = Math.max(0, Math.min(n + (by ?? 0), buttons.length - 1));
-        this.follow({ side: other ?? side, n: to });
+        const there = right ? (right > 0 ? "write" : "read") : side, buttons = this.sides[there].querySelectorAll("button"), to = Math.max(0, Math.min(n + down, buttons.length - 1));
+        this.follow({ side: there, n: to });
         buttons[to].focus();
       }
     }
@@ -376,7 +373,6 @@
       this.draw();
     }
 
-    // Pixels on the stage: x of each depth of each side, y of each row.
     measure() {
       const { stage, sides: { read, write } } = this, wide = BESIDE.matches, from = read.offsetLeft + read.offsetWidth + 18, to = write.offsetLeft - 22;
       const spread = (a, b) => this.depths.map((depth) => a + ((b - a) * depth) / this.layers);
@@ -386,7 +382,6 @@
       return { width: stage.clientWidth, height: stage.clientHeight, wide, x, y: { read: y(read), write: y(write) } };
     }
 
-    // The links that end in a row, the widest first.
     links({ side, n }, least = FAINTEST) {
       const found = [], { now, plain, changes: { gains, hidden, swaps } } = this;
       for (const kind of side === "read" ? ["encoder"] : ["decoder", "cross"]) {
@@ -462,7 +457,6 @@
       for (const place of this.pointed) place.textContent = told;
     }
 
-    // What is known of a line; or which of those that lie together.
     crossing(names) {
       if (names.length === 1) return this.sum(names[0]);
       const rows = names.map((one) => this.lines.find(({ name }) => name === one)).filter(Boolean).sort((a, b) => b.weight - a.weight).map((link) => this.lookOf(link, true));
@@ -490,7 +484,6 @@
       return `M${x} ${y}C${rest.join(" ")}`;
     }
 
-    // The weights of the widest lines, where no other stands already.
     labels(links) {
       const taken = [];
       return links.flatMap((link) => {
@@ -502,11 +495,10 @@
     }
 
     titles() {
-      const { x, y, wide } = this.at, top = (side) => (wide || side === "read" ? y[side][0] - 26 : y.write.at(-1) + 28); // or lines would run through it
+      const { x, y, wide } = this.at, top = (side) => (wide || side === "read" ? y[side][0] - 26 : y.write.at(-1) + 28);
       return ["read", "write"].flatMap((side) => x[side].map((at, depth) => draw("text", { x: at, y: top(side), class: "depth", "text-anchor": "middle" }, depth ? `layer ${depth}` : "start")));
     }
 
-    // A row of the stream: a line from depth to depth, tinted where it has changed.
     river({ side, n }, mine) {
       const { x, y } = this.at, xs = x[side];
       return xs.slice(1).map((to, depth) => draw("line", { x1: xs[depth], x2: to, y1: y[side][n], y2: y[side][n], class: `river${mine ? " mine" : ""}`, style: this.tint(side, depth + 1, n), "data-when": side === "read" ? depth + 1 : this.layers + n + 1 }));
@@ -567,7 +559,6 @@
       return [this.chances([...new Set([...most(step, RIVALS), ...(before && this.changed ? most(before, 1) : [])])], step, before)];
     }
 
-    // How probable some tokens are: a bar, and a pale one for the time before the cut.
     chances(ids, step, before) {
       const rail = (kind, of, id) => make("span", { class: kind, style: `width: ${(100 * Math.exp(of.logP[id])).toFixed(1)}%` });
       return ol("rivals", ids.map((id) => {
@@ -644,15 +635,12 @@
       this.ready();
     }
 
-    // All lines from "it" to the pieces of its noun, in all heads and layers of the encoder; and whether all are cut.
     between() {
       const { it, noun } = this.places(this.now.reads, this.text, this.known.thing);
       return this.all("encoder").flatMap((head) => noun.map((column) => `${head} ${it} ${column}`));
     }
 
     whole() { return Boolean(this.known) && this.between().every((name) => this.changes.hidden.has(name)); }
-
-    // A vector: its numbers, now and before, and one of another sentence to put in its place.
 
     bead(side, depth, n) {
       if (this.armed && side === "read") { this.swap(depth, n, this.armed); return; }
@@ -778,7 +766,7 @@
       this.undo.disabled = !this.changed;
       this.rule.hidden = !this.known;
       this.models.value = this.data.models.findIndex(({ file }) => file === this.file);
-      for (const dot of this.grid.children) dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known);
+      for (const dot of this.grid.children) dot.setAttribute("tabindex", dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known) - 1);
       if (this.tried !== this.signature()) this.blank();
       else if (!this.result) this.waits();
     }
@@ -802,10 +790,24 @@
       const { sentences, frames, genders, things } = this.data, blocks = Object.keys(genders), columns = blocks.map((gender) => this.things.filter((thing) => things[thing][1] === gender));
       this.spots = Object.fromEntries(columns.flatMap((names, block) => names.map((thing, n) => [thing, [block * (frames.length + 1), n]]))); // of a noun: its first column, its row
       this.grid = draw("g", {}, sentences.map((_, n) => this.dot(n)));
-      this.dots = draw("svg", { class: "dots", viewBox: `0 -30 ${SPOT * ((frames.length + 1) * blocks.length - 1)} ${SPOT * Math.max(...columns.map(({ length }) => length)) + 30}`, "aria-hidden": "true" }, this.grid,
+      this.dots = draw("svg", { class: "dots", viewBox: `0 -30 ${SPOT * ((frames.length + 1) * blocks.length - 1)} ${SPOT * Math.max(...columns.map(({ length }) => length)) + 30}`, role: "group", "aria-label": "Arrow keys go from sentence to sentence, Enter opens one" }, this.grid,
         blocks.flatMap((_, block) => frames.map((__, n) => draw("text", { x: SPOT * (block * (frames.length + 1) + n + 0.5), y: -4, class: "column", "text-anchor": "middle" }, n + 1))),
         columns.map((names, block) => draw("text", { x: SPOT * block * (frames.length + 1) + 1, y: -18, class: `of-${blocks[block]}` }, `${genders[blocks[block]]}: ${names.length} nouns`)));
-      on(this.dots, "click", ({ target }) => target.closest("[data-n]") && this.ask(sentences[target.closest("[data-n]").dataset.n].english));
+      const about = ({ target }) => sentences[target.closest("[data-n]")?.dataset.n];
+      on(this.dots, "click keydown", (event) => about(event) && (event.type === "click" || event.key === "Enter") && this.ask(about(event).english));
+      on(this.dots, "keydown", (event) => {
+        const { thing, frame } = about(event) ?? {}, [right, down] = STEPS[event.key] ?? [];
+        const next = this.grid.children[sentences.indexOf(this.about(this.things[this.things.indexOf(thing) + down], frame + right))];
+        if (next) { event.preventDefault(); next.focus(); }
+      });
+      this.dots.append(this.noun = draw("text", { class: "column noun" }));
+      on(this.dots, "pointerover focusin", (event) => {
+        const { thing, frame } = about(event) ?? {}, [x, y] = this.spots[thing] ?? [];
+        this.noun.textContent = thing ?? "";
+        if (!thing) return;
+        this.noun.setAttribute("transform", `translate(${SPOT * (x + frame + 0.5)} ${SPOT * y - 2})`);
+        this.noun.setAttribute("text-anchor", x ? (x > 7 ? "end" : "middle") : "start");
+      });
       this.counted = make("p", { class: "status counted", role: "status" });
       this.told = ol("told");
       const key = p("ghost", "A row for each noun, a column for each sentence, as they are numbered above. A dot is right. A cross was right before your cut, and is wrong now. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press one to see its sentence.");
@@ -817,7 +819,7 @@
       const { thing, frame, english, german } = this.data.sentences[n], right = pronoun(german), was = this.before[n], now = this.came[n] ?? was;
       const [x, y] = [this.spots[thing][0] + frame, this.spots[thing][1]].map((place) => SPOT * place + SPOT / 2), wrong = now && now !== right, flipped = wrong && was === right;
       const kind = kinds(now ? `of-${GENDERS[now] ?? "none"}` : "waits", now && !this.came[n] && "uncut", wrong && "wrong", flipped && "flipped", english === this.text && "here");
-      return draw("g", { class: kind, "data-n": n }, draw("title", {}, english, now ? ` → … ${now}${wrong ? `, not ${right}` : ""}` : ""), draw("circle", { cx: x, cy: y, r: flipped ? 6 : wrong ? 4 : 5 }), flipped ? draw("path", { d: `M${x - 4} ${y - 4}l8 8m0-8l-8 8` }) : []);
+      return draw("g", { class: kind, "data-n": n, role: "button", tabindex: english === this.text ? 0 : -1 }, draw("title", {}, english, now ? ` → … ${now}${wrong ? `, not ${right}` : ""}` : ""), draw("circle", { cx: x, cy: y, r: flipped ? 6 : wrong ? 4 : 5 }), flipped ? draw("path", { d: `M${x - 4} ${y - 4}l8 8m0-8l-8 8` }) : []);
     }
 
     // Dots and counts of another cut, or of another training, go; those of one that was tried before come back.
@@ -844,7 +846,6 @@
       evens.clear();
     }
 
-    // The tokens of a text; before the model is here there is only the one that is shown.
     names(text) { return this.model ? this.model.translator.read(text).map((id) => this.model.translator.name(id)) : this.now.reads; }
 
     // Where the tokens with a part to play are: "it", the pieces of the noun.
@@ -938,7 +939,6 @@
       this.told.append(make("li", {}, `${models.find(({ file }) => file === this.file).name}, ${name}: ${this.count(name)}`));
     }
 
-    // The counts of a trial, as they are told.
     count(name) {
       const counts = {}, right = this.right(this.came), arrow = `${this.right(this.before)} → ${right}`, all = `of ${this.came.length}`;
       for (const word of this.came) counts[word] = (counts[word] ?? 0) + 1;
@@ -950,7 +950,6 @@
 
     right(words) { return words.filter((word, n) => word === pronoun(this.data.sentences[n].german)).length; }
 
-    // Without a cut, as far as they have been tried.
     get before() { return this.uncut[this.file] ??= []; }
 
     // What has been changed, in a few words, and for a trial on all sentences without the noun of this one.
@@ -977,7 +976,7 @@
 
     vectorOf(depth, { text, row }) { return `vector ${depth ? `after layer ${depth}` : "at the start"} from “${this.names(text)[row]?.trim()}” in “${text}”`; }
 
-    // The address of the page says what has been done, so that it can be sent to somebody.
+    // The address says what has been done, so that it can be sent to somebody.
 
     address() {
       clearTimeout(this.keeping);
