@@ -1008,9 +1008,10 @@ def test_a_list_entry_and_its_line_light_each_other(page):
         assert page.locator(".aimed").count() == 0
 
 
-def test_no_words_of_a_list_lie_over_others(page):
-    settled(page)
-    page.evaluate(f"{FIGURE}.follow({{ side: 'write', n: 5 }})")
+@pytest.mark.parametrize("place", ["side: 'write', n: 5", f"side: 'read', n: {IT}"])
+def test_no_words_of_a_list_lie_over_others(page, place):
+    settled(page, f"this.swap(2, {IT}, {{text: '{LAMP}'}})")
+    page.evaluate(f"{FIGURE}.openUp(null, {{ {place} }})")
     boxes = page.locator(".links li").evaluate_all(
         """rows => rows.map(row => ['.to', '.where', '.p'].map(part => {
             const range = document.createRange();
@@ -1022,7 +1023,8 @@ def test_no_words_of_a_list_lie_over_others(page):
     assert len(boxes) > 4
     for to, where, p in boxes:
         assert to[1] <= where[0] < where[1] <= p[0]
-        assert where[2] == 2, "a narrow column: of which side it is, and below it the head"
+        assert where[2] <= 2
+    assert any(where[2] == 2 for _, where, _ in boxes), "a narrow column: of which side it is, and below it the head"
 
 
 def test_an_address_with_a_cut_brings_its_reader_to_the_figure(page, tmp_path):
@@ -1112,6 +1114,6 @@ def test_what_is_chosen_stays_below_the_tools_when_the_figure_is_scrolled(show, 
     page = show(figure, height=700, reduced_motion="reduce")
     settled(page)
     page.evaluate("document.body.style.paddingBlock = '60rem'")
-    page.locator(".tokens.write button").last.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    page.locator(".tokens.write button").last.evaluate("e => scrollBy(0, e.getBoundingClientRect().top - 560)")
     top, name = (page.locator(part).bounding_box() for part in (".top", ".sheet .name"))
     assert name["y"] >= top["y"] + top["height"]

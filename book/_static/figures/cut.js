@@ -542,9 +542,9 @@
     }
 
     lookOf(link, whole = false) {
-      const { kind, layer, head, name, weight, cut, unused } = link, look = this.button("", () => this.look(name));
+      const { kind, layer, head, name, weight, cut, unused } = link, side = unused ? "no longer used:" : { cross: "on English,", decoder: "on German," }[kind], look = this.button("", () => this.look(name));
       look.className = "look";
-      look.append(span("to", whole ? [this.row(kind, link.row), " → "] : [], this.column(link)), span("where", { cross: ["on English,", make("br")], decoder: ["on German,", make("br")] }[kind] ?? [], `layer ${layer + 1}, head ${head + 1}${unused ? ", no longer used" : ""}`), span("p", asShare(weight, 3)));
+      look.append(span("to", whole ? [this.row(kind, link.row), " → "] : [], this.column(link)), span("where", side ? [side, make("br")] : [], `layer ${layer + 1}, head ${head + 1}`), span("p", asShare(weight, 3)));
       look.style.setProperty("--weight", `${(100 * weight).toFixed(1)}%`);
       const entry = make("li", { class: cut ? "cut" : unused ? "unused" : null, "data-link": name }, look, this.button(cut ? "mend" : "✂ cut", () => this.cut([name])));
       on(entry, "pointerenter focusin", () => this.aim([link], null));
