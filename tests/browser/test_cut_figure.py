@@ -43,7 +43,10 @@ def settled(page, action="this.ready()"):
     page.evaluate(
         f"""async () => {{
             const figure = {FIGURE}, take = figure.take.bind(figure);
-            const taken = new Promise(done => {{ figure.take = now => {{ take(now); done(); }}; }});
+            const taken = new Promise((done, fail) => {{
+                figure.take = (...runs) => {{ take(...runs); done(); }};
+                setTimeout(fail, 20_000, 'nothing was taken');
+            }});
             (function () {{ {action} }}).call(figure);
             await taken;
             delete figure.take;
@@ -422,12 +425,14 @@ def test_of_lines_that_lie_together_the_nearest_is_meant(page):
             return figure.lines.map(line => {{
                 const c = figure.curve(line);
                 const at = n => s ** 3 * c[n] + 3 * s * s * t * c[n + 2] + 3 * s * t * t * c[n + 4] + t ** 3 * c[n + 6];
-                return [line.name, figure.near({{ clientX: left + at(0), clientY: top + at(1) }})[0].name];
+                const [meant] = figure.near({{ clientX: left + at(0), clientY: top + at(1) }});
+                return [line.name === meant.name, meant.weight > 2 * line.weight && meant.row === figure.picked.n];
             }});
         }}"""
     )
     assert len(found) > 20
-    assert sum(line == meant for line, meant in found) >= 0.9 * len(found)
+    assert sum(own for own, _ in found) >= 0.8 * len(found)
+    assert sum(own or under_a_wide_one for own, under_a_wide_one in found) >= 0.9 * len(found)
 
 
 def test_by_keys_alone_a_word_is_followed_and_its_widest_line_cut(page):
@@ -466,7 +471,10 @@ def test_who_has_guessed_is_asked_again_before_the_next_sentence_shows_the_cut(p
     page.locator(".says button", has_text="er").first.click()
     cut(page, LINK)
     settled(page, f"this.ask('{LAMP}')")
-    assert "Your cut goes along. Which word will it change here?" in page.locator(".says").inner_text()
+    assert (
+        "Your cut goes along, and its result waits for your guess: which word will it change here?"
+        in page.locator(".says").inner_text()
+    )
     assert "sie alt" in written(page)
     settled(page, "[...this.querySelectorAll('.says .german button')].find(b => b.textContent === 'sie').click()")
     assert "er alt" in written(page)
@@ -490,28 +498,17 @@ def test_a_link_opens_into_its_sum(page):
     assert page.locator(".products rect").count() == 32
 
 
-def test_a_word_dragged_onto_a_point_brings_its_vector(page):
+def test_a_word_of_another_sentence_is_pressed_and_then_the_point_that_gets_its_vector(page):
     settled(page, f"this.bead('read', 2, {IT}); this.ready()")
     page.get_by_role("button", name="Lay that sentence beside").click()
     chip = page.locator(".donor .chips button").nth(IT)
     assert chip.inner_text() == "it"
-    chip.scroll_into_view_if_needed()
-    begin, end = chip.bounding_box(), page.locator(f'circle[data-bead="read 2 {IT}"]').bounding_box()
-    page.mouse.move(begin["x"] + 5, begin["y"] + 5)
-    page.mouse.down()
-    page.mouse.move(end["x"] + 6, end["y"] + 6, steps=5)
-    assert page.locator(".cut-dragged").inner_text() == "it"
-    page.mouse.up()
+    chip.click()
+    page.locator(f'circle[data-bead="read 2 {IT}"]').click()
     page.wait_for_function(f"{FIGURE}.now.text.includes('sie alt')")
-    assert page.locator(".cut-dragged").count() == 0
     assert page.evaluate(f"[...{FIGURE}.changes.swaps.keys()]") == [f"2 {IT}"]
     settled(page, "this.undo.click()")
     assert page.locator(".donor > *").count() == 0
-    page.evaluate(f"{FIGURE}.bead('read', 2, {IT})")
-    page.get_by_role("button", name="Lay that sentence beside").click()
-    chip.click()  # and the same without dragging
-    page.locator(f'circle[data-bead="read 2 {IT}"]').click()
-    page.wait_for_function(f"{FIGURE}.now.text.includes('sie alt')")
 
 
 def test_the_address_holds_what_was_done_and_brings_it_back(page):
@@ -658,7 +655,7 @@ def test_the_first_page_grows_into_it_with_what_was_switched(show, tmp_path):
     assert page.locator("sentence-figure .german").is_visible()
 
 
-def test_on_the_first_page_it_opens_without_a_jump_and_escape_closes_what_was_opened_last(show, tmp_path):
+def test_on_the_first_page_it_opens_at_its_german_and_escape_closes_what_was_opened_last(show, tmp_path):
     (tmp_path / "figures").mkdir()
     shutil.copy(SCRIPTS / "cut.js", tmp_path / "figures")
     page = show(
@@ -670,10 +667,9 @@ def test_on_the_first_page_it_opens_without_a_jump_and_escape_closes_what_was_op
     page.evaluate("document.body.style.paddingBlock = '60rem'")
     opens = page.get_by_role("button", name="Open the whole model")
     opens.scroll_into_view_if_needed()
-    scrolled = page.evaluate("scrollY")
     opens.press("Enter")
     page.wait_for_function(f"{FIGURE}?.now?.rows")
-    assert page.evaluate("scrollY") == scrolled > 0
+    assert 0 <= page.locator(".says").bounding_box()["y"] < 150
     focused = page.evaluate(f"[document.activeElement === {FIGURE}.live, getComputedStyle({FIGURE}.live).outlineStyle]")
     assert focused == [True, "none"]
     page.evaluate(f"{FIGURE}.bead('read', 2, {IT})")
@@ -726,9 +722,9 @@ def test_of_lines_that_cross_each_can_be_had(page):
             const figure = {FIGURE}, {{ left, top }} = figure.svg.getBoundingClientRect(), {{ x, y }} = figure.at;
             for (let at = x.read[0] + 20; at < x.read[1] - 20; at += 3) {{
                 for (let down = y.read[0]; down < y.read[9]; down += 3) {{
-                    const found = figure.near({{ clientX: left + at, clientY: top + down }});
+                    const found = figure.near({{ clientX: Math.round(left + at), clientY: Math.round(top + down) }});
                     if (found.length !== 2 || found[0].row === found[1].row) continue;
-                    return [[left + at, top + down], found.map(link => link.name)];
+                    return [[left + at, top + down].map(Math.round), found.map(link => link.name)];
                 }}
             }}
         }}"""
@@ -815,3 +811,309 @@ def test_what_scrolls_on_a_phone_can_be_reached_by_keys(show, figure):
         page.get_by_role("button", name=tab, exact=True).click()
         pane = page.locator(".aside > :not(.tabs, .pointed):visible")
         assert pane.evaluate("pane => pane.tabIndex === 0 || pane.querySelector('button, input') !== null"), tab
+
+
+# What was found by designers and readers
+
+
+def test_a_trial_says_how_far_it_is_and_one_that_was_made_comes_back_at_once(page):
+    settled(page, "this.pair.click()")
+    told = page.locator(".trial .status[aria-hidden]")
+    page.evaluate(
+        f"""() => {{
+            const told = {FIGURE}.counted;
+            window.said = [];
+            new MutationObserver(() => said.push(told.textContent)).observe(told, {{ childList: true, subtree: true }});
+            {FIGURE}.tryAll();
+        }}"""
+    )
+    page.wait_for_function(f"{FIGURE}.result")
+    said = page.evaluate("said")
+    assert "Trying: 10 of 270 …" in said
+    assert "Trying: 200 of 270 …" in said
+    assert not any("not been tried" in text for text in said[1:])
+    counts = told.inner_text()
+    settled(page, "this.pair.click()")
+    assert told.inner_text().startswith("Nothing cut: 270 of 270 right.")
+    settled(page, "this.pair.click()")
+    assert told.inner_text() == counts
+    assert page.locator(".dots .flipped").count() == 270 - 93
+    page.get_by_role("button", name="Try this on all sentences").click()
+    assert told.inner_text() == counts
+    assert page.locator(".told li").count() == 1
+
+
+def test_the_button_of_all_lines_says_that_it_is_on_and_what_it_does_then(page):
+    settled(page)
+    button = page.get_by_role("button", name="all lines “it” – noun")
+    for label, pressed in (("✂ all lines", "false"), ("mend all lines", "true"), ("✂ all lines", "false")):
+        assert button.inner_text() == f"{label} “it” – noun"
+        assert button.get_attribute("aria-pressed") == pressed
+        assert (button.evaluate("b => getComputedStyle(b).fontWeight") == "600") == (pressed == "true")
+        settled(page, "this.pair.click()")
+
+
+def test_while_a_result_waits_for_a_guess_the_old_numbers_are_not_shown_as_its_own(page):
+    settled(page)
+    page.locator(".says button", has_text="er").first.click()
+    cut(page, LINK)
+    assert page.locator(".bars").is_visible()
+    settled(page, f"this.ask('{LAMP}')")
+    assert "its result waits for your guess" in page.locator(".says").inner_text()
+    assert page.locator(".done").inner_text().startswith("Not shown yet: ")
+    assert not page.locator(".bars").is_visible()
+    assert float(page.locator(".stage").evaluate("stage => getComputedStyle(stage).opacity")) < 0.5
+    page.wait_for_timeout(600)
+    assert "waits for your guess" in page.locator(".live > .heard").inner_text()
+    assert page.locator(".live > .heard button").count() == 0
+    settled(page, "[...this.querySelectorAll('.says button')].find(b => b.textContent === 'show it').click()")
+    assert page.locator(".bars").is_visible()
+    assert page.locator(".done").inner_text().startswith("Now: ")
+
+
+def test_keys_and_pointers_find_what_they_need_while_a_run_is_on_its_way(page):
+    """Between a question and its answer the last answer stands, with all that belongs to it."""
+    page.evaluate(
+        f"""async () => {{
+            const figure = {FIGURE}, it = () => figure.sides.read.children[{IT}];
+            const poke = () => {{
+                it().dispatchEvent(new KeyboardEvent('keydown', {{ key: '0', bubbles: true }}));
+                figure.peek({{ side: 'write', n: 3 }});
+                figure.draw();
+                figure.choice(0, 'Ich').click();
+            }};
+            const bring = window.translator.load;
+            figure.ready(true);
+            for (let n = 0; n < 200 && !figure.model; n++) await new Promise(done => setTimeout(done, 1));
+            poke();
+            figure.ask('{LAMP}');
+            poke();
+        }}"""
+    )
+    page.wait_for_function(f"{FIGURE}.now.rows && !{FIGURE}.stale")
+
+
+def test_tab_keeps_the_word_and_comes_to_the_list_of_its_lines(page):
+    settled(page)
+    page.locator(".tokens.read button").nth(IT).focus()
+    page.keyboard.press("Enter")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("Boolean(document.activeElement.closest('.links'))"):
+            break
+    assert page.evaluate("document.activeElement.innerText").startswith("“chair”")
+    assert page.locator(".sheet .name").inner_text() == "“it” looks at"
+    page.locator(".tokens.write button").first.focus()
+    assert page.locator(".sheet .name").inner_text() == "“it” looks at"
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".sheet .name").inner_text() == "“brau” was written after looking at"
+
+
+def test_a_rows_own_vector_can_be_put_in_and_changes_nothing_until_something_else_has(page):
+    settled(page)
+    settled(page, f"this.ask('{PICTURE}')")
+    page.evaluate(f"{FIGURE}.bead('read', 2, {IT})")
+    offered = page.get_by_label("the noun of the other sentence")
+    assert offered.locator("option").count() == len(THINGS)
+    offered.select_option("picture")
+    assert offered.evaluate("s => s.selectedOptions[0].text") == "picture: its own, unchanged"
+    settled(page, "[...this.querySelectorAll('.sheet button')].find(b => b.textContent === 'Put it here').click()")
+    assert "the same, so nothing is exchanged" in page.locator(".sheet").inner_text()
+    assert "weil es alt" in written(page)
+    settled(page, f"this.undo.click(); this.changes.gains.set('{NOUN_HEAD}', 0); this.ready()")
+    assert "weil sie alt" in written(page)
+    settled(page, f"this.swap(2, {IT}, {{text: '{PICTURE}'}})")
+    assert "weil es alt" in written(page)  # as the first exercise says
+    page.evaluate(f"{FIGURE}.tryAll()")
+    assert page.evaluate(f"{FIGURE}.result.right") == 270  # in each sentence its own
+
+
+def test_lines_that_bring_nothing_any_more_are_faded_and_are_not_offered_first(page):
+    for change in (
+        f"this.swap(2, {IT}, {{text: '{LAMP}'}})",
+        f"this.changes.gains.set('{NOUN_HEAD}', 0); this.ready()",
+    ):
+        settled(page, "this.clear(); this.ready()")
+        page.evaluate(f"{FIGURE}.openUp(null, {{ side: 'read', n: {IT} }})")
+        line = page.locator(f'.own path[data-link="{LINK}"]')
+        width = float(line.get_attribute("stroke-width"))
+        settled(page, change)
+        page.evaluate(f"{FIGURE}.openUp(null, {{ side: 'read', n: {IT} }})")
+        assert float(line.get_attribute("stroke-width")) <= 1 < width
+        assert line.evaluate("path => getComputedStyle(path).opacity") < "0.5"
+        entry = page.locator(f'.links li[data-link="{LINK}"]')
+        assert "no longer used" in entry.inner_text()
+        page.locator(".tokens.read button").nth(IT).focus()
+        settled(page, "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '0', bubbles: true }))")
+        assert LINK not in page.evaluate(f"[...{FIGURE}.changes.hidden]")
+
+
+def test_what_went_wrong_is_not_said_again_and_an_undoing_is_heard(page):
+    settled(page)
+    settled(page, "this.ask('')")
+    assert "This cannot be done" in page.locator(".says").inner_text()
+    settled(page, "this.order.firstChild.click()")
+    assert "This cannot be done" not in page.locator(".says").inner_text()
+    settled(page, "this.undo.click()")
+    page.wait_for_timeout(600)
+    assert page.locator(".live > .heard").inner_text() == "Nothing is cut. Ich brauche den Stuhl, weil er alt ist."
+
+
+def test_a_cut_of_a_german_row_says_if_the_row_writes_another_word_now(page):
+    settled(page)
+    cut(page, "decoder 0 0 7 0")
+    word = page.evaluate(f"{FIGURE}.now.writes[7]").strip()
+    assert f"Now: “{word}” – “<bos>” cut" in page.locator(".done").inner_text()
+    settled(page, "this.changes.placed = false; this.ready()")
+    now = page.evaluate(f"{FIGURE}.now.writes[7]").strip()
+    assert now != word
+    assert f"“{now}” (row 8, which wrote “{word}” when you cut) – “<bos>”" in page.locator(".done").inner_text()
+
+
+def test_a_sentence_of_ones_own_has_no_noun_of_the_list_and_says_what_cannot_be_done(page):
+    settled(page, "this.ask('My dog eats the newspaper.')")
+    assert page.locator(".begin select").nth(1).evaluate("s => s.selectedOptions[0].text") == "none of these"
+    assert "cut line by line" in page.locator(".says").inner_text()
+    settled(page, f"this.ask('{LAMP}')")
+    assert page.locator(".begin select").nth(1).input_value() == "lamp"
+    assert "cut line by line" not in page.locator(".says").inner_text()
+
+
+@pytest.mark.parametrize("beside", [-5, 5])
+def test_beside_the_edge_of_the_widest_line_it_is_the_one_that_is_meant(page, beside):
+    settled(page)
+    x, y = middle(page, LINK)
+    found = page.evaluate(
+        f"{FIGURE}.near({{ clientX: {x}, clientY: {y + beside} }}).map(link => [link.name, link.weight])"
+    )
+    assert found[0][0] == LINK
+    assert all(weight > 0.2 for _, weight in found)
+    page.get_by_label("✂ cut a line").check()
+    page.mouse.click(x, y + beside)
+    page.wait_for_function(f"{FIGURE}.changes.hidden.has('{LINK}')")
+
+
+def test_a_list_entry_and_its_line_light_each_other(page):
+    settled(page)
+    entry, line = page.locator(f'.links li[data-link="{LINK}"]'), page.locator(f'.own path[data-link="{LINK}"]')
+    for go, leave in (
+        (entry.hover, page.locator(".says").hover),
+        (entry.locator("button").first.focus, entry.locator("button").first.blur),
+        (lambda: page.mouse.move(*middle(page, LINK)), page.locator(".says").hover),
+    ):
+        go()
+        assert "aimed" in line.get_attribute("class").split()
+        assert "aimed" in (entry.get_attribute("class") or "").split()
+        leave()
+        assert page.locator(".aimed").count() == 0
+
+
+@pytest.mark.parametrize("place", ["side: 'write', n: 5", f"side: 'read', n: {IT}"])
+def test_no_words_of_a_list_lie_over_others(page, place):
+    settled(page, f"this.swap(2, {IT}, {{text: '{LAMP}'}})")
+    page.evaluate(f"{FIGURE}.openUp(null, {{ {place} }})")
+    boxes = page.locator(".links li").evaluate_all(
+        """rows => rows.map(row => ['.to', '.where', '.p'].map(part => {
+            const range = document.createRange();
+            range.selectNodeContents(row.querySelector(part));
+            const { left, right } = range.getBoundingClientRect();
+            return [left, right, new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size];
+        }))"""
+    )
+    assert len(boxes) > 4
+    for to, where, p in boxes:
+        assert to[1] <= where[0] < where[1] <= p[0]
+        assert where[2] <= 2
+    assert any(where[2] == 2 for _, where, _ in boxes), "a narrow column: of which side it is, and below it the head"
+
+
+def test_an_address_with_a_cut_brings_its_reader_to_the_figure(page, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(path.read_text().replace("<cut-figure", "<body style='padding-block: 90rem'><cut-figure", 1))
+    for query, there in (("", False), ("?cut=encoder.1.2.5.3", True)):
+        page.goto(path.as_uri() + query)
+        page.wait_for_function(f"{FIGURE}.now")
+        page.wait_for_timeout(300)
+        top = page.locator("cut-figure").bounding_box()["y"]
+        assert (0 <= top < 150) == there
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_model_opened_on_the_first_page_shows_its_drawing(show, tmp_path, width, height):
+    (tmp_path / "figures").mkdir()
+    shutil.copy(SCRIPTS / "cut.js", tmp_path / "figures")
+    opens = figures.cut.sizes(load(), MODELS)
+    told = all_answers(load())
+    page = show(
+        figures.running.sentence(*told, ("chair", "lamp", "picture"), opens),
+        reduced_motion="reduce",
+        width=width,
+        height=height,
+    )
+    page.add_style_tag(path=SCRIPTS / "cut.css")
+    page.evaluate("document.body.style.paddingBlock = '40rem'")
+    page.get_by_role("button", name="Open the whole model").evaluate("b => b.scrollIntoView({ block: 'end' })")
+    page.get_by_role("button", name="Open the whole model").click()
+    page.wait_for_function(f"{FIGURE}?.now?.rows")
+    rows = page.locator(".tokens.read button").evaluate_all("bs => bs.map(b => b.getBoundingClientRect().bottom)")
+    assert rows[0 if width < 500 else -1] < height
+    assert page.locator(".says").bounding_box()["y"] >= 0
+
+
+def test_on_a_phone_the_sheet_leaves_the_drawing_in_sight_and_the_tools_are_few(show, figure):
+    page = show(figure, width=390, height=844, has_touch=True, reduced_motion="reduce")
+    settled(page)
+    assert not page.locator(".tools select").is_visible()
+    page.locator(".tools summary").click()
+    assert page.locator(".tools select").is_visible()
+    page.locator(".tools summary").click()
+    begin, row = (
+        page.locator(".live").bounding_box()["y"],
+        page.locator(".tokens.read button").first.bounding_box()["y"],
+    )
+    assert row - begin < 500
+    for side, n in (("read", 9), ("write", 11)):
+        page.locator(f".tokens.{side} button").nth(n).tap()
+        word, sheet = (
+            box.bounding_box() for box in (page.locator(f".tokens.{side} button").nth(n), page.locator(".aside"))
+        )
+        assert word["y"] + word["height"] <= sheet["y"]
+        assert 844 - sheet["y"] < 250
+
+
+def test_what_comes_of_a_cut_moves_neither_tools_nor_drawing(show, figure):
+    for width in (1280, 390):
+        page = show(figure, width=width, reduced_motion="reduce")
+        before = page.locator(".stage").evaluate("stage => stage.offsetTop")
+        settled(page, f"this.ask('{LAMP}')")
+        page.locator(".says .german button").nth(5).click()
+        assert page.locator(".stage").evaluate("stage => stage.offsetTop") == before
+        cut(page, LINK)
+        assert page.locator(".stage").evaluate("stage => stage.offsetTop") == before
+
+
+def test_a_dot_can_be_had_by_keys_and_the_noun_of_its_row_stands_beside_it(page):
+    settled(page)
+    page.evaluate(f"{FIGURE}.turnTo('all')")
+    stops = page.locator(".dots [data-n][tabindex='0']")
+    assert stops.count() == 1
+    stops.focus()
+    assert page.locator(".dots .noun").text_content() == "chair"
+    nouns = page.evaluate(f"{FIGURE}.things")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    below = nouns[nouns.index("chair") + 1]
+    assert page.locator(".dots .noun").text_content() == below
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"{FIGURE}.text === {FRAMES[1].say(below).english!r}")
+    page.locator(f".dots [data-n='{list(THINGS).index('lamp')}'] circle").hover()
+    assert page.locator(".dots .noun").text_content() == "lamp"
+
+
+def test_what_is_chosen_stays_below_the_tools_when_the_figure_is_scrolled(show, figure):
+    page = show(figure, height=700, reduced_motion="reduce")
+    settled(page)
+    page.evaluate("document.body.style.paddingBlock = '60rem'")
+    page.locator(".tokens.write button").last.evaluate("e => scrollBy(0, e.getBoundingClientRect().top - 560)")
+    top, name = (page.locator(part).bounding_box() for part in (".top", ".sheet .name"))
+    assert name["y"] >= top["y"] + top["height"]

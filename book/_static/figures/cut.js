@@ -1,6 +1,5 @@
-// The translator laid open, to be cut: on the left the rows of the English tokens, layer after layer, on the right those of the
-// German ones, and between them the links of all heads. What a reader changes is translated anew at once; what was written
-// before stays beside it. A cut can then be tried on all sentences of the book, and on another training of the same model.
+// The translator laid open, to be cut: the rows of the English tokens and of the German ones, and between them the links of all
+// heads. What a reader changes is translated anew at once. A cut can be tried on all sentences, and on another training.
 "use strict";
 (() => {
   const { LOADING, Player, asShare, differing, draw, field, make, onOff, percent, quoted, slider, untrained, written } = window.figures;
@@ -10,20 +9,24 @@
   const MOST = 18; // tokens of a sentence, and of what is written: more rows could not be followed
   const FAINTEST = 0.03, SEEN = 0.5, LIT = 0.1, LISTED = 7, RIVALS = 3; // weights drawn for a followed word, for others, for a head
   const BESIDE = matchMedia("(min-width: 761px)"); // where both sides stand beside each other
-  const AIM = 11, TOGETHER = 2.5; // pixels from a line within which a pointer means it, and farther than that, another as well
-  const SPOT = 13; // a dot of a sentence and the room around it
+  const ROOMY = matchMedia("(min-width: 600px)");
+  const AIM = 11, TOGETHER = 2.5, EDGE = 2; // pixels from a line within which a pointer means it, and farther than that, another as well; and from a wide line, which comes before thin ones
+  const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+  const SPOT = 13;
   const TINT = 0.02; // a vector that has changed by less is not coloured
 
   const [p, div, span, ol] = ["p", "div", "span", "ol"].map((tag) => (kind, ...children) => make(tag, { class: kind }, ...children));
   const german = (text) => make("i", { lang: "de" }, text);
-  const on = (element, kinds, act) => { for (const kind of kinds.split(" ")) element.addEventListener(kind, act); };
+  const on = (element, events, act) => { for (const kind of events.split(" ")) element.addEventListener(kind, act); };
   const named = (text, select) => make("label", { class: "choose" }, span(null, text), select);
+  const kinds = (...names) => names.filter(Boolean).join(" ") || null;
   const press = (button, is) => button.setAttribute("aria-pressed", String(is));
   const hovering = (act) => (event) => event.pointerType !== "touch" && act(event);
   const parted = (name) => name.split(" ").map((part, n) => (n ? Number(part) : part)); // kind, layer, head, row, column
   const said = (parts) => parts.map((part) => part.textContent ?? part).join("");
   const shown = (token) => token.replace(/^ /, "").replaceAll("\n", "⏎") || "␣";
   const tight = (token, n) => n > 0 && /^[\p{L}\p{N}\p{M}]/u.test(token); // goes on with a word
+  const sideOf = (kind) => (kind === "encoder" ? "read" : "write");
   const numbered = (kind, layer, head) => `${KINDS[kind]}, layer ${layer + 1}, head ${head + 1}`;
   const headOf = (name) => numbered(...parted(name));
   const pronoun = (german) => german.slice(german.indexOf(",") + 1).replace(".", "").trim().split(" ").find((word) => PRONOUNS.includes(word)) ?? "";
@@ -47,7 +50,7 @@
     const rows = { read: read.rows, write: Array.from({ length: n_layers + 1 }, (_, depth) => steps.map((step) => step.rows[depth])) };
     return {
       reads: read.ids.map((id) => model.name(id)), writes: state.ids.map((id) => model.name(id)), text: model.text(state.ids), rows, state,
-      weights: (kind, layer, head, row) => (kind === "encoder" ? read.weights[layer]?.[row]?.[head] : steps[row]?.weights[kind][layer]?.[head]) ?? [], // none of a row that is not there
+      weights: (kind, layer, head, row) => (kind === "encoder" ? read.weights[layer]?.[row]?.[head] : steps[row]?.weights[kind][layer]?.[head]) ?? [],
     };
   };
   // One that the page has brought along: weights in ten-thousandths, and none that would not be seen.
@@ -65,7 +68,7 @@
     turn = 0;
 
     build(data, live) {
-      Object.assign(this, { data, model: null, file: data.models[0].file, source: data.donor, plain: null, now: null, picked: null, opened: null, armed: null, aimed: [], lit: null, guess: null, tally: [0, 0], uncut: {}, came: [], tried: "", trial: 0, result: null });
+      Object.assign(this, { data, model: null, file: data.models[0].file, source: data.donor, stale: true, now: null, aimed: [], guess: null, withheld: false, tally: [0, 0], uncut: {}, kept: {}, came: [], trial: 0 });
       this.things = Object.keys(data.genders).flatMap((gender) => Object.keys(data.things).filter((thing) => data.things[thing][1] === gender));
       this.clear();
       this.classList.add("wide");
@@ -80,26 +83,26 @@
       this.given = this.changed ? null : data.first.find(({ english }) => english === this.text);
       if (asked || !this.given) this.ready();
       else this.take(ofPage(this.given));
+      if (asked) setTimeout(() => scrollY || this.scrollIntoView());
       live.tabIndex = -1; // so that keys are heard after a press in the drawing
       on(this, "keydown", (event) => event.key === "Escape" && !event.target.matches("select, [type=text]") && this.escape() && event.preventDefault());
+      on(ROOMY, "change", () => { this.more.open = ROOMY.matches; });
       new ResizeObserver(() => this.draw()).observe(this.stage);
       on(this, "pointerenter focusin", () => this.ready(true));
     }
 
-    clear() { this.changes = { gains: new Map(), evens: new Set(), hidden: new Set(), swaps: new Map(), placed: true }; }
+    clear() { this.changes = { gains: new Map(), evens: new Set(), hidden: new Set(), swaps: new Map(), placed: true }; this.wrote = []; }
 
     get changed() {
       const { gains, evens, hidden, swaps, placed } = this.changes;
       return gains.size + evens.size + hidden.size + swaps.size + !placed;
     }
 
-    // Which sentence: of the six with a noun, or the reader's own.
-
     asks() {
       const { things, genders } = this.data;
-      const changed = () => this.ask(this.data.sentences.find(({ frame, thing }) => frame === Number(this.frames.value) && thing === this.nouns.value).english);
+      const changed = () => this.ask(this.about(this.nouns.value, Number(this.frames.value)).english);
       this.frames = make("select", {}, this.data.frames.map((text, n) => make("option", { value: n }, `${n + 1}. ${text}`)), this.own = make("option", { value: "own", hidden: true }, "your own"));
-      this.nouns = make("select", {}, Object.entries(genders).map(([gender, article]) => make("optgroup", { label: `German: ${article}` }, this.things.filter((thing) => things[thing][1] === gender).map((thing) => make("option", {}, thing)))));
+      this.nouns = make("select", {}, Object.entries(genders).map(([gender, article]) => make("optgroup", { label: `German: ${article}` }, this.things.filter((thing) => things[thing][1] === gender).map((thing) => make("option", {}, thing)))), make("option", { value: "", hidden: true }, "none of these"));
       on(this.frames, "change", changed);
       on(this.nouns, "change", changed);
       this.another = this.button("Another noun", () => {
@@ -111,12 +114,16 @@
       return div("begin", div("controls", named("sentence", this.frames), named("noun", this.nouns), this.another), make("details", {}, make("summary", {}, "A sentence of your own"), form));
     }
 
+    ours(text) { return this.data.sentences.find(({ english }) => english === text); }
+
+    about(noun, n = this.known?.frame ?? 0) { return this.data.sentences.find(({ frame, thing }) => frame === n && thing === noun); }
+
     settle(text) {
-      const known = this.data.sentences.find(({ english }) => english === text);
+      const known = this.ours(text);
       Object.assign(this, { text, known });
       this.frames.value = known?.frame ?? "own"; // a sentence of one's own stands in no list, and has no noun of ours
       this.own.hidden = Boolean(known);
-      if (known) this.nouns.value = known.thing;
+      this.nouns.value = known?.thing ?? "";
       this.nouns.disabled = this.another.disabled = !known;
     }
 
@@ -124,9 +131,8 @@
     ask(text) {
       const roles = this.asked ?? (this.known && this.changed ? this.roles() : null); // those that no run has placed yet
       this.settle(text.trim());
-      this.left = "";
-      Object.assign(this, { guess: null, picked: null, opened: null, plain: null });
-      if (this.donor.firstChild) this.lay(this.about(this.source));
+      Object.assign(this, { guess: null, opened: null, stale: true });
+      if (this.donor.firstChild) this.lay(this.about(this.source).english);
       if (roles && this.known) this.asked = roles;
       else { this.asked = null; this.changes.hidden.clear(); this.changes.swaps.clear(); }
       this.holds = this.tally[1] > 0; // who has guessed before is asked again, before the new sentence shows what the cut does
@@ -145,7 +151,7 @@
           const model = await load(file);
           if (file !== this.file) return;
           this.model = { file, translator: model, donors: {} };
-          this.plain = null;
+          this.stale = true;
         } catch (error) {
           if (!quiet) this.tell(`${error.message}. What you see was computed before.`);
           return;
@@ -161,22 +167,20 @@
         const ids = translator.read(this.text);
         if (ids.length === 1) throw new Error("a sentence has at least one word");
         if (ids.length > MOST) throw new RangeError(`the sentence has ${ids.length} tokens, and the figure has room for ${MOST}: write a shorter one`);
-        if (!this.plain) {
-          const plain = await this.translated(ids, {}, stop);
-          if (!plain) return;
-          this.plain = plain;
-        }
-        if (this.asked) { this.replay(this.asked); this.asked = null; }
-        const now = this.changed ? await this.translated(ids, this.engine(), stop) : this.plain;
+        const plain = this.stale ? await this.translated(ids, {}, stop) : this.plain;
+        if (!plain) return;
+        if (this.asked) this.changes = this.within(this.asked, this.known, this.names(this.text));
+        this.asked = null;
+        const now = this.changed ? await this.translated(ids, this.engine(), stop) : plain;
         if (!now) return;
         this.withheld = Boolean(this.holds && this.changed);
         this.holds = false;
-        this.take(this.withheld ? this.plain : now);
+        this.take(this.withheld ? plain : now, plain);
       } catch (error) {
         const told = `This cannot be done: ${error.message}.`;
         if (!this.sound || this.sound === this.text) { this.tell(told); return; }
         this.settle(this.sound); // the last sentence that could be read stays, with all that belongs to it
-        Object.assign(this, { left: told, plain: null });
+        Object.assign(this, { left: told, stale: true });
         await this.run();
       }
     }
@@ -187,9 +191,7 @@
       return state && ofModel(translator, read, state);
     }
 
-    // The reader's changes as the model takes them.
-    engine() {
-      const { gains, evens, hidden, swaps, placed } = this.changes;
+    engine({ gains, evens, hidden, swaps, placed } = this.changes) {
       return {
         gain: (...head) => gains.get(head.join(" ")) ?? 1, even: (...head) => evens.has(head.join(" ")),
         hides: (...look) => hidden.has(look.join(" ")), swap: (...place) => this.donated(swaps.get(place.join(" ")), place[0]), placed,
@@ -204,13 +206,11 @@
       return donors[from.text][depth][from.row];
     }
 
-    take(now) {
-      this.now = now;
-      this.sound = this.text;
-      this.peeked = null;
-      this.plain ??= now;
-      const { reads } = now, it = reads.indexOf(" it");
-      this.picked ??= { side: "read", n: it < 0 ? 0 : it };
+    // What stands before the reader is always of one sentence: the run, and the one without changes.
+    take(now, plain = now) {
+      const { reads } = now;
+      if (this.sound !== this.text) this.picked = { side: "read", n: Math.max(0, reads.indexOf(" it")) };
+      Object.assign(this, { now, plain, stale: false, sound: this.text, peeked: null });
       this.last = this.layers + now.writes.length;
       this.stop = this.last;
       this.time.range.max = this.last;
@@ -227,30 +227,30 @@
     get depths() { return [...Array(this.layers + 1).keys()]; }
     get heads() { return this.data.heads; }
 
-    // What is written, with what was written before; and what became of the guess. Before a cut each word can be guessed.
-
     say() {
-      if (!this.plain || !this.now) return;
+      if (!this.now) return;
       const { plain, now, withheld } = this, changed = this.changed && !withheld, words = now.text.split(" "), old = plain.text.split(" ");
       const others = differing(words, old), lost = differing(old, words);
       const spaced = (parts) => parts.flatMap((part, n) => [n ? " " : "", part]);
       const line = make("p", { class: "german", lang: "de" }, spaced(changed ? words.map((word, n) => make(others.includes(n) ? "strong" : "span", {}, word)) : old.map((word, n) => this.choice(n, word))));
       const same = plain.text === now.text, [cut, ...more] = this.changes.hidden, weight = same && cut && !more.length && this.weightOf(this.plain, cut);
-      const about = withheld ? [p("ghost", "Your cut goes along. Which word will it change here? Press it, or ", this.choice(-1, "none"), ", or ", this.button("show it", () => this.ready()), ".")] : !changed ? [p("ghost", "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
+      const about = withheld ? [p("ghost", "Your cut goes along, and its result waits for your guess: which word will it change here? Press it, or ", this.choice(-1, "none"), ", or ", this.button("show it", () => this.ready()), ".")] : !changed ? [p("ghost", "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
         : same ? [p("verdict", "The words stay", weight ? `, although a weight of ${asShare(weight, 3)} is gone` : "", ". ", ...this.unsettled())]
           : [p("ghost", "before: ", german(plain.text))];
       const unknown = this.model ? untrained(this.model.translator.unknown(this.text)) : [], focused = [...this.says.querySelectorAll("button")].indexOf(document.activeElement);
-      this.says.replaceChildren(p("name", "It writes"), ...this.pronouns(), line, div("about", ...about, ...this.judgement(old, lost)), ...(this.changed ? [p("done", "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : [])].map((words) => p("ghost", words)));
+      this.says.replaceChildren(p("name", "It writes"), ...this.pronouns(), line, div("about", ...about, ...this.judgement(old, lost)), ...(this.changed ? [p("done", withheld ? "Not shown yet: " : "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : []), ...(this.known ? [] : [["In a sentence of your own, cut line by line: its noun is none of the book’s."]])].map((words) => p("ghost", words)));
+      this.live?.classList.toggle("withheld", withheld);
       if (focused >= 0) this.says.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
       if (changed) this.announce(this.heard, german(now.text), " ", ...about.map((part) => part.cloneNode(true)));
+      else if (withheld || this.left || this.waiting) this.announce(this.heard, withheld ? about[0].textContent : [this.left || "Nothing is cut.", " ", german(now.text)]);
+      this.left = "";
     }
 
-    // Where the words stay: the one that has lost most of its probability.
     unsettled() {
       const of = (run) => run.state?.ids.map((id, n) => Math.exp(run.state.steps[n].logP[id])), [before, after] = [of(this.plain), of(this.now)];
       if (!before || !after) return [];
       const lost = before.map((p, n) => p - after[n]), n = lost.indexOf(Math.max(...lost));
-      if (lost[n] < 0.001 * before[n]) return ["No word has lost as much as a thousandth of its probability."];
+      if (lost[n] < 0.001 * before[n]) return ["Every word is as sure as before, to within 0.1 %."];
       return ["But ", german(shown(this.now.writes[n])), ` is less sure: ${percent(after[n], 1)} instead of ${percent(before[n], 1)}.`];
     }
 
@@ -280,8 +280,6 @@
       this.announce(this.heard, text);
     }
 
-    // The tools: look or cut, positions, back; and time.
-
     tools() {
       const tool = (name, text, checked) => {
         const input = make("input", { type: "radio", name: "cut-tool", value: name, checked });
@@ -289,12 +287,13 @@
         return make("label", { class: "tool" }, input, span(null, text));
       };
       this.tool = "look";
-      this.pair = this.button("✂ all lines “it” – noun", () => this.cutPair());
+      this.pair = this.button("", () => { this.opened = null; this.cut(this.between()); });
       this.order = onOff("positions", true, (on) => { this.changes.placed = on; this.ready(); });
-      this.undo = this.button("Undo all", () => { this.clear(); this.putAway(); Object.assign(this, { guess: null, opened: null }); if (this.model || !this.plain) this.ready(); else this.take(this.plain); });
-      this.time = slider("how far it has calculated", { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
+      this.undo = this.button("Undo all", () => { this.clear(); this.putAway(); Object.assign(this, { guess: null, opened: null }); if (this.model || this.stale) this.ready(); else this.take(this.plain); });
+      this.time = slider([], { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
+      this.time.range.setAttribute("aria-label", "how far it has calculated");
       return div("controls tools",
-        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.order, this.undo, this.trained());
+        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.undo, this.more = make("details", { open: ROOMY.matches }, make("summary", {}, "more"), this.order, this.trained()));
     }
 
     moment(n) {
@@ -310,15 +309,12 @@
       for (const element of this.stage.querySelectorAll("[data-when]")) element.classList.toggle("later", Number(element.dataset.when) > this.stop);
     }
 
-    // The stage: words on both sides, and what lies between them.
-
     staged() {
       this.sides = {};
       for (const side of ["read", "write"]) {
         const list = this.sides[side] = make("div", { class: `tokens ${side}`, role: "group", "aria-label": side === "read" ? "English tokens" : "German tokens", lang: side === "read" ? "en" : "de" });
         const place = ({ target }) => target.closest("button") && { side, n: Number(target.closest("button").dataset.n) };
-        on(list, "focusin click", (event) => place(event) && this.follow(place(event)));
-        on(list, "click", () => this.turnTo("word"));
+        on(list, "click", (event) => { if (place(event)) this.follow(place(event)); this.turnTo("word"); });
         on(list, "pointermove", hovering((event) => this.peek(place(event))));
         on(list, "pointerleave", () => this.peek(null));
         on(list, "keydown", (event) => this.key(event, side));
@@ -337,7 +333,7 @@
       on(this.svg, "pointerleave", hovering(() => this.aim([])));
       this.pointed = [1, 2].map(() => make("p", { class: "pointed", "aria-hidden": "true" })); // above the drawing, and on a phone on the sheet
       this.stage = div("stage", this.svg, p("name title-read", "The encoder reads"), this.sides.read, p("name title-write", "The decoder writes"), this.sides.write);
-      return div("drawing", div("controls head", this.pointed[0], div("time", this.player(), this.time.label)), this.stage, p("reading", "A line is a look: a row takes from another, and the wider the line, the larger the weight. Cut it, and the row’s other lines share its weight. ", span("tint", "Purple"), " is a vector that your cut has changed. A German row has read the word on its left, and writes the one on its right. Press a word to follow it, a line to open it, a point to see its vector.", span("keys", " The arrow keys go from word to word, and 0 cuts the widest line.")));
+      return div("drawing", div("controls head", div("time", this.player(), this.time.label), this.pointed[0]), this.stage, p("reading", "The wider a line, the larger the weight with which a row looks at another. Cut it, and the row’s other lines share its weight. ", span("tint", "Purple"), " is a vector that your cut has changed. A German row has read the word on its left, and writes the one on its right. Press a word to follow it, a line to open it, a point to see its vector.", span("keys", " The arrow keys go from word to word, and 0 cuts the widest line.")));
     }
 
     list(side, names) {
@@ -346,21 +342,23 @@
       const place = side === "read" && this.known ? this.places(now.reads, this.text, this.known.thing) : null;
       list.replaceChildren(...names.map((name, n) => {
         const differs = others.includes(n), gone = differs && names.length === old.length ? make("s", {}, shown(old[n])) : [], own = place && (place.it === n || place.noun.includes(n));
-        return make("button", { type: "button", "data-n": n, class: [own && `of-${gender}`, differs && "differs"].filter(Boolean).join(" ") || null, "data-when": side === "write" ? this.layers + n + 1 : 0 }, span(null, tight(name, n) ? "·" : "", shown(name)), gone);
+        return make("button", { type: "button", "data-n": n, class: kinds(own && `of-${gender}`, differs && "differs"), "data-when": side === "write" ? this.layers + n + 1 : 0 }, span(null, tight(name, n) ? "·" : "", shown(name)), gone);
       }), ...(side === "write" && now.writes.length > MOST ? [p("name", `… and ${now.writes.length - MOST} more`)] : []));
       if (had && side === this.picked.side) list.children[Math.min(this.picked.n, names.length - 1)]?.focus({ preventScroll: true });
     }
 
     key(event, side) {
       if (!this.now) return;
-      const { n } = this.picked, by = { ArrowDown: 1, ArrowUp: -1 }[event.key], other = { ArrowRight: "write", ArrowLeft: "read" }[event.key];
+      const n = Number(event.target.dataset.n), [right, down] = STEPS[event.key] ?? [];
       if (event.key === "0" || event.key === "Delete") {
-        const strongest = this.links(this.picked).find(({ name }) => !this.changes.hidden.has(name));
+        this.follow({ side, n });
+        const strongest = this.links(this.picked).find(({ cut, unused }) => !cut && !unused);
         if (strongest) this.cut([strongest.name]);
-      } else if (by || other) {
+      } else if (right || down) {
         event.preventDefault();
-        const list = this.sides[other ?? side], buttons = list.querySelectorAll("button");
-        buttons[Math.max(0, Math.min(n + (by ?? 0), buttons.length - 1))]?.focus();
+        const there = right ? (right > 0 ? "write" : "read") : side, buttons = this.sides[there].querySelectorAll("button"), to = Math.max(0, Math.min(n + down, buttons.length - 1));
+        this.follow({ side: there, n: to });
+        buttons[to].focus();
       }
     }
 
@@ -369,14 +367,12 @@
       this.openUp(null, { side, n });
     }
 
-    // A word that is only pointed at: its lines are drawn, no more.
     peek(place) {
       if (!this.now || (place?.side === this.peeked?.side && place?.n === this.peeked?.n)) return;
       this.peeked = place;
       this.draw();
     }
 
-    // Pixels on the stage: x of each depth of each side, y of each row.
     measure() {
       const { stage, sides: { read, write } } = this, wide = BESIDE.matches, from = read.offsetLeft + read.offsetWidth + 18, to = write.offsetLeft - 22;
       const spread = (a, b) => this.depths.map((depth) => a + ((b - a) * depth) / this.layers);
@@ -386,15 +382,14 @@
       return { width: stage.clientWidth, height: stage.clientHeight, wide, x, y: { read: y(read), write: y(write) } };
     }
 
-    // The links that end in a row, the widest first.
     links({ side, n }, least = FAINTEST) {
-      const found = [], { now, plain } = this;
+      const found = [], { now, plain, changes: { gains, hidden, swaps } } = this;
       for (const kind of side === "read" ? ["encoder"] : ["decoder", "cross"]) {
         for (let layer = 0; layer < this.layers; layer++) for (let head = 0; head < this.heads; head++) {
-          const row = now.weights(kind, layer, head, n), before = plain.weights(kind, layer, head, n);
+          const row = now.weights(kind, layer, head, n), before = plain.weights(kind, layer, head, n), gain = gains.get(`${kind} ${layer} ${head}`) ?? 1, lost = kind === "encoder" && swaps.has(`${layer + 1} ${n}`);
           row.forEach((weight, column) => {
-            const name = `${kind} ${layer} ${head} ${n} ${column}`, cut = this.changes.hidden.has(name);
-            if (weight >= least || cut) found.push({ kind, layer, head, row: n, column, weight: cut ? before[column] ?? 0 : weight, name, cut, gain: this.changes.gains.get(`${kind} ${layer} ${head}`) ?? 1 });
+            const name = `${kind} ${layer} ${head} ${n} ${column}`, cut = hidden.has(name);
+            if (weight >= least || cut) found.push({ kind, layer, head, row: n, column, weight: cut ? before[column] ?? 0 : weight, name, cut, gain, unused: !gain || lost });
           });
         }
       }
@@ -416,20 +411,22 @@
       const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, column, cut }) => cut || kind === "encoder" || (kind === "cross" && picked.side === "read" && column === picked.n)); // not all looks of the decoder: nobody could tell them apart
       const ofLit = ({ name }) => this.lit && name.startsWith(`${this.lit} `), lit = this.lit ? all.flatMap((place) => this.links(place, LIT)).filter(ofLit) : [];
       const followed = this.links(picked), own = followed.filter((link) => !ofLit(link)), g = (kind, ...parts) => draw("g", { class: kind }, ...parts);
-      const path = (link, kind) => draw("path", { d: this.path(link), class: [kind, (link.cut || !link.gain) && "cut", this.opened?.lines?.includes(link.name) && "chosen"].filter(Boolean).join(" "), "stroke-width": (kind !== "other" ? 0.8 + 6 * link.weight * (link.gain || 1) : Math.max(link.cut ? 2 : 0, 3 * link.weight)).toFixed(2), "data-link": link.name, "data-when": this.when(link) });
+      const path = (link, kind) => draw("path", { d: this.path(link), class: kinds(kind, link.cut && "cut", link.unused && "unused", this.opened?.lines?.includes(link.name) && "chosen"), "stroke-width": this.width(link, kind === "other").toFixed(2), "data-link": link.name, "data-when": this.when(link) });
       this.svg.replaceChildren(
         g("rivers", all.flatMap((place) => this.river(place, mine(place)))),
         g("others", others.map((link) => path(link, "other"))),
         g("own", own.toReversed().map((link) => path(link, "mine"))),
         g("lit", lit.map((link) => path(link, "lit"))),
         g("beads", all.flatMap((place) => this.beads(place))),
-        g("said", this.labels(own.filter(({ weight, cut }) => weight >= 0.4 || cut)), this.titles()));
+        g("said", this.labels(own.filter(({ weight, cut, unused }) => (weight >= 0.4 && !unused) || cut)), this.titles()));
       this.stage.classList.toggle("lighting", lit.length > 0);
       this.lines = [...lit, ...own, ...others.filter((link) => !ofLit(link))];
       for (const [name, [range]] of this.dials) range.parentElement.classList.toggle("wide-line", followed.some((link) => link.weight > 0.5 && link.name.startsWith(`${name} `)));
       this.aim(this.lines.filter(({ name }) => this.aimed.includes(name)));
       this.show();
     }
+
+    width({ weight, cut, gain, unused }, other = false) { return unused ? 1 : other ? Math.max(cut ? 2 : 0, 3 * weight) : 0.8 + 6 * weight * gain; }
 
     // The lines that a pointer means: the nearest, and what is as near where lines cross.
     near({ clientX, clientY, target }) {
@@ -442,41 +439,40 @@
           const s = 1 - t, [a, b, c, d] = [s ** 3, 3 * s * s * t, 3 * s * t * t, t ** 3];
           least = Math.min(least, Math.hypot(a * x1 + b * x2 + c * x3 + d * x4 - x, a * y1 + b * y2 + c * y3 + d * y4 - y));
         }
-        return least;
+        return Math.max(0, least - this.width(link) / 2) + least / 100;
       };
       const found = (this.lines ?? []).filter((link) => this.when(link) <= this.stop).map((link) => [far(link), link]).sort((a, b) => a[0] - b[0]);
-      return found.filter(([at]) => at < Math.min(AIM, found[0][0] + TOGETHER)).map(([, link]) => link);
+      const { side, n } = this.picked, wide = found.find(([at, { kind, row, weight, unused }]) => at < EDGE && weight >= SEEN && !unused && row === n && sideOf(kind) === side)?.[1];
+      const meant = found.filter(([at, link]) => link !== wide && at < Math.min(AIM, found[0][0] + TOGETHER) && !(wide?.weight > 2 * link.weight)).map(([, link]) => link);
+      return wide ? [wide, ...meant] : meant;
     }
 
-    // They are drawn darker, and named: so one sees what a press would do.
+    // They are drawn darker here and in the list, and named: so one sees what a press would do.
     aim(links, again = "") {
       const [link] = links, will = this.tool === "look" ? "open" : link?.cut ? "mend" : "cut";
       this.aimed = links.map(({ name }) => name);
       this.stage.classList.toggle("aiming", Boolean(link));
-      for (const path of this.svg.querySelectorAll("path")) path.classList.toggle("aimed", this.aimed.includes(path.dataset.link));
-      const told = links.length > 1 ? `${links.length} lines lie together here. Press to choose one.` : link ? `${this.named(link)}: press ${again}to ${will}` : this.tool === "cut" ? "Press a line to cut it, and once more to mend it." : "";
+      for (const line of this.querySelectorAll("path, .links li")) line.classList.toggle("aimed", this.aimed.includes(line.dataset.link));
+      const told = links.length > 1 ? `${links.length} lines lie together here. Press to choose one.` : link ? `${this.named(link)}${again === null ? "" : `: press ${again}to ${will}`}` : this.tool === "cut" ? "Press a line to cut it, and once more to mend it." : "";
       for (const place of this.pointed) place.textContent = told;
     }
 
-    // What is known of a line; or which of those that lie together.
     crossing(names) {
       if (names.length === 1) return this.sum(names[0]);
-      const rows = names.map((one) => this.lines.find(({ name }) => name === one)).filter(Boolean).map((link) => this.lookOf(link, true));
+      const rows = names.map((one) => this.lines.find(({ name }) => name === one)).filter(Boolean).sort((a, b) => b.weight - a.weight).map((link) => this.lookOf(link, true));
       return [p("name", "Lines that lie together here"), ol("links", rows), this.back()];
     }
 
-    // A line in words, for who points at it.
     named(link) {
       const { kind, layer, head, row, weight } = link;
       return `${said(this.row(kind, row))} looks at ${said(this.column(link))}, ${numbered(kind, layer, head)}: ${asShare(weight, 3)}`;
     }
 
-    // When a link is calculated, in steps of the slider.
     when({ kind, layer, row }) { return kind === "encoder" ? layer + 1 : this.layers + row + 1; }
 
     // The heads between two rows lie side by side. The four points of the curve, and the curve.
     curve({ kind, layer, head, row, column }) {
-      const { x, y, wide } = this.at, own = kind === "encoder" ? "read" : "write", from = kind === "decoder" ? "write" : "read", side = (head - (this.heads - 1) / 2) * 7;
+      const { x, y, wide } = this.at, own = sideOf(kind), from = kind === "decoder" ? "write" : "read", side = (head - (this.heads - 1) / 2) * 7;
       const [x1, y1, x2, y2] = [x[from][kind === "cross" ? this.layers : layer], y[from][column], x[own][layer + 1], y[own][row]];
       if (kind === "cross" && !wide) return [x1, y1, x1 + 24 + side, y1 + 30, x1 + 30 + side, y2, x2, y2];
       const bend = (x2 - x1) * 0.45, bow = y1 === y2 ? 2.2 * side : side;
@@ -488,7 +484,6 @@
       return `M${x} ${y}C${rest.join(" ")}`;
     }
 
-    // The weights of the widest lines, where no other stands already.
     labels(links) {
       const taken = [];
       return links.flatMap((link) => {
@@ -500,11 +495,10 @@
     }
 
     titles() {
-      const { x, y, wide } = this.at, top = (side) => (wide || side === "read" ? y[side][0] - 26 : y.write.at(-1) + 28); // or lines would run through it
+      const { x, y, wide } = this.at, top = (side) => (wide || side === "read" ? y[side][0] - 26 : y.write.at(-1) + 28);
       return ["read", "write"].flatMap((side) => x[side].map((at, depth) => draw("text", { x: at, y: top(side), class: "depth", "text-anchor": "middle" }, depth ? `layer ${depth}` : "start")));
     }
 
-    // A row of the stream: a line from depth to depth, tinted where it has changed.
     river({ side, n }, mine) {
       const { x, y } = this.at, xs = x[side];
       return xs.slice(1).map((to, depth) => draw("line", { x1: xs[depth], x2: to, y1: y[side][n], y2: y[side][n], class: `river${mine ? " mine" : ""}`, style: this.tint(side, depth + 1, n), "data-when": side === "read" ? depth + 1 : this.layers + n + 1 }));
@@ -515,7 +509,7 @@
       const before = read ? [] : [draw("text", { x: x.write[0] - 12, y: y.write[n] + 4, class: "before", "text-anchor": "end", "data-when": when }, n ? shown(this.now.writes[n - 1]) : "<bos>")];
       return [...before, ...x[side].map((at, depth) => {
         const name = `${side} ${depth} ${n}`, swapped = read && this.changes.swaps.has(`${depth} ${n}`);
-        return draw("circle", { cx: at, cy: y[side][n], r: swapped ? 9 : 6, class: [this.opened?.bead === name && "chosen", swapped && "swapped"].filter(Boolean).join(" "), style: this.tint(side, depth, n), "data-bead": name, "data-when": read ? depth : when });
+        return draw("circle", { cx: at, cy: y[side][n], r: swapped ? 9 : 6, class: kinds(this.opened?.bead === name && "chosen", swapped && "swapped"), style: this.tint(side, depth, n), "data-bead": name, "data-when": read ? depth : when });
       })];
     }
 
@@ -525,8 +519,6 @@
       return far < TINT ? null : `--far: ${(100 * Math.min(1, far)).toFixed(0)}%`;
     }
 
-    // What has been chosen, below the stage.
-
     open() {
       const { opened } = this;
       this.sheet.replaceChildren(...(opened?.lines ? this.crossing(opened.lines) : opened?.bead ? this.vector(opened.bead) : this.word(this.picked)));
@@ -534,7 +526,7 @@
 
     token(side, n) { return quoted(shown((side === "read" ? this.now.reads : this.now.writes)[n] ?? "").trim(), side === "read" ? "en" : "de"); }
 
-    row(kind, n) { return this.token(kind === "encoder" ? "read" : "write", n); }
+    row(kind, n) { return this.token(sideOf(kind), n); }
 
     // The row that a column of weights stands for, as words: of German the token that has been read there.
     column({ kind, column }) {
@@ -549,16 +541,17 @@
       return [p("name", title), ...shares, ol("links", links.slice(0, LISTED).map((link) => this.lookOf(link))), vectors];
     }
 
-    // A line as a row of a list: to be opened, or cut.
     lookOf(link, whole = false) {
-      const { kind, layer, head, name, weight, cut, gain } = link, look = this.button("", () => this.look(name));
+      const { kind, layer, head, name, weight, cut, unused } = link, side = unused ? "no longer used:" : { cross: "on English,", decoder: "on German," }[kind], look = this.button("", () => this.look(name));
       look.className = "look";
-      look.append(span("to", whole ? [this.row(kind, link.row), " → "] : [], this.column(link)), span("where", `${{ cross: "English, ", decoder: "German, " }[kind] ?? ""}layer ${layer + 1}, head ${head + 1}${gain ? "" : ", off"}`), span("p", asShare(weight, 3)));
+      look.append(span("to", whole ? [this.row(kind, link.row), " → "] : [], this.column(link)), span("where", side ? [side, make("br")] : [], `layer ${layer + 1}, head ${head + 1}`), span("p", asShare(weight, 3)));
       look.style.setProperty("--weight", `${(100 * weight).toFixed(1)}%`);
-      return make("li", { class: cut ? "cut" : null }, look, this.button(cut ? "mend" : "✂ cut", () => this.cut([name])));
+      const entry = make("li", { class: cut ? "cut" : unused ? "unused" : null, "data-link": name }, look, this.button(cut ? "mend" : "✂ cut", () => this.cut([name])));
+      on(entry, "pointerenter focusin", () => this.aim([link], null));
+      on(entry, "pointerleave focusout", () => this.aim([]));
+      return entry;
     }
 
-    // What else might have been written there, now and without the cut.
     rivals(n) {
       const step = this.now.state?.steps[n], before = this.plain.state?.steps[n];
       if (!step) return [];
@@ -566,7 +559,6 @@
       return [this.chances([...new Set([...most(step, RIVALS), ...(before && this.changed ? most(before, 1) : [])])], step, before)];
     }
 
-    // How probable some tokens are: a bar, and a pale one for the time before the cut.
     chances(ids, step, before) {
       const rail = (kind, of, id) => make("span", { class: kind, style: `width: ${(100 * Math.exp(of.logP[id])).toFixed(1)}%` });
       return ol("rivals", ids.map((id) => {
@@ -586,10 +578,9 @@
 
     look(name) {
       const [kind, , , n] = parted(name);
-      this.openUp({ lines: [name] }, { side: kind === "encoder" ? "read" : "write", n });
+      this.openUp({ lines: [name] }, { side: sideOf(kind), n });
     }
 
-    // In the place of the word: lines or a vector.
     openUp(opened, picked = this.picked) {
       Object.assign(this, { opened, picked });
       if (opened) this.turnTo("word");
@@ -604,11 +595,11 @@
     // A link down to its sum: query times key, number by number, and the softmax of the row.
     sum(name) {
       const [kind, layer, head, row, column] = parted(name);
-      const side = kind === "encoder" ? "read" : "write", link = { kind, layer, head, row, column }, cut = this.changes.hidden.has(name);
+      const side = sideOf(kind), link = { kind, layer, head, row, column }, cut = this.changes.hidden.has(name);
       const everywhere = this.all(kind).map((one) => `${one} ${row} ${column}`);
       const of = `${kind} ${layer} ${head}`, even = this.changes.evens.has(of);
       const buttons = div("controls", this.button(cut ? "Mend" : "✂ Cut", () => this.cut([name])), this.button("✂ Cut in all heads", () => this.cut(everywhere, true)), this.button(even ? "Let this head choose again" : "Let this head look evenly", () => { this.changes.evens[even ? "delete" : "add"](of); this.ready(); }), this.back());
-      const weight = this.now.weights(kind, layer, head, row)[column] ?? 0;
+      const weight = this.weightOf(this.now, name);
       return [p("name", this.token(side, row), " looks at ", this.column(link), `, ${numbered(kind, layer, head)}`), ...this.products(link, weight, cut), buttons];
     }
 
@@ -621,7 +612,6 @@
       return [bars, p(null, `Query and key have ${products.length} numbers each. Their products, drawn above, add up to ${written(total, 2)}. Divided by √${products.length}, that is a score of ${written(score, 2)}, `, ...(cut ? ["but the line is cut: the row takes nothing here."] : [`and the softmax over all ${scores.filter(Number.isFinite).length} scores of the row makes `, make("b", {}, asShare(weight, 3)), " of it."]))];
     }
 
-    // The numbers behind a link, from a run that is listened to.
     scored({ kind, layer, head, row, column }) {
       const { translator } = this.model, { d_k } = translator.config, rows = {}, changes = this.engine();
       const place = kind === "encoder" ? `encoder.layers.${layer}.self_attention` : `decoder.layers.${layer}.${kind === "cross" ? "cross" : "self"}_attention`;
@@ -635,17 +625,14 @@
     }
 
     cut(names, all = false) {
-      this.left = "";
       const { hidden } = this.changes, mend = names.every((name) => hidden.has(name));
-      for (const name of names) hidden[mend ? "delete" : "add"](name);
+      for (const name of names) {
+        const [kind, , , row] = parted(name);
+        hidden[mend ? "delete" : "add"](name);
+        if (kind !== "encoder") this.wrote[row] ??= this.now.writes[row]; // a German row keeps its number, not its word
+      }
       if (all) this.opened = null;
       this.ready();
-    }
-
-    // All lines from "it" to the pieces of its noun, in all heads and layers of the encoder.
-    cutPair() {
-      this.opened = null;
-      this.cut(this.between());
     }
 
     between() {
@@ -653,7 +640,7 @@
       return this.all("encoder").flatMap((head) => noun.map((column) => `${head} ${it} ${column}`));
     }
 
-    // A vector: its numbers, now and before, and one of another sentence to put in its place.
+    whole() { return Boolean(this.known) && this.between().every((name) => this.changes.hidden.has(name)); }
 
     bead(side, depth, n) {
       if (this.armed && side === "read") { this.swap(depth, n, this.armed); return; }
@@ -678,29 +665,25 @@
 
     // Whose vector may take this place: that of the same row in a sentence about another noun.
     offers(depth, n) {
-      const nouns = make("select", { "aria-label": "the noun of the other sentence" }, this.things.filter((thing) => thing !== this.known?.thing).map((thing) => make("option", {}, thing)));
-      if (this.source !== this.known?.thing) nouns.value = this.source;
+      const own = this.known?.thing, option = (thing) => make("option", { value: thing }, thing, thing === own ? ": its own, unchanged" : "");
+      const nouns = make("select", { "aria-label": "the noun of the other sentence" }, this.things.map(option));
+      nouns.value = this.source === own ? this.things.find((thing) => thing !== own) : this.source;
       on(nouns, "change", () => { this.source = nouns.value; });
-      const text = () => this.about(nouns.value);
+      const text = () => this.about(nouns.value).english;
       return [named("vector from the sentence about", nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => { this.lay(text()); this.donor.scrollIntoView({ block: "nearest" }); })];
     }
 
-    // This sentence, about another noun.
-    about(noun) { return this.data.sentences.find(({ frame, thing }) => frame === (this.known?.frame ?? 0) && thing === noun).english; }
-
-    // The other sentence's words: each can be dragged to a bead, or chosen and then put there.
+    // The other sentence's words: each can be chosen, and then put into a bead.
     lay(text) {
       const names = this.names(text);
       const chips = names.map((name, row) => {
         const chip = this.button(shown(name), () => {
-          if (this.dropped) return; // the end of a drag is no press
           this.armed = this.armed?.row === row ? null : { text, row };
           for (const [n, one] of chips.entries()) press(one, n === this.armed?.row);
         });
-        on(chip, "pointerdown", (event) => this.drag(event, chip, { text, row }));
         return chip;
       });
-      this.donor.replaceChildren(p("name", "Another sentence. Drag a word onto a point of an English row: its vector goes there. Or press the word, then the point."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => this.putAway()));
+      this.donor.replaceChildren(p("name", "Another sentence. Press a word, then a point of an English row: its vector goes there."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => this.putAway()));
     }
 
     putAway() {
@@ -708,33 +691,9 @@
       this.donor.replaceChildren();
     }
 
-    drag(event, chip, donor) {
-      const begun = [event.clientX, event.clientY];
-      let shade = null;
-      const move = ({ clientX, clientY }) => {
-        if (!shade && Math.hypot(clientX - begun[0], clientY - begun[1]) < 6) return;
-        if (!shade) document.body.append(shade = div("cut-dragged", chip.textContent));
-        shade.style.translate = `${clientX}px ${clientY}px`;
-      };
-      const drop = ({ clientX, clientY }) => {
-        chip.removeEventListener("pointermove", move);
-        chip.removeEventListener("pointerup", drop);
-        if (!shade) return;
-        shade.remove();
-        this.dropped = true;
-        setTimeout(() => { this.dropped = false; });
-        const box = this.svg.getBoundingClientRect(), beads = [...this.svg.querySelectorAll("[data-bead^=read]")].map((bead) => [Math.hypot(Number(bead.getAttribute("cx")) - clientX + box.left, Number(bead.getAttribute("cy")) - clientY + box.top), bead.dataset.bead]);
-        const [far, name] = beads.reduce((best, one) => (one[0] < best[0] ? one : best));
-        if (far < 40) this.swap(...parted(name).slice(1), donor);
-      };
-      chip.setPointerCapture(event.pointerId);
-      on(chip, "pointermove", move);
-      on(chip, "pointerup", drop);
-    }
-
     swap(depth, n, { text, row = n }) {
       this.armed = null;
-      for (const chip of this.donor.querySelectorAll("[aria-pressed]")) chip.setAttribute("aria-pressed", "false");
+      for (const chip of this.donor.querySelectorAll("[aria-pressed]")) press(chip, false);
       this.changes.swaps.set(`${depth} ${n}`, { text, row });
       this.picked = { side: "read", n };
       this.ready();
@@ -753,10 +712,9 @@
       this.turnTo(name, this.panes[name].hidden || !this.beside.classList.contains("raised"));
       if (name !== "all") return;
       await this.ready(true);
-      if (this.model && !this.changed && this.came.length < this.data.sentences.length) this.tryAll(false); // as they are without a cut
+      if (this.model && !this.changed && this.came.length < this.data.sentences.length) this.tryAll(false);
     }
 
-    // What was opened last closes, if anything is open.
     escape() {
       const { side, n } = this.picked ?? {}, raised = !BESIDE.matches && this.beside.classList.contains("raised");
       if (this.donor.firstChild) this.putAway();
@@ -770,7 +728,8 @@
     }
 
     turnTo(wanted, raised = true) {
-      this.beside.classList.toggle("raised", raised); // on a phone it is a sheet, over the lower part of the drawing
+      this.beside.classList.toggle("raised", raised); // on a phone it is a sheet over the drawing, which makes room
+      if (raised && !BESIDE.matches && wanted === "word") this.sides[this.picked.side].children[this.picked.n]?.scrollIntoView({ block: "nearest" });
       for (const [name, pane] of Object.entries(this.panes)) {
         pane.hidden = name !== wanted;
         press(this.tabs[name], name === wanted);
@@ -789,7 +748,7 @@
         return label;
       };
       const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), div("dials", this.all(kind).filter((name) => parted(name)[1] === layer).map(dial)));
-      return div("board", p("name", "Turn a head down, and it gives less. At the left end it is off. Marked are heads in which the word that you follow gives one row more than half."), Object.keys(KINDS).flatMap((kind) => this.depths.slice(1).map((depth) => group(kind, depth - 1))));
+      return div("board", p("name", "Turn a head down, and it gives less. At the left end it is off, and brings nothing; a cut line hands its weight to the others of its row. Marked are heads in which the word that you follow gives one row more than half."), Object.keys(KINDS).flatMap((kind) => this.depths.slice(1).map((depth) => group(kind, depth - 1))));
     }
 
     mark() {
@@ -800,14 +759,16 @@
         text.textContent = this.changes.evens.has(name) ? "even" : gain === 1 ? "" : gain ? written(gain, 2) : "off";
       }
       this.pair.disabled = !this.known;
-      this.pair.title = this.known ? "" : "In a sentence of your own, cut line by line";
+      const whole = this.whole();
+      press(this.pair, whole);
+      this.pair.textContent = `${whole ? "mend" : "✂"} all lines “it” – noun`;
       this.order.firstChild.checked = this.changes.placed;
       this.undo.disabled = !this.changed;
       this.rule.hidden = !this.known;
       this.models.value = this.data.models.findIndex(({ file }) => file === this.file);
-      for (const dot of this.grid.children) dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known);
-      if (this.tried !== this.signature()) this.blank(); // of another cut
-      if (!this.result) this.waits();
+      for (const dot of this.grid.children) dot.setAttribute("tabindex", dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known) - 1);
+      if (this.tried !== this.signature()) this.blank();
+      else if (!this.result) this.waits();
     }
 
     // The same model, trained from other random numbers. What was tried on all sentences is tried again with it.
@@ -815,7 +776,7 @@
       const select = make("select", { "aria-label": "which training of the model" }, this.data.models.map(({ name }, n) => make("option", { value: n }, name)));
       on(select, "change", async () => {
         const tried = this.came.length > 0;
-        Object.assign(this, { file: this.data.models[select.value].file, plain: null, opened: null });
+        Object.assign(this, { file: this.data.models[select.value].file, stale: true, opened: null });
         this.forget();
         this.blank(true);
         await this.ready();
@@ -825,16 +786,28 @@
       return select;
     }
 
-    // Rule or accident: the same cut in all sentences.
-
     ruled() {
       const { sentences, frames, genders, things } = this.data, blocks = Object.keys(genders), columns = blocks.map((gender) => this.things.filter((thing) => things[thing][1] === gender));
       this.spots = Object.fromEntries(columns.flatMap((names, block) => names.map((thing, n) => [thing, [block * (frames.length + 1), n]]))); // of a noun: its first column, its row
       this.grid = draw("g", {}, sentences.map((_, n) => this.dot(n)));
-      this.dots = draw("svg", { class: "dots", viewBox: `0 -30 ${SPOT * ((frames.length + 1) * blocks.length - 1)} ${SPOT * Math.max(...columns.map(({ length }) => length)) + 30}`, "aria-hidden": "true" }, this.grid,
+      this.dots = draw("svg", { class: "dots", viewBox: `0 -30 ${SPOT * ((frames.length + 1) * blocks.length - 1)} ${SPOT * Math.max(...columns.map(({ length }) => length)) + 30}`, role: "group", "aria-label": "Arrow keys go from sentence to sentence, Enter opens one" }, this.grid,
         blocks.flatMap((_, block) => frames.map((__, n) => draw("text", { x: SPOT * (block * (frames.length + 1) + n + 0.5), y: -4, class: "column", "text-anchor": "middle" }, n + 1))),
         columns.map((names, block) => draw("text", { x: SPOT * block * (frames.length + 1) + 1, y: -18, class: `of-${blocks[block]}` }, `${genders[blocks[block]]}: ${names.length} nouns`)));
-      on(this.dots, "click", ({ target }) => target.closest("[data-n]") && this.ask(sentences[target.closest("[data-n]").dataset.n].english));
+      const about = ({ target }) => sentences[target.closest("[data-n]")?.dataset.n];
+      on(this.dots, "click keydown", (event) => about(event) && (event.type === "click" || event.key === "Enter") && this.ask(about(event).english));
+      on(this.dots, "keydown", (event) => {
+        const { thing, frame } = about(event) ?? {}, [right, down] = STEPS[event.key] ?? [];
+        const next = this.grid.children[sentences.indexOf(this.about(this.things[this.things.indexOf(thing) + down], frame + right))];
+        if (next) { event.preventDefault(); next.focus(); }
+      });
+      this.dots.append(this.noun = draw("text", { class: "column noun" }));
+      on(this.dots, "pointerover focusin", (event) => {
+        const { thing, frame } = about(event) ?? {}, [x, y] = this.spots[thing] ?? [];
+        this.noun.textContent = thing ?? "";
+        if (!thing) return;
+        this.noun.setAttribute("transform", `translate(${SPOT * (x + frame + 0.5)} ${SPOT * y - 2})`);
+        this.noun.setAttribute("text-anchor", x ? (x > 7 ? "end" : "middle") : "start");
+      });
       this.counted = make("p", { class: "status counted", role: "status" });
       this.told = ol("told");
       const key = p("ghost", "A row for each noun, a column for each sentence, as they are numbered above. A dot is right. A cross was right before your cut, and is wrong now. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press one to see its sentence.");
@@ -845,21 +818,22 @@
     dot(n) {
       const { thing, frame, english, german } = this.data.sentences[n], right = pronoun(german), was = this.before[n], now = this.came[n] ?? was;
       const [x, y] = [this.spots[thing][0] + frame, this.spots[thing][1]].map((place) => SPOT * place + SPOT / 2), wrong = now && now !== right, flipped = wrong && was === right;
-      const kind = [now ? `of-${GENDERS[now] ?? "none"}` : "waits", now && !this.came[n] && "uncut", wrong && "wrong", flipped && "flipped", english === this.text && "here"];
-      return draw("g", { class: kind.filter(Boolean).join(" "), "data-n": n }, draw("title", {}, english, now ? ` → … ${now}${wrong ? `, not ${right}` : ""}` : ""), draw("circle", { cx: x, cy: y, r: flipped ? 6 : wrong ? 4 : 5 }), flipped ? draw("path", { d: `M${x - 4} ${y - 4}l8 8m0-8l-8 8` }) : []);
+      const kind = kinds(now ? `of-${GENDERS[now] ?? "none"}` : "waits", now && !this.came[n] && "uncut", wrong && "wrong", flipped && "flipped", english === this.text && "here");
+      return draw("g", { class: kind, "data-n": n, role: "button", tabindex: english === this.text ? 0 : -1 }, draw("title", {}, english, now ? ` → … ${now}${wrong ? `, not ${right}` : ""}` : ""), draw("circle", { cx: x, cy: y, r: flipped ? 6 : wrong ? 4 : 5 }), flipped ? draw("path", { d: `M${x - 4} ${y - 4}l8 8m0-8l-8 8` }) : []);
     }
 
-    // Dots and counts of another cut, or of another training, go.
+    // Dots and counts of another cut, or of another training, go; those of one that was tried before come back.
     blank(training = false) {
-      const came = this.changed ? [] : [...this.before], same = !training && !came.length && !this.came.length;
-      Object.assign(this, { result: null, tried: this.signature(), came, trial: this.trial + 1 });
-      if (!same) this.grid.replaceChildren(...this.data.sentences.map((_, n) => this.dot(n)));
-      this.waits();
+      const was = this.came.length, tried = this.signature(), place = this.file + tried, result = this.kept[place], came = this.changed ? [...result?.came ?? []] : [...this.before];
+      Object.assign(this, { result: null, trying: false, tried, place, came, trial: this.trial + 1 });
+      if (training || came.length || was) this.grid.replaceChildren(...this.data.sentences.map((_, n) => this.dot(n)));
+      if (this.changed && result) this.count(result.name);
+      else this.waits();
     }
 
     waits() {
-      const all = this.data.sentences.length, uncut = this.before.length === all ? `Nothing cut: ${this.right(this.before)} of ${all} right. ` : "";
-      this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.changed ? "Your cut has not been tried on them yet." : `${uncut}Cut something, and the same cut can be tried on all of them.`;
+      const all = this.data.sentences.length, n = this.came.length;
+      this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.trying ? `Trying: ${n} of ${all} …` : this.changed ? "Your cut has not been tried on them yet." : `${n ? `Nothing cut: ${this.right(this.before)} of ${all} right. ` : ""}Cut something, and the same cut can be tried on all of them.`;
     }
 
     // In another training, a head of the same number does other work: what was done to single heads goes.
@@ -872,7 +846,6 @@
       evens.clear();
     }
 
-    // The tokens of a text; before the model is here there is only the one that is shown.
     names(text) { return this.model ? this.model.translator.read(text).map((id) => this.model.translator.name(id)) : this.now.reads; }
 
     // Where the tokens with a part to play are: "it", the pieces of the noun.
@@ -888,6 +861,11 @@
       return ["token", names[row], names.slice(0, row).filter((name) => name === names[row]).length];
     }
 
+    roleIn({ english, thing }, row) {
+      const names = this.names(english);
+      return this.role(names, this.places(names, english, thing), row);
+    }
+
     rowsOf([part, what, nth], names, place) {
       if (part === "it") return place.it < 0 ? [] : [place.it];
       if (part === "noun") return place.noun;
@@ -897,53 +875,43 @@
 
     // All that has been changed, without rows of this very sentence. German rows keep their number.
     roles() {
-      const { gains, evens, hidden, swaps, placed } = this.changes, names = this.names(this.text), place = this.places(names, this.text, this.known.thing);
+      const { gains, evens, hidden, swaps, placed } = this.changes, role = (row) => this.roleIn(this.known, row);
       return {
         gains: [...gains], evens: [...evens], placed,
         hidden: [...hidden].map((name) => {
           const [kind, layer, head, row, column] = parted(name);
-          return { head: `${kind} ${layer} ${head}`, row: kind === "encoder" ? this.role(names, place, row) : row, column: kind === "decoder" ? column : this.role(names, place, column) };
+          return { head: `${kind} ${layer} ${head}`, row: kind === "encoder" ? role(row) : row, column: kind === "decoder" ? column : role(column) };
         }),
-        swaps: [...swaps].map(([at, { text, row }]) => ({ depth: Number(at.split(" ")[0]), row: this.role(names, place, Number(at.split(" ")[1])), text, from: row, own: this.data.sentences.find(({ english }) => english === text) })),
+        swaps: [...swaps].map(([at, { text, row }]) => {
+          const [depth, n] = at.split(" ").map(Number), own = this.ours(text);
+          return { depth, row: role(n), text, from: row, own, thing: text !== this.text && own?.thing };
+        }),
       };
     }
 
     // What has been changed, as one can compare it: the same in all sentences.
-    signature() { return !this.changed ? "" : this.known ? JSON.stringify(this.roles(), (key, value) => (key === "own" ? value?.thing : key === "text" || key === "from" ? undefined : value)) : this.tried; }
+    signature() { return !this.changed ? "" : this.known ? JSON.stringify(this.roles(), (key, value) => (["own", "text", "from"].includes(key) ? undefined : value)) : this.tried; }
 
-    // The same in another sentence. A donor of the same sort becomes the sentence of the same sort about the donor's noun.
+    // The same in another sentence. A donor becomes the sentence of the same sort about its noun.
     within(roles, sentence, names) {
       const place = this.places(names, sentence.english, sentence.thing), at = (role) => (Array.isArray(role) ? this.rowsOf(role, names, place) : [role]);
       const hidden = new Set(roles.hidden.flatMap(({ head, row, column }) => at(row).flatMap((r) => at(column).map((c) => `${head} ${r} ${c}`)))), swaps = new Map();
-      for (const { depth, row, text, from, own } of roles.swaps) {
-        const donor = own ? this.data.sentences.find((one) => one.frame === sentence.frame && one.thing === own.thing) : { english: text };
-        const theirs = this.names(donor.english), there = own ? this.rowsOf(this.role(...this.parts(own, from)), theirs, this.places(theirs, donor.english, donor.thing)) : [from];
+      for (const { depth, row, text, from, own, thing } of roles.swaps) {
+        const donor = own ? this.about(thing || sentence.thing, sentence.frame) : { english: text };
+        const theirs = this.names(donor.english), there = own ? this.rowsOf(this.roleIn(own, from), theirs, this.places(theirs, donor.english, donor.thing)) : [from];
         at(row).forEach((r, n) => swaps.set(`${depth} ${r}`, { text: donor.english, row: there[n] ?? there[0] }));
       }
       return { gains: new Map(roles.gains), evens: new Set(roles.evens), hidden, swaps, placed: roles.placed };
-    }
-
-    parts({ english, thing }, row) {
-      const names = this.names(english);
-      return [names, this.places(names, english, thing), row];
-    }
-
-    // Changes that were made in a sentence, in the one that is shown now.
-    replay(roles) {
-      this.changes = this.within(roles, this.known, this.names(this.text));
     }
 
     // All sentences without a cut, once in a training, and with it: the number of each, and its pronoun.
     *surveyed(roles) {
       const { before, model: { translator } } = this;
       for (const [n, sentence] of this.data.sentences.entries()) {
-        const ids = translator.read(sentence.english), kept = this.changes;
+        const ids = translator.read(sentence.english);
         before[n] ??= yield* asked(translator, ids, sentence.german, {});
         if (!roles) { yield [n, before[n]]; continue; }
-        this.changes = this.within(roles, sentence, ids.map((id) => translator.name(id)));
-        const changes = this.engine();
-        this.changes = kept;
-        yield [n, yield* asked(translator, ids, sentence.german, changes)];
+        yield [n, yield* asked(translator, ids, sentence.german, this.engine(this.within(roles, sentence, this.names(sentence.english))))];
       }
       return true;
     }
@@ -954,31 +922,41 @@
         this.dots.scrollIntoView({ block: "nearest" });
       }
       this.blank(true);
-      const { sentences, models } = this.data, { changed, trial } = this, roles = changed ? this.roles() : null, name = changed && this.described(true);
+      if (this.result) return;
+      this.trying = true;
+      this.waits();
+      const { data: { sentences, models }, changed, trial, place } = this, roles = changed ? this.roles() : null, name = changed && this.described(true);
       const each = ([n, word]) => {
         this.came[n] = word;
-        if (n % 10 === 9 || n === sentences.length - 1) for (let i = n - (n % 10); i <= n; i++) this.grid.children[i].replaceWith(this.dot(i)); // ten at once
+        if (n % 10 < 9 && n < sentences.length - 1) return;
+        for (let i = n - (n % 10); i <= n; i++) this.grid.children[i].replaceWith(this.dot(i));
+        this.waits();
       };
       if (!await sliced(this.surveyed(roles), { each, stop: () => trial !== this.trial, slice: 16 })) return;
+      this.trying = false;
       if (!changed) { this.waits(); return; }
-      const counts = {};
+      this.kept[place] = { came: this.came, name };
+      this.told.append(make("li", {}, `${models.find(({ file }) => file === this.file).name}, ${name}: ${this.count(name)}`));
+    }
+
+    count(name) {
+      const counts = {}, right = this.right(this.came), arrow = `${this.right(this.before)} → ${right}`, all = `of ${this.came.length}`;
       for (const word of this.came) counts[word] = (counts[word] ?? 0) + 1;
-      const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0], right = this.right(this.came), arrow = `${this.right(this.before)} → ${right}`, all = `of ${sentences.length}`;
+      const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
       this.announce(this.counted, `${name[0].toUpperCase()}${name.slice(1)}: `, make("b", {}, arrow), ` ${all} right; the most frequent is `, german(most), ` (${often}).`);
-      this.told.append(make("li", {}, `${models.find(({ file }) => file === this.file).name}, ${name}: ${arrow} ${all}`));
       this.result = { right };
+      return `${arrow} ${all}`;
     }
 
     right(words) { return words.filter((word, n) => word === pronoun(this.data.sentences[n].german)).length; }
 
-    // Without a cut, as far as they have been tried.
     get before() { return this.uncut[this.file] ??= []; }
 
     // What has been changed, in a few words, and for a trial on all sentences without the noun of this one.
     described(everywhere = false) {
       const { gains, evens, hidden, swaps, placed } = this.changes, several = (names, one, many) => (names.length ? [names.length === 1 ? one(names[0]) : `${names.length} ${many}`] : []);
-      const pair = this.known ? this.between() : [], whole = pair.length > 0 && pair.every((name) => hidden.has(name));
-      const lines = [...hidden].filter((name) => !whole || !pair.includes(name));
+      const whole = this.whole(), pair = whole ? this.between() : [];
+      const lines = [...hidden].filter((name) => !pair.includes(name));
       return [
         ...(whole ? ["all lines “it” – noun cut"] : []),
         ...several(lines, (name) => this.lineOf(name, everywhere), whole ? "more lines cut" : "lines cut"),
@@ -992,12 +970,13 @@
     lineOf(name, everywhere) {
       const [kind, layer, head, row, column] = parted(name);
       const noun = everywhere && kind !== "decoder" && this.places(this.now.reads, this.text, this.known.thing).noun.includes(column);
-      return `${said(this.row(kind, row))} – ${noun ? "its noun" : said(this.column({ kind, column }))} cut in ${numbered(kind, layer, head)}`;
+      const wrote = kind !== "encoder" && this.wrote[row], other = wrote && wrote !== this.now.writes[row] ? ` (row ${row + 1}, which wrote “${shown(wrote)}” when you cut)` : "";
+      return `${said(this.row(kind, row))}${other} – ${noun ? "its noun" : said(this.column({ kind, column }))} cut in ${numbered(kind, layer, head)}`;
     }
 
     vectorOf(depth, { text, row }) { return `vector ${depth ? `after layer ${depth}` : "at the start"} from “${this.names(text)[row]?.trim()}” in “${text}”`; }
 
-    // The address of the page says what has been done, so that it can be sent to somebody.
+    // The address says what has been done, so that it can be sent to somebody.
 
     address() {
       clearTimeout(this.keeping);
