@@ -511,6 +511,23 @@ def test_a_word_of_another_sentence_is_pressed_and_then_the_point_that_gets_its_
     assert page.locator(".donor > *").count() == 0
 
 
+def test_a_word_dragged_onto_a_point_brings_its_vector(page):
+    settled(page, f"this.bead('read', 2, {IT}); this.ready()")
+    page.get_by_role("button", name="Lay that sentence beside").click()
+    chip = page.locator(".donor .chips button").nth(IT)
+    assert chip.inner_text() == "it"
+    chip.scroll_into_view_if_needed()
+    begin, end = chip.bounding_box(), page.locator(f'circle[data-bead="read 2 {IT}"]').bounding_box()
+    page.mouse.move(begin["x"] + 5, begin["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 6, end["y"] + 6, steps=5)
+    assert page.locator(".cut-dragged").inner_text() == "it"
+    page.mouse.up()
+    page.wait_for_function(f"{FIGURE}.now.text.includes('sie alt')")
+    assert page.locator(".cut-dragged").count() == 0
+    assert page.evaluate(f"[...{FIGURE}.changes.swaps.keys()]") == [f"2 {IT}"]
+
+
 def test_the_address_holds_what_was_done_and_brings_it_back(page):
     settled(page, f"this.ask('{LAMP}')")
     cut(page, LINK)
@@ -527,6 +544,16 @@ def test_the_address_holds_what_was_done_and_brings_it_back(page):
     assert (page.evaluate(f"{FIGURE}.described()"), written(page)) == (told, german)
     settled(page, "this.undo.click()")
     page.wait_for_function("!location.search.includes('cut=')")
+
+
+@pytest.mark.parametrize(
+    "part", ["cut=encoder.9.2.5.3", "cut=encoder.1.2.55.3", "gain=encoder.7.7.25", "gain=encoder.1.2.abc"]
+)
+def test_an_address_that_names_what_the_model_has_not_says_so(page, part):
+    page.goto(page.url + "?" + part)
+    page.wait_for_function(f"{FIGURE}.now?.rows")
+    assert f"The model has no such place: {part}" in page.locator(".says").inner_text()
+    assert not page.evaluate(f"{FIGURE}.changed")
 
 
 @pytest.mark.parametrize(

@@ -673,17 +673,43 @@
       return [named("vector from the sentence about", nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => { this.lay(text()); this.donor.scrollIntoView({ block: "nearest" }); })];
     }
 
-    // The other sentence's words: each can be chosen, and then put into a bead.
+    // The other sentence's words: each can be dragged to a point, or chosen and then put there.
     lay(text) {
       const names = this.names(text);
       const chips = names.map((name, row) => {
         const chip = this.button(shown(name), () => {
+          if (this.dropped) return; // the end of a drag is no press
           this.armed = this.armed?.row === row ? null : { text, row };
           for (const [n, one] of chips.entries()) press(one, n === this.armed?.row);
         });
+        on(chip, "pointerdown", (event) => this.drag(event, chip, { text, row }));
         return chip;
       });
-      this.donor.replaceChildren(p("name", "Another sentence. Press a word, then a point of an English row: its vector goes there."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => this.putAway()));
+      this.donor.replaceChildren(p("name", "Another sentence. Drag a word to a point of an English row, or press both: its vector goes there."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => this.putAway()));
+    }
+
+    drag(event, chip, donor) {
+      const begun = [event.clientX, event.clientY];
+      let shade = null;
+      const move = ({ clientX, clientY }) => {
+        if (!shade && Math.hypot(clientX - begun[0], clientY - begun[1]) < 6) return;
+        if (!shade) document.body.append(shade = div("cut-dragged", chip.textContent));
+        shade.style.translate = `${clientX}px ${clientY}px`;
+      };
+      const drop = ({ clientX, clientY }) => {
+        chip.removeEventListener("pointermove", move);
+        chip.removeEventListener("pointerup", drop);
+        if (!shade) return;
+        shade.remove();
+        this.dropped = true;
+        setTimeout(() => { this.dropped = false; });
+        const box = this.svg.getBoundingClientRect(), beads = [...this.svg.querySelectorAll("[data-bead^=read]")].map((bead) => [Math.hypot(Number(bead.getAttribute("cx")) - clientX + box.left, Number(bead.getAttribute("cy")) - clientY + box.top), bead.dataset.bead]);
+        const [far, name] = beads.reduce((best, one) => (one[0] < best[0] ? one : best));
+        if (far < 40) this.swap(...parted(name).slice(1), donor);
+      };
+      chip.setPointerCapture(event.pointerId);
+      on(chip, "pointermove", move);
+      on(chip, "pointerup", drop);
     }
 
     putAway() {
@@ -988,12 +1014,16 @@
       }, 400);
     }
 
-    // What an address asks for, where it does: each part of it is checked, and what is none of ours is left.
+    // What an address asks for, where it does: each part of it is checked, and what this model has not is told.
     addressed() {
       const asked = new URLSearchParams(location.search), text = asked.get("text"), list = (name) => (asked.get(name) ?? "").split("~").filter(Boolean);
       if (!["text", "gain", "even", "cut", "swap", "order", "model"].some((name) => asked.get(name))) return null;
       const KIND = "(encoder|decoder|cross)\\.(\\d)\\.(\\d)", spaced = (words) => words.join(" ");
-      const matching = (name, more) => list(name).map((part) => new RegExp(`^${KIND}${more}$`).exec(part)?.slice(1)).filter(Boolean);
+      const refused = [], matching = (name, more) => list(name).map((part) => {
+        const [, kind, layer, head, ...rest] = new RegExp(`^${KIND}${more}$`).exec(part) ?? [];
+        if (layer < this.layers && head < this.heads && (name !== "cut" || Math.max(...rest) < MOST)) return [kind, layer, head, ...rest];
+        refused.push(`${name}=${part}`);
+      }).filter(Boolean);
       for (const [kind, layer, head, gain] of matching("gain", "\\.(\\d{1,3})")) this.changes.gains.set(spaced([kind, layer, head]), Math.min(1, gain / 100));
       for (const head of matching("even", "")) this.changes.evens.add(spaced(head));
       for (const look of matching("cut", "\\.(\\d{1,2})\\.(\\d{1,2})")) this.changes.hidden.add(spaced(look));
@@ -1003,6 +1033,7 @@
         if (from) this.changes.swaps.set(`${depth} ${n}`, { text: from, row: Number(row) });
       }
       if (this.data.models.some(({ file }) => file === asked.get("model"))) this.file = asked.get("model");
+      this.left = refused.length ? `The model has no such place: ${refused.join(", ")}.` : "";
       return { text: text || this.begun };
     }
   }

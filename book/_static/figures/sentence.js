@@ -29,7 +29,10 @@
       this.switch = onOff("switch this head off", false, (off) => { this.off = Number(off); this.show(); });
       const grow = make("button", { type: "button" }, "Open the whole model");
       grow.addEventListener("click", () => this.grow(live, grow));
-      if (data.opens) queueMicrotask(() => this.append(grow)); // below the figure
+      if (data.opens) queueMicrotask(() => { // below the figure; an address that holds a state opens it
+        this.append(grow);
+        if (/[?&](text|gain|even|cut|swap|order|model)=/.test(location.search)) grow.click();
+      });
       live.append(this.english, this.german, this.line, this.heard, make("div", { class: "controls" }, another, this.switch), this.count = make("p", { class: "kept" }));
       this.show(true);
       new ResizeObserver(() => this.link()).observe(this.english);
