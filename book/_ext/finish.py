@@ -107,7 +107,8 @@ PLAIN = re.compile(r'<span class="[wp]">([^<]*)</span>|(?<=<pre>)<span></span>(?
 FIRST = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>{title}</title>
-<link rel="icon" href="_static/favicon.svg"><script>location.replace("{page}.html" + location.search + location.hash)</script>
+<link rel="icon" href="_static/favicon.svg">
+<script>location.replace("{page}.html" + location.search + location.hash)</script>
 <meta http-equiv="refresh" content="0; url={page}.html"></head>
 <body><main><h1>{title}</h1><p><a href="{page}.html">To the first page</a></p></main></body>
 </html>
