@@ -206,11 +206,19 @@ def test_one_switch_opens_all_folds_but_no_solution_and_closes_them(visit):
 
 
 def stored(page, value):
-    """Waits until what the page stored has arrived where other pages read it: Chromium brings it there by itself."""
-    other = page.context.new_page()
-    other.goto(page.url)
-    other.wait_for_function("value => localStorage.getItem('unfold') === value", arg=value)
-    other.close()
+    """Waits until what the page stored has arrived where other pages read it: Chromium brings it there by itself.
+
+    A page that was opened too early may never hear of it, so each time a new one asks.
+    """
+    assert page.evaluate("localStorage.getItem('unfold')") == value
+    for _ in range(20):
+        other = page.context.new_page()
+        other.goto(page.url)
+        found = other.evaluate("localStorage.getItem('unfold')")
+        other.close()
+        if found == value:
+            return
+    raise AssertionError(f"what was stored ({value}) has not arrived")
 
 
 def test_the_switch_is_remembered_on_the_next_page(visit):
