@@ -157,8 +157,7 @@ def test_a_part_curves_less_than_the_whole_and_the_model_stays_as_it_was(transla
     before = model.embedding.weight.detach().clone()
     often = first_updates.how_often([batch], translator.model.config.vocab_size) > 0
     first = np.cumsum(often) <= 20
-    part, whole = (first_updates.curvature(model, batch, rows) for rows in (often & first, often))
-    assert 0 < part < 1.03 * whole  # after so many steps the search is within a few hundredths
+    assert 0 < first_updates.curvature(model, batch, often & first) < first_updates.curvature(model, batch, often)
     assert model.embedding.weight.equal(before)
 
 

@@ -498,34 +498,28 @@ def test_a_link_opens_into_its_sum(page):
     assert page.locator(".products rect").count() == 32
 
 
-def test_a_word_of_another_sentence_is_pressed_and_then_the_point_that_gets_its_vector(page):
+@pytest.mark.parametrize("how", ["pressed", "dragged"])
+def test_a_word_of_another_sentence_gives_its_vector_to_a_point(page, how):
     settled(page, f"this.bead('read', 2, {IT}); this.ready()")
     page.get_by_role("button", name="Lay that sentence beside").click()
-    chip = page.locator(".donor .chips button").nth(IT)
+    chip, point = page.locator(".donor .chips button").nth(IT), page.locator(f'circle[data-bead="read 2 {IT}"]')
     assert chip.inner_text() == "it"
-    chip.click()
-    page.locator(f'circle[data-bead="read 2 {IT}"]').click()
-    page.wait_for_function(f"{FIGURE}.now.text.includes('sie alt')")
-    assert page.evaluate(f"[...{FIGURE}.changes.swaps.keys()]") == [f"2 {IT}"]
-    settled(page, "this.undo.click()")
-    assert page.locator(".donor > *").count() == 0
-
-
-def test_a_word_dragged_onto_a_point_brings_its_vector(page):
-    settled(page, f"this.bead('read', 2, {IT}); this.ready()")
-    page.get_by_role("button", name="Lay that sentence beside").click()
-    chip = page.locator(".donor .chips button").nth(IT)
-    assert chip.inner_text() == "it"
-    chip.scroll_into_view_if_needed()
-    begin, end = chip.bounding_box(), page.locator(f'circle[data-bead="read 2 {IT}"]').bounding_box()
-    page.mouse.move(begin["x"] + 5, begin["y"] + 5)
-    page.mouse.down()
-    page.mouse.move(end["x"] + 6, end["y"] + 6, steps=5)
-    assert page.locator(".cut-dragged").inner_text() == "it"
-    page.mouse.up()
+    if how == "pressed":
+        chip.click()
+        point.click()
+    else:
+        chip.scroll_into_view_if_needed()
+        begin, end = chip.bounding_box(), point.bounding_box()
+        page.mouse.move(begin["x"] + 5, begin["y"] + 5)
+        page.mouse.down()
+        page.mouse.move(end["x"] + 6, end["y"] + 6, steps=5)
+        assert page.locator(".cut-dragged").inner_text() == "it"
+        page.mouse.up()
     page.wait_for_function(f"{FIGURE}.now.text.includes('sie alt')")
     assert page.locator(".cut-dragged").count() == 0
     assert page.evaluate(f"[...{FIGURE}.changes.swaps.keys()]") == [f"2 {IT}"]
+    settled(page, "this.undo.click()")
+    assert page.locator(".donor > *").count() == 0
 
 
 def test_the_address_holds_what_was_done_and_brings_it_back(page):

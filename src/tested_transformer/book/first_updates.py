@@ -235,7 +235,7 @@ def sweep(
 
 
 def curvature(
-    model: Transformer, batch: Batch, rows: np.ndarray, n_steps: int = 20
+    model: Transformer, batch: Batch, rows: np.ndarray, n_steps: int = 8
 ) -> float:
     """How fast the gradient changes where it changes most, among some of the rows.
 
