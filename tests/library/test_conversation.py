@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from tested_transformer.config import Config, SpecialIds
 from tested_transformer.decoding import conversation
-from tested_transformer.decoding._checks import check_chatml
+from tested_transformer.decoding._checks import check_chatml, first
 from tested_transformer.decoding.cache import GptCache, KeysAndValues, reader
 from tested_transformer.decoding.conversation import Conversation, default_system, drawing, pieces, stream
 from tested_transformer.decoding.recompute import Uncached
@@ -634,3 +634,7 @@ def test_a_model_without_a_cache_can_talk(monkeypatch):
     for line in ("Hi", "Why?"):
         assert heard(chat, line) == heard(plain, line)
     assert chat.ids == plain.ids
+
+
+def test_of_the_rows_of_a_model_only_those_of_its_tokens_can_be_drawn():
+    assert first(3, lambda ids: torch.arange(5.0).expand(1, ids, 5))(2).tolist() == [[[0, 1, 2], [0, 1, 2]]]

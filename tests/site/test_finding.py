@@ -66,6 +66,13 @@ def test_a_word_has_the_pages_first_that_use_it_most_and_whole_numbers_are_left_
     assert made["reference"] == [2]
 
 
+def test_a_word_of_a_heading_is_a_word_of_its_page():
+    pages = {"book/a": article("<p>key</p>"), "book/b": article("<p>key key</p>"), "book/c": article("")}
+    named = {"terms": {"key": 0, "rare": 2}, "titleterms": {"key": [1], "new": 1, "rare": 2}}
+    made = finding.improve(index(*pages) | named, pages, stems, set())
+    assert made["terms"] == {"key": [1, 0], "rare": 2, "new": 1}
+
+
 def test_a_formula_has_the_pages_first_that_have_it_most_each_with_its_first_place():
     pages = {
         "book/a": article(f"<p>{SCORES}</p>"),
