@@ -24,7 +24,7 @@ WIDTH, HEIGHT = 480, 270
 ROUTES = {
     "story": (
         "Start the story",
-        "The idea of every chapter, with pictures, small numbers and a real translator.",
+        "The idea of each chapter on the main road, with pictures, small numbers and a real translator.",
     ),
     "workshop": (
         "Start the workshop",

@@ -54,7 +54,7 @@ HELP = {
     "epochs": "stop after this many passes through the pairs",
     "minutes": "stop after this many minutes",
     "patience": "stop after this many validations without improvement",
-    "batch_tokens": "target tokens in a batch, roughly",
+    "batch_tokens": "tokens in a batch, on its longer side, roughly",
     "accumulate": "batches that each process collects for one step",
     "warmup": "steps over which the learning rate rises",
     "rate_scale": "learning rate, as a multiple of the paper's",

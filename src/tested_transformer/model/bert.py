@@ -86,7 +86,9 @@ class Bert(nn.Module):
 
 
 class DistilBert(Bert):
-    """A `Bert` without segments, whose `pool` ends with ReLU (Sanh et al., 2019).
+    """A `Bert` without segments (Sanh et al., 2019), whose `pool` ends with ReLU.
+
+    The ReLU belongs to Hugging Face's classifier; the model itself has no pooler.
 
     The two numbers say so to `save`, and have to be 0.
     """

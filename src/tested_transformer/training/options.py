@@ -21,10 +21,10 @@ from tested_transformer.training.schedule import cosine, ramp, rate
 class Options:
     """Settings of one training run. Checks itself, and cannot be changed.
 
-    A batch holds about batch_tokens target tokens; accumulate batches of each process
-    make one step. The learning rate is rate_scale times the paper's (Section 5.3); in
-    the last cooldown of `steps` it is taken to zero in a line, for which the paper has
-    no counterpart.
+    A batch holds about batch_tokens tokens on its longer side; accumulate batches of
+    each process make one step. The learning rate is rate_scale times the paper's
+    (Section 5.3); in the last cooldown of `steps` it is taken to zero in a line, for
+    which the paper has no counterpart.
 
     After the warm-up the paper's rate falls with 1/√step; with the schedule "cosine" it
     goes down from the same height to zero at the last of `steps`, along half a cosine.

@@ -64,7 +64,7 @@ def train(
 
 
 def exact(model: EncoderDecoder, task: Task = reverse, longest: int = 12) -> list[int]:
-    """How many of 200 fresh sequences of each length come out right, EOS included."""
+    """How many of 200 sequences of each length come out right, EOS included."""
     counts = []
     for n in range(1, longest + 1):
         source, target = map(torch.tensor, task(200, n, VOCAB, seed=n))
