@@ -9,6 +9,7 @@ import ast
 import builtins
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -359,12 +360,18 @@ def report(path, commit):
 def main():
     """Say it. The exit status is 0: an editor decides."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pages", nargs="*", type=pathlib.Path)
+    parser.add_argument(
+        "pages", nargs="*", type=pathlib.Path, metavar="PAGE", help="such as book/attention.ipynb; all without one"
+    )
     parser.add_argument("--since", metavar="COMMIT", help="name what is asserted no more")
     given = parser.parse_args()
     documents = [guards.ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
     everything = [*notebooks.chapters(), *sorted(guards.BOOK.glob("*.md")), *documents]
-    for page in given.pages or everything:
+    try:
+        pages = [path if path.suffix == ".md" and path.is_file() else notebooks.chapter(path) for path in given.pages]
+    except FileNotFoundError as error:
+        parser.error(str(error))
+    for page in pages or everything:
         for line in report(page.resolve(), given.since):
             print(line)
     if not given.pages:
@@ -373,4 +380,6 @@ def main():
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `make report | head` is no accident
     main()

@@ -4,6 +4,7 @@ The browser is what the variable CHROMIUM names, or the first of NAMES on the pa
 build/browser, beside and not into the environment of the book.
 """
 
+import argparse
 import os
 import pathlib
 import shutil
@@ -51,4 +52,5 @@ def main():
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     sys.exit(main())

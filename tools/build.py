@@ -1,5 +1,6 @@
 """Build the book, warnings being errors, and make sure that it is really there."""
 
+import argparse
 import functools
 import json
 import os
@@ -116,6 +117,7 @@ def main():
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     try:
         sys.exit(main())
     except OSError as error:

@@ -36,6 +36,15 @@ def chapters():
     return sorted(BOOK.glob("*.ipynb"))
 
 
+def chapter(name):
+    """The notebook of a chapter: attention, attention.ipynb or book/attention.ipynb."""
+    path = pathlib.Path(name)
+    for found in (path, BOOK / f"{path.name.removesuffix('.ipynb')}.ipynb"):
+        if found.is_file() and found.suffix == ".ipynb":
+            return found
+    raise FileNotFoundError(f"{name} is no chapter: name a notebook, as in book/attention.ipynb")
+
+
 def normal(notebook):
     """The notebook as text in normal form."""
     cells = []
@@ -117,7 +126,11 @@ def main(arguments):
     if not arguments or arguments[0] not in ("run", "check"):
         print(__doc__)
         return 2
-    paths = [pathlib.Path(name) for name in arguments[1:]] or chapters()
+    try:
+        paths = [*map(chapter, arguments[1:])] or chapters()
+    except FileNotFoundError as error:
+        print(error)
+        return 2
     bad = 0
     for path in paths:
         if arguments[0] == "run":
@@ -128,6 +141,9 @@ def main(arguments):
                 print(f"{path.name}: nothing is written, because a cell fails:\n{ANSI.sub('', str(error))}")
                 bad += 1
                 continue
+            except KeyboardInterrupt:
+                print(f"{path.name}: stopped, and nothing is written")
+                return 130
         for fault in faults(path):
             print(fault)
             bad += 1

@@ -6,6 +6,7 @@ and the sheet with the whole machine. What is of use on a screen only is left ou
 code that a mark hides, and sources too long for the idea, which become a line with their file.
 """
 
+import argparse
 import os
 import pathlib
 import re
@@ -298,4 +299,5 @@ def main():
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     sys.exit(main())

@@ -111,6 +111,17 @@ def test_the_command_says_what_is_wrong_and_fails(write, capsys):
     assert notebooks.main([]) == notebooks.main(["sing"]) == 2
 
 
+@pytest.mark.parametrize("name", ["attention", "attention.ipynb", "book/attention.ipynb"])
+def test_a_chapter_can_be_named_by_its_name(name):
+    assert notebooks.chapter(name).samefile(notebooks.BOOK / "attention.ipynb")
+
+
+@pytest.mark.parametrize("name", ["book", "book/nosuch.ipynb", "book/glossary.md", ""])
+def test_what_is_no_chapter_is_told_and_nothing_runs(name, capsys):
+    assert notebooks.main(["run", "book/attention.ipynb", name]) == 2
+    assert capsys.readouterr().out == f"{name} is no chapter: name a notebook, as in book/attention.ipynb\n"
+
+
 # Matrices, pictures, source
 
 

@@ -202,6 +202,7 @@ def test_columns_make_a_table_with_the_name_in_the_corner():
     assert matrix("A", [[0.25, 0.75]], rows=["I"], columns=["love", "AI"]).latex == (
         "$$\n\\begin{array}{r|rr} A & \\text{love} & \\text{AI} \\\\ \\hline \\text{I} & 0.25 & 0.75 \\end{array}\n$$"
     )
+    assert r"} A \approx & " in matrix("A", [[1 / 3, 2 / 3]], columns=["a", "b"]).latex
     assert matrix("A", [[1, 2], [3, 4]], columns=["a", "b"]).latex == (
         "$$\n\\begin{array}{r|rr} A & \\text{a} & \\text{b} \\\\ \\hline  & 1 & 2 \\\\  & 3 & 4 \\end{array}\n$$"
     )

@@ -46,7 +46,9 @@ QUOTED = {
     "three, twelve, a hundred, few hundred, thousands of": [],
     "Thirteen, forty-two, sixty": ["13", "42", "60"],
     "two hundred, ten thousand, three million": ["200", "10000", "3000000"],
-    "every fiftieth, the fifteenth, one hundredth, a ninetieth": ["50", "15", "100", "90"],
+    "two thirds of 1998 sentences, grew by 2016 words; In 2017 this was new, of 2018 is": ["1998", "2016"],
+    "every fiftieth, the fifteenth, the hundredth, a ninetieth": ["50", "15", "100", "90"],
+    "one hundredth, a thousandth, its thousandth word": ["0.01", "0.001", "1000"],
     "the third, a tenth": [],
     "Ten percent, ten per cent, forty-two percent, three in ten": ["10%", "10%", "42%"],
 }
@@ -222,7 +224,7 @@ def test_more_decimals_and_percentages_must_have_been_printed(write, quoted):
 def test_a_comment_in_a_cell_is_a_sentence(write):
     assert found(write(code("f(13)  # all 13 of them, the first of 2"))) == []
     (fault,) = found(write(markdown("## A"), code("f(13)\n# all 14 of them\ns = '# 15'")))
-    assert "14 stands in a sentence (# all 14 of them)" in fault
+    assert "14 stands in a comment (# all 14 of them)" in fault
     shown = "**`a.b`**\n```python\nx = 1  # of 4711\n```\n"
     assert found(write(code("show(b)", displayed(text_markdown=shown)))) == []
 

@@ -85,7 +85,7 @@ def matrix(
     """A number, vector or matrix under its name (LaTeX). `rows` and `columns` label it, with the words for example.
 
     Whole numbers are written whole, others with `decimals` places (at most 4 if not given),
-    and with ≈ where that rounds them.
+    and with ≈ where that rounds them. (A table has no room for =, and leaves it out.)
     """
     x = _array(x)
     cells, sign = _cells(name, x, decimals), _sign(decimals, x)
@@ -103,7 +103,7 @@ def matrix(
     if x.ndim == 0:
         return Shown(text, rf"$\displaystyle {name} {sign} {cells[0][0]}$")
     latex = (
-        _table(name, cells, rows, columns)
+        _table(name if sign == "=" else rf"{name} \approx", cells, rows, columns)
         if columns
         else f"{name} {sign} {_grid(cells, rows)}"
     )
