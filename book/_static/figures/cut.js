@@ -698,7 +698,7 @@
       });
       put.className = "primary";
       nouns.disabled = swapped;
-      return [div("controls", named("from the sentence about", nouns), put)];
+      return [div("controls", named("sentence about", nouns), put)];
     }
 
     swap(depth, n, { text, row = n }) {
@@ -781,10 +781,13 @@
       for (const option of this.models) option.textContent = this.data.models[option.value].name + (undoes && !option.selected ? ": undoes what is done to single heads" : "");
       this.models.value = this.data.models.findIndex(({ file }) => file === this.file);
       for (const dot of this.grid.children) dot.setAttribute("tabindex", dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known) - 1);
-      this.nameRow(this.known);
       if (this.tried !== this.signature()) this.blank();
       else if (!this.result) this.waits();
+      this.nameDot();
     }
+
+    // What a dot stands for; without a dot, that of this sentence.
+    nameDot(dot) { this.noun.textContent = (dot ?? this.grid.querySelector(".here"))?.querySelector("title").textContent ?? ""; }
 
     trained() {
       const select = make("select", { "aria-label": "which training of the model" }, this.data.models.map(({ name }, n) => make("option", { value: n }, name)));
@@ -814,23 +817,15 @@
         const next = this.grid.children[sentences.indexOf(this.about(this.things[this.things.indexOf(thing) + down], frame + right))];
         if (next) { event.preventDefault(); next.focus(); }
       });
-      this.dots.append(this.noun = draw("text", { class: "column noun" }));
-      on(this.dots, "pointerover focusin", (event) => this.nameRow(about(event) ?? this.known));
-      on(this.dots, "pointerleave focusout", () => this.nameRow(this.known));
+      this.noun = p("noun");
+      on(this.dots, "pointerover focusin", ({ target }) => this.nameDot(target.closest("[data-n]")));
+      on(this.dots, "pointerleave focusout", () => this.nameDot());
       this.counted = make("p", { class: "status counted", role: "status" });
       this.here = this.button("Try your cut on them", () => this.tryAll());
       this.here.className = "primary";
       this.told = ol("told");
-      const key = p("ghost", "A row for each noun, a column for each sentence, as they are numbered above. A dot is right. A cross was right before your cut, and is wrong now. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press one to see its sentence.");
-      return make("div", { class: "trial", tabindex: 0, role: "group", "aria-label": "All sentences" }, p("name", `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.here, this.dots, key, this.told);
-    }
-
-    nameRow({ thing, frame } = {}) {
-      const [x, y] = this.spots[thing] ?? [];
-      this.noun.textContent = thing ?? "";
-      if (!thing) return;
-      this.noun.setAttribute("transform", `translate(${SPOT * (x + frame + 0.5)} ${SPOT * y - 2})`);
-      this.noun.setAttribute("text-anchor", x ? (x > 7 ? "end" : "middle") : "start");
+      const key = p("ghost", "A row is a noun, a column a sentence. A dot is right; a cross was, before your cut. In the colour of what came: ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press one to open its sentence.");
+      return make("div", { class: "trial", tabindex: 0, role: "group", "aria-label": "All sentences" }, p("name", `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.here, this.dots, this.noun, key, this.told);
     }
 
     // A dot is right, a cross was right, a ring never was; what has not been tried yet is pale.
@@ -966,6 +961,7 @@
         if (n % 10 < 9 && n < sentences.length - 1) return;
         for (let i = n - (n % 10); i <= n; i++) this.grid.children[i].replaceWith(this.dot(i));
         this.waits();
+        this.nameDot();
       };
       if (!await sliced(this.surveyed(roles), { each, stop: () => trial !== this.trial, slice: 16 })) return;
       this.trying = false;
