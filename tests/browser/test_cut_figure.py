@@ -1289,7 +1289,7 @@ def test_a_cut_line_is_thin_and_broken_and_the_lines_of_its_word_stay_as_they_we
     page.mouse.move(*(a + 1 for a in (entry.bounding_box()["x"] + 4, entry.bounding_box()["y"] + 4)))
     assert page.locator(".own path.aimed").get_attribute("data-link") == LINK
     look = "path => { const s = getComputedStyle(path); return [s.opacity, s.strokeDasharray, s.stroke]; }"
-    opacity, dashes, _ = page.locator(f'.own path[data-link="{LINK}"]').evaluate(look)
+    _, dashes, _ = page.locator(f'.own path[data-link="{LINK}"]').evaluate(look)
     assert dashes == "5px, 5px"
     assert float(page.locator(f'.own path[data-link="{LINK}"]').get_attribute("stroke-width")) == 2
     assert {found[0] for found in page.locator(".own path:not(.aimed)").evaluate_all(f"ps => ps.map({look})")} == {"1"}
