@@ -869,6 +869,7 @@ def test_while_a_result_waits_for_a_guess_the_old_numbers_are_not_shown_as_its_o
     settled(page, f"this.ask('{LAMP}')")
     assert "its result waits for your guess" in page.locator(".says").inner_text()
     assert page.locator(".done").inner_text().startswith("Not shown yet: ")
+    assert not page.locator(".done button").is_visible(), "what it does in all sentences would give it away"
     assert not page.locator(".bars").is_visible()
     assert float(page.locator(".stage").evaluate("stage => getComputedStyle(stage).opacity")) < 0.5
     page.wait_for_timeout(600)

@@ -776,7 +776,7 @@
       }
       this.order.firstChild.checked = this.changes.placed;
       this.undo.disabled = !this.changed;
-      this.rule.hidden = !this.known;
+      this.rule.hidden = !this.known || this.withheld;
       const { gains, evens } = this.changes, undoes = this.singles.length + gains.size + evens.size;
       for (const option of this.models) option.textContent = this.data.models[option.value].name + (undoes && !option.selected ? ": undoes what is done to single heads" : "");
       this.models.value = this.data.models.findIndex(({ file }) => file === this.file);
