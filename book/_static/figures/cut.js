@@ -8,14 +8,14 @@
   const KINDS = { encoder: "encoder", decoder: "decoder, on German", cross: "decoder, on English" };
   const MOST = 18; // tokens of a sentence, and of what is written: more rows could not be followed
   const FAINTEST = 0.03, SEEN = 0.5, LIT = 0.1, LISTED = 7, RIVALS = 3; // weights drawn for a followed word, for others, for a head
-  const BESIDE = matchMedia("(min-width: 761px)"); // where both sides stand beside each other
+  const BESIDE = matchMedia("(min-width: 761px)"); // both sides beside each other
   const ROOMY = matchMedia("(min-width: 600px)");
-  const AIM = 11, TOGETHER = 2.5, EDGE = 2; // pixels from a line within which a pointer means it, and farther than that, another as well; and from a wide line, which comes before thin ones
+  const AIM = 11, TOGETHER = 2.5, EDGE = 2; // pixels from a line within which it is meant, and another as well; and from a wide line, which comes first
   const STEPS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
-  const SPOT = 13;
-  const TINT = 0.02; // a vector that has changed by less is not coloured
+  const SPOT = 13, OWN = ": its own, unchanged", TINT = 0.02; // a vector that has changed by less is not coloured
 
   const [p, div, span, ol] = ["p", "div", "span", "ol"].map((tag) => (kind, ...children) => make(tag, { class: kind }, ...children));
+  const bare = (text) => text.replace(/[.,]$/, "");
   const german = (text) => make("i", { lang: "de" }, text);
   const on = (element, events, act) => { for (const kind of events.split(" ")) element.addEventListener(kind, act); };
   const named = (text, select) => make("label", { class: "choose" }, span(null, text), select);
@@ -25,6 +25,7 @@
   const parted = (name) => name.split(" ").map((part, n) => (n ? Number(part) : part)); // kind, layer, head, row, column
   const said = (parts) => parts.map((part) => part.textContent ?? part).join("");
   const shown = (token) => token.replace(/^ /, "").replaceAll("\n", "⏎") || "␣";
+  const word = (thing, how = "u") => new RegExp(`(?<!\\p{L})${thing}(?!\\p{L})`, how);
   const tight = (token, n) => n > 0 && /^[\p{L}\p{N}\p{M}]/u.test(token); // goes on with a word
   const sideOf = (kind) => (kind === "encoder" ? "read" : "write");
   const numbered = (kind, layer, head) => `${KINDS[kind]}, layer ${layer + 1}, head ${head + 1}`;
@@ -44,7 +45,7 @@
     return Math.sqrt(far / long);
   };
 
-  // A run as the figure draws it: tokens, and the weights of a row. `rows` has its vectors: depth, row.
+  // A run as it is drawn: tokens, the weights of a row, and its vectors (`rows`: depth, row).
   const ofModel = (model, read, state) => {
     const steps = state.steps, { n_layers } = model.config;
     const rows = { read: read.rows, write: Array.from({ length: n_layers + 1 }, (_, depth) => steps.map((step) => step.rows[depth])) };
@@ -53,7 +54,7 @@
       weights: (kind, layer, head, row) => (kind === "encoder" ? read.weights[layer]?.[row]?.[head] : steps[row]?.weights[kind][layer]?.[head]) ?? [],
     };
   };
-  // One that the page has brought along: weights in ten-thousandths, and none that would not be seen.
+  // One that the page has brought along: weights in ten-thousandths.
   const ofPage = ({ reads, writes, text, links }) => ({
     reads, writes, text, rows: null,
     weights: (kind, layer, head, row) => {
@@ -68,14 +69,14 @@
     turn = 0;
 
     build(data, live) {
-      Object.assign(this, { data, model: null, file: data.models[0].file, source: data.donor, stale: true, now: null, aimed: [], guess: null, withheld: false, tally: [0, 0], uncut: {}, kept: {}, came: [], trial: 0 });
+      Object.assign(this, { data, model: null, file: data.models[0].file, stale: true, now: null, aimed: [], guess: null, withheld: false, tally: [0, 0], uncut: {}, kept: {}, came: [], beneath: [], down: [0, 0], trial: 0 });
       this.things = Object.keys(data.genders).flatMap((gender) => Object.keys(data.things).filter((thing) => data.things[thing][1] === gender));
       this.clear();
       this.classList.add("wide");
       live.setAttribute("aria-label", "The translator laid open: choose a sentence, follow a word, cut, and see what is written");
       this.heard = make("p", { class: "heard", role: "status" });
       this.rule = this.button("Try this on all sentences", () => this.tryAll());
-      live.append(this.asks(), div("top", this.says = div("says"), this.tools()), div("bench", this.donor = div("donor"), this.staged(), this.panel()), this.heard);
+      live.append(this.asks(), div("top", this.says = div("says"), this.tools()), div("bench", this.staged(), this.panel()), this.heard);
       this.begun = data.begin ?? data.first[0].english;
       const asked = this.addressed();
       for (const [name, gain] of data.gains ?? []) this.changes.gains.set(name, gain);
@@ -84,7 +85,7 @@
       if (asked || !this.given) this.ready();
       else this.take(ofPage(this.given));
       if (asked) setTimeout(() => scrollY || this.scrollIntoView());
-      live.tabIndex = -1; // so that keys are heard after a press in the drawing
+      live.tabIndex = -1;
       on(this, "keydown", (event) => event.key === "Escape" && !event.target.matches("select, [type=text]") && this.escape() && event.preventDefault());
       on(ROOMY, "change", () => { this.more.open = ROOMY.matches; });
       new ResizeObserver(() => this.draw()).observe(this.stage);
@@ -102,7 +103,7 @@
       const { things, genders } = this.data;
       const changed = () => this.ask(this.about(this.nouns.value, Number(this.frames.value)).english);
       this.frames = make("select", {}, this.data.frames.map((text, n) => make("option", { value: n }, `${n + 1}. ${text}`)), this.own = make("option", { value: "own", hidden: true }, "your own"));
-      this.nouns = make("select", {}, Object.entries(genders).map(([gender, article]) => make("optgroup", { label: `German: ${article}` }, this.things.filter((thing) => things[thing][1] === gender).map((thing) => make("option", {}, thing)))), make("option", { value: "", hidden: true }, "none of these"));
+      this.nouns = make("select", {}, Object.entries(genders).map(([gender, article]) => make("optgroup", { label: `German: ${article}` }, this.things.filter((thing) => things[thing][1] === gender).map((thing) => make("option", {}, thing)))), make("option", { value: "", hidden: true }, "your own"));
       on(this.frames, "change", changed);
       on(this.nouns, "change", changed);
       this.another = this.button("Another noun", () => {
@@ -111,7 +112,7 @@
         changed();
       });
       const { form } = field("Read it", (text) => this.ask(text));
-      return div("begin", div("controls", named("sentence", this.frames), named("noun", this.nouns), this.another), make("details", {}, make("summary", {}, "A sentence of your own"), form));
+      return div("begin", div("controls", named("sentence", this.frames), named("noun", this.nouns), this.another), make("details", {}, make("summary", {}, "A sentence of your own"), form, p("ghost", `Room for ${MOST} tokens. A word is one or more, a full stop is one, and so is the end, <eos>.`)));
     }
 
     ours(text) { return this.data.sentences.find(({ english }) => english === text); }
@@ -121,21 +122,20 @@
     settle(text) {
       const known = this.ours(text);
       Object.assign(this, { text, known });
-      this.frames.value = known?.frame ?? "own"; // a sentence of one's own stands in no list, and has no noun of ours
+      this.frames.value = known?.frame ?? "own";
       this.own.hidden = Boolean(known);
       this.nouns.value = known?.thing ?? "";
       this.nouns.disabled = this.another.disabled = !known;
     }
 
-    // Another sentence: what was cut stays cut where it is a head, and goes where it is a link or a vector of the old one.
+    // Another sentence. What was cut is cut there, too; in one's own, only heads are.
     ask(text) {
       const roles = this.asked ?? (this.known && this.changed ? this.roles() : null); // those that no run has placed yet
       this.settle(text.trim());
-      Object.assign(this, { guess: null, opened: null, stale: true });
-      if (this.donor.firstChild) this.lay(this.about(this.source).english);
+      Object.assign(this, { guess: null, opened: null, beneath: [], stale: true });
       if (roles && this.known) this.asked = roles;
       else { this.asked = null; this.changes.hidden.clear(); this.changes.swaps.clear(); }
-      this.holds = this.tally[1] > 0; // who has guessed before is asked again, before the new sentence shows what the cut does
+      this.holds = this.tally[1] > 0; // who has guessed is asked again, before the result is shown
       this.judged = false;
       this.given = this.data.first.find(({ english }) => english === this.text);
       if (!this.changed && !this.model && this.given) { this.take(ofPage(this.given)); this.ready(true); } else this.ready();
@@ -144,6 +144,7 @@
     // The model, when it is needed. `quiet` where the page has what is shown.
     async ready(quiet = false) {
       if (quiet && this.model) return;
+      if (this.judged) this.guess = null; // what is done after a guess was judged, nobody has guessed
       const mine = this.turn += 1, file = this.file;
       if (!this.model || this.model.file !== file) {
         if (!quiet) this.tell(LOADING);
@@ -160,13 +161,12 @@
       if (mine === this.turn) await this.run();
     }
 
-    // The sentence once more. The same sentence without changes is kept, to compare.
     async run() {
       const mine = this.turn += 1, stop = () => mine !== this.turn, { translator } = this.model;
       try {
         const ids = translator.read(this.text);
         if (ids.length === 1) throw new Error("a sentence has at least one word");
-        if (ids.length > MOST) throw new RangeError(`the sentence has ${ids.length} tokens, and the figure has room for ${MOST}: write a shorter one`);
+        if (ids.length > MOST) throw new RangeError(`the sentence has ${ids.length} tokens`);
         const plain = this.stale ? await this.translated(ids, {}, stop) : this.plain;
         if (!plain) return;
         if (this.asked) this.changes = this.within(this.asked, this.known, this.names(this.text));
@@ -177,7 +177,7 @@
         this.holds = false;
         this.take(this.withheld ? plain : now, plain);
       } catch (error) {
-        const told = `This cannot be done: ${error.message}.`;
+        const [, tokens] = /has (\d+) tokens/.exec(error.message) ?? [], told = tokens ? `Too long: ${tokens} tokens, and the figure has room for ${MOST}.` : `This cannot be done: ${error.message}.`;
         if (!this.sound || this.sound === this.text) { this.tell(told); return; }
         this.settle(this.sound); // the last sentence that could be read stays, with all that belongs to it
         Object.assign(this, { left: told, stale: true });
@@ -234,12 +234,15 @@
       const spaced = (parts) => parts.flatMap((part, n) => [n ? " " : "", part]);
       const line = make("p", { class: "german", lang: "de" }, spaced(changed ? words.map((word, n) => make(others.includes(n) ? "strong" : "span", {}, word)) : old.map((word, n) => this.choice(n, word))));
       const same = plain.text === now.text, [cut, ...more] = this.changes.hidden, weight = same && cut && !more.length && this.weightOf(this.plain, cut);
-      const about = withheld ? [p("ghost", "Your cut goes along, and its result waits for your guess: which word will it change here? Press it, or ", this.choice(-1, "none"), ", or ", this.button("show it", () => this.ready()), ".")] : !changed ? [p("ghost", "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".")]
-        : same ? [p("verdict", "The words stay", weight ? `, although a weight of ${asShare(weight, 3)} is gone` : "", ". ", ...this.unsettled())]
-          : [p("ghost", "before: ", german(plain.text))];
+      const gone = weight ? `A weight of ${asShare(weight, 3)} is gone, and no word changed` : "No word changed";
+      const about = withheld ? [p("ghost", "Your cut goes along, and its result waits for your guess: which word will it change here? Press it, or ", this.choice(-1, "none"), ", or ", this.button("show it", () => this.ready()), ".")]
+        : !changed ? [this.guess === null ? p("ghost", "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".") : p("ghost", "Your guess: ", this.guess < 0 ? this.choice(-1, "none") : german(bare(old[this.guess])), ". Now ", this.sheet.hidden ? "cut." : "press the ✂ that is lit.")]
+          : [p("verdict", same ? gone : [], ...this.judgement(old, words, lost, same), same ? this.unsettled() : []), ...(same ? [] : [p("ghost", "before: ", german(plain.text))])];
       const unknown = this.model ? untrained(this.model.translator.unknown(this.text)) : [], focused = [...this.says.querySelectorAll("button")].indexOf(document.activeElement);
-      this.says.replaceChildren(p("name", "It writes"), ...this.pronouns(), line, div("about", ...about, ...this.judgement(old, lost)), ...(this.changed ? [p("done", withheld ? "Not shown yet: " : "Now: ", this.described(), ". ", this.rule)] : []), ...[...(this.left ? [[this.left]] : []), ...(unknown.length ? [unknown] : []), ...(this.known ? [] : [["In a sentence of your own, cut line by line: its noun is none of the book’s."]])].map((words) => p("ghost", words)));
+      this.says.replaceChildren(...this.pronouns(), line, div("about", ...about), ...(this.changed ? [p("done", withheld ? "Not shown yet: " : "Now: ", this.described(), ". ", this.rule)] : []), ...[[this.left], unknown, this.unmeant()].filter(([words]) => words).map((words) => p("ghost", words)));
+      if (!this.changed) this.judged = false;
       this.live?.classList.toggle("withheld", withheld);
+      this.live?.classList.toggle("guessed", this.guess !== null && !this.changed);
       if (focused >= 0) this.says.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
       if (changed) this.announce(this.heard, german(now.text), " ", ...about.map((part) => part.cloneNode(true)));
       else if (withheld || this.left || this.waiting) this.announce(this.heard, withheld ? about[0].textContent : [this.left || "Nothing is cut.", " ", german(now.text)]);
@@ -255,7 +258,12 @@
     }
 
     choice(n, text) {
-      const button = this.button(text, () => { this.guess = this.guess === n ? null : n; if (this.withheld) this.ready(); else this.say(); });
+      const button = this.button(text, () => {
+        this.guess = this.guess === n ? null : n;
+        if (this.withheld) { this.ready(); return; }
+        if (this.guess !== null && !BESIDE.matches) { this.openUp(null); this.turnTo("word"); this.sheet.scrollTop = 0; }
+        this.say();
+      });
       press(button, this.guess === n);
       return button;
     }
@@ -265,14 +273,13 @@
       return run.weights(kind, layer, head, row)[column] ?? 0;
     }
 
-    // The guess counts once, at the first cut.
-    judgement(old, lost) {
-      if (!this.changed) this.judged = false;
-      if (!this.changed || this.withheld || this.guess === null) return [];
-      const right = this.guess < 0 ? !lost.length : lost.includes(this.guess);
+    judgement(old, words, lost, same) {
+      if (this.guess === null) return same ? [". "] : [];
+      const right = this.guess < 0 ? same : lost.includes(this.guess), own = german(bare(old[this.guess] ?? "none"));
       if (!this.judged) { this.judged = true; this.tally[0] += right; this.tally[1] += 1; }
-      const own = this.guess < 0 ? ["that nothing would change"] : quoted(old[this.guess].replace(/[.,]$/, ""), "de");
-      return [p("ghost", "You guessed ", own, right ? ". Right. " : lost.length ? ". Something else changed. " : ". No word changed. ", this.tally[1] > 1 ? `(${this.tally[0]} of ${this.tally[1]} guesses were right.)` : "")];
+      const [n = 0] = right ? [this.guess] : lost, became = words.length === old.length && words[n] !== old[n] ? [german(bare(old[n])), " became ", german(bare(words[n]))] : ["the words are others"];
+      const told = same ? (right ? [", so you were right"] : [", so your guess, ", own, ", was wrong"]) : [right ? "Right: " : ["Your guess, ", own, ", was wrong: "], became, lost.length > 1 ? `, and ${lost.length - 1} more changed` : ""].flat();
+      return [...told, this.tally[1] > 1 ? `. (${this.tally[0]} of ${this.tally[1]} guesses were right.) ` : ". "];
     }
 
     tell(text) {
@@ -283,24 +290,25 @@
     tools() {
       const tool = (name, text, checked) => {
         const input = make("input", { type: "radio", name: "cut-tool", value: name, checked });
-        on(input, "change", () => { this.tool = name; this.stage.classList.toggle("cutting", name === "cut"); this.aim([]); });
+        on(input, "change", () => { this.tidy(); this.tool = name; this.stage.classList.toggle("cutting", name === "cut"); this.aim([]); });
         return make("label", { class: "tool" }, input, span(null, text));
       };
       this.tool = "look";
-      this.pair = this.button("", () => { this.opened = null; this.cut(this.between()); });
-      this.order = onOff("positions", true, (on) => { this.changes.placed = on; this.ready(); });
-      this.undo = this.button("Undo all", () => { this.clear(); this.putAway(); Object.assign(this, { guess: null, opened: null }); if (this.model || this.stale) this.ready(); else this.take(this.plain); });
+      this.pairs = [0, 1, 2].map((n) => this.button("", () => { this.opened = null; this.cut(this.between(this.meant[n])); }));
+      [this.pair] = this.pairs;
+      this.order = onOff("word order", true, (on) => { this.tidy(); this.changes.placed = on; this.ready(); });
+      this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model || this.stale) this.ready(); else this.take(this.plain); });
       this.time = slider([], { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
       this.time.range.setAttribute("aria-label", "how far it has calculated");
       return div("controls tools",
-        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pair, this.undo, this.more = make("details", { open: ROOMY.matches }, make("summary", {}, "more"), this.order, this.trained()));
+        make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pairs, this.undo, this.more = make("details", { open: ROOMY.matches }, make("summary", {}, "more"), this.order, this.trained()));
     }
 
     moment(n) {
       if (!this.now) return "";
-      if (n === 0) return "words";
-      if (n <= this.layers) return `layer ${n} has read`;
-      return n >= this.last ? "everything" : `${n - this.layers} written`;
+      if (n === 0) return "only the words";
+      if (n <= this.layers) return `read up to layer ${n}`;
+      return n >= this.last ? "the whole calculation" : `${n - this.layers} tokens written`;
     }
 
     show() {
@@ -321,15 +329,20 @@
       }
       this.svg = draw("svg", { "aria-hidden": "true" });
       on(this.svg, "click", (event) => {
-        const bead = event.target.closest("[data-bead]")?.dataset.bead, links = this.near(event), [link] = links, again = this.aimed[0] === link?.name;
+        const bead = event.target.closest("[data-bead]")?.dataset.bead, links = this.near(event), [link] = links, again = this.aimed[0] === link?.name, all = links.map(({ name }) => name);
+        if (Math.hypot(event.clientX - this.down[0], event.clientY - this.down[1]) > AIM) return;
+        if (!bead) this.tidy();
         if (bead) this.bead(...parted(bead));
         else if (!link) this.aim([]);
-        else if (links.length > 1) this.openUp({ lines: links.map(({ name }) => name) });
-        else if (this.tool === "look") this.look(link.name);
-        else if (event.pointerType === "touch" && !again) this.aim(links, "again "); // a finger hides the line: it is named before it is cut
-        else this.cut([link.name]);
+        else if (this.tool === "look") { if (all.length > 1) this.openUp({ lines: all }); else this.look(link.name); }
+        else if (event.pointerType === "touch" && !again) this.aim([link], "again "); // a finger hides the line, so it is named first
+        else {
+          this.beneath = all.slice(1);
+          this.cut([link.name]);
+        }
       });
-      on(this.svg, "pointermove", hovering((event) => this.aim(event.target.closest("[data-bead]") ? [] : this.near(event))));
+      on(this.svg, "pointerdown", ({ clientX, clientY }) => { this.down = [clientX, clientY]; });
+      on(this.svg, "pointermove", hovering((event) => this.aim(event.buttons || event.target.closest("[data-bead]") ? [] : this.near(event).slice(0, this.tool === "cut" ? 1 : MOST))));
       on(this.svg, "pointerleave", hovering(() => this.aim([])));
       this.pointed = [1, 2].map(() => make("p", { class: "pointed", "aria-hidden": "true" })); // above the drawing, and on a phone on the sheet
       this.stage = div("stage", this.svg, p("name title-read", "The encoder reads"), this.sides.read, p("name title-write", "The decoder writes"), this.sides.write);
@@ -339,7 +352,7 @@
     list(side, names) {
       const { plain, now } = this, list = this.sides[side], old = side === "write" ? plain.writes : names, others = differing(names, old);
       const had = list.contains(document.activeElement), gender = this.known && this.data.things[this.known.thing][1];
-      const place = side === "read" && this.known ? this.places(now.reads, this.text, this.known.thing) : null;
+      const place = side === "read" && this.known ? this.places(now.reads, this.known.thing) : null;
       list.replaceChildren(...names.map((name, n) => {
         const differs = others.includes(n), gone = differs && names.length === old.length ? make("s", {}, shown(old[n])) : [], own = place && (place.it === n || place.noun.includes(n));
         return make("button", { type: "button", "data-n": n, class: kinds(own && `of-${gender}`, differs && "differs"), "data-when": side === "write" ? this.layers + n + 1 : 0 }, span(null, tight(name, n) ? "·" : "", shown(name)), gone);
@@ -351,6 +364,7 @@
       if (!this.now) return;
       const n = Number(event.target.dataset.n), [right, down] = STEPS[event.key] ?? [];
       if (event.key === "0" || event.key === "Delete") {
+        this.tidy();
         this.follow({ side, n });
         const strongest = this.links(this.picked).find(({ cut, unused }) => !cut && !unused);
         if (strongest) this.cut([strongest.name]);
@@ -363,6 +377,7 @@
     }
 
     follow({ side, n }) {
+      this.beneath = [];
       if (!this.now || (this.picked.side === side && this.picked.n === n && !this.opened)) return;
       this.openUp(null, { side, n });
     }
@@ -371,6 +386,7 @@
       if (!this.now || (place?.side === this.peeked?.side && place?.n === this.peeked?.n)) return;
       this.peeked = place;
       this.draw();
+      if (!this.opened) this.open();
     }
 
     measure() {
@@ -408,9 +424,9 @@
       }
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       const all = Object.entries(sides).flatMap(([side, length]) => Array.from({ length }, (_, n) => ({ side, n })));
-      const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, column, cut }) => cut || kind === "encoder" || (kind === "cross" && picked.side === "read" && column === picked.n)); // not all looks of the decoder: nobody could tell them apart
+      const others = all.filter((place) => !mine(place)).flatMap((place) => this.links(place, SEEN)).filter(({ kind, column, cut }) => cut || kind === "encoder" || (kind === "cross" && picked.side === "read" && column === picked.n)); // not all of the decoder: nobody could tell them apart
       const ofLit = ({ name }) => this.lit && name.startsWith(`${this.lit} `), lit = this.lit ? all.flatMap((place) => this.links(place, LIT)).filter(ofLit) : [];
-      const followed = this.links(picked), own = followed.filter((link) => !ofLit(link)), g = (kind, ...parts) => draw("g", { class: kind }, ...parts);
+      const own = this.links(picked).filter((link) => !ofLit(link)), g = (kind, ...parts) => draw("g", { class: kind }, ...parts);
       const path = (link, kind) => draw("path", { d: this.path(link), class: kinds(kind, link.cut && "cut", link.unused && "unused", this.opened?.lines?.includes(link.name) && "chosen"), "stroke-width": this.width(link, kind === "other").toFixed(2), "data-link": link.name, "data-when": this.when(link) });
       this.svg.replaceChildren(
         g("rivers", all.flatMap((place) => this.river(place, mine(place)))),
@@ -421,12 +437,11 @@
         g("said", this.labels(own.filter(({ weight, cut, unused }) => (weight >= 0.4 && !unused) || cut)), this.titles()));
       this.stage.classList.toggle("lighting", lit.length > 0);
       this.lines = [...lit, ...own, ...others.filter((link) => !ofLit(link))];
-      for (const [name, [range]] of this.dials) range.parentElement.classList.toggle("wide-line", followed.some((link) => link.weight > 0.5 && link.name.startsWith(`${name} `)));
       this.aim(this.lines.filter(({ name }) => this.aimed.includes(name)));
       this.show();
     }
 
-    width({ weight, cut, gain, unused }, other = false) { return unused ? 1 : other ? Math.max(cut ? 2 : 0, 3 * weight) : 0.8 + 6 * weight * gain; }
+    width({ weight, cut, gain, unused }, other = false) { return unused ? 1 : cut ? 2 : other ? 3 * weight : 0.8 + 6 * weight * gain; }
 
     // The lines that a pointer means: the nearest, and what is as near where lines cross.
     near({ clientX, clientY, target }) {
@@ -442,12 +457,19 @@
         return Math.max(0, least - this.width(link) / 2) + least / 100;
       };
       const found = (this.lines ?? []).filter((link) => this.when(link) <= this.stop).map((link) => [far(link), link]).sort((a, b) => a[0] - b[0]);
-      const { side, n } = this.picked, wide = found.find(([at, { kind, row, weight, unused }]) => at < EDGE && weight >= SEEN && !unused && row === n && sideOf(kind) === side)?.[1];
+      const { side, n } = this.picked, mine = ({ kind, row, unused }) => !unused && row === n && sideOf(kind) === side;
+      const wide = found.find(([at, link]) => at < EDGE && link.weight >= SEEN && mine(link))?.[1];
       const meant = found.filter(([at, link]) => link !== wide && at < Math.min(AIM, found[0][0] + TOGETHER) && !(wide?.weight > 2 * link.weight)).map(([, link]) => link);
-      return wide ? [wide, ...meant] : meant;
+      if (wide) meant.unshift(wide);
+      const own = this.tool === "cut" ? found.filter(([at, link]) => at < AIM / 2 && mine(link)).map(([, link]) => link).sort((a, b) => b.weight - a.weight) : []; // of the followed word the widest is cut
+      return [...own, ...meant.filter((link) => !own.includes(link))];
     }
 
-    // They are drawn darker here and in the list, and named: so one sees what a press would do.
+    tidy() {
+      this.beneath = [];
+      if (this.opened?.lines?.length > 1) this.openUp(null);
+    }
+
     aim(links, again = "") {
       const [link] = links, will = this.tool === "look" ? "open" : link?.cut ? "mend" : "cut";
       this.aimed = links.map(({ name }) => name);
@@ -485,10 +507,10 @@
     }
 
     labels(links) {
-      const taken = [];
+      const rows = this.at.y.write.map((y) => [this.at.x.write[0] - 26, y]), taken = [...rows];
       return links.flatMap((link) => {
         const at = this.curve(link), [x, y] = [0, 1].map((n) => (at[n] + 3 * at[n + 2] + 3 * at[n + 4] + at[n + 6]) / 8);
-        if (taken.length > 3 || taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 16)) return [];
+        if (taken.length > rows.length + 3 || taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 16)) return [];
         taken.push([x, y]);
         return [draw("text", { x: x.toFixed(1), y: y.toFixed(1), "text-anchor": "middle", class: link.cut ? "muted" : null, "data-link": link.name, "data-when": this.when(link) }, link.cut ? "✂" : asShare(link.weight, 3))];
       });
@@ -521,14 +543,13 @@
 
     open() {
       const { opened } = this;
-      this.sheet.replaceChildren(...(opened?.lines ? this.crossing(opened.lines) : opened?.bead ? this.vector(opened.bead) : this.word(this.picked)));
+      this.sheet.replaceChildren(...(opened?.lines ? this.crossing(opened.lines) : opened?.bead ? this.vector(opened.bead) : this.word(this.peeked ?? this.picked)));
     }
 
     token(side, n) { return quoted(shown((side === "read" ? this.now.reads : this.now.writes)[n] ?? "").trim(), side === "read" ? "en" : "de"); }
 
     row(kind, n) { return this.token(sideOf(kind), n); }
 
-    // The row that a column of weights stands for, as words: of German the token that has been read there.
     column({ kind, column }) {
       if (kind !== "decoder") return this.token("read", column);
       return column ? this.token("write", column - 1) : ["“<bos>”"];
@@ -536,15 +557,16 @@
 
     word({ side, n }) {
       const links = this.links({ side, n }), shares = side === "write" ? this.rivals(n) : [];
-      const vectors = this.now.rows ? p("vectors", "Its vector: ", this.depths.map((depth) => [" ", this.button(depth ? `layer ${depth}` : "start", () => this.bead(side, depth, n))])) : [];
+      const vectors = p("vectors", "Its vector: ", this.depths.map((depth) => [" ", this.button(depth ? `layer ${depth}` : "start", () => this.bead(side, depth, n))]));
       const title = side === "read" ? [this.token(side, n), " looks at"] : [this.token(side, n), " was written after looking at"];
-      return [p("name", title), ...shares, ol("links", links.slice(0, LISTED).map((link) => this.lookOf(link))), vectors];
+      const beneath = this.beneath.length ? p(null, this.button("More lines where you cut", () => this.openUp({ lines: this.beneath }))) : [];
+      return [p("name", title), beneath, ...shares, ol("links", links.slice(0, LISTED).map((link) => this.lookOf(link))), vectors];
     }
 
     lookOf(link, whole = false) {
       const { kind, layer, head, name, weight, cut, unused } = link, side = unused ? "no longer used:" : { cross: "on English,", decoder: "on German," }[kind], look = this.button("", () => this.look(name));
       look.className = "look";
-      look.append(span("to", whole ? [this.row(kind, link.row), " → "] : [], this.column(link)), span("where", side ? [side, make("br")] : [], `layer ${layer + 1}, head ${head + 1}`), span("p", asShare(weight, 3)));
+      look.append(span("to", whole ? [this.row(kind, link.row), " → "] : [], this.column(link)), span("p", asShare(weight, 3)), span("where", side ? `${side} ` : "", `layer ${layer + 1}, head ${head + 1}`));
       look.style.setProperty("--weight", `${(100 * weight).toFixed(1)}%`);
       const entry = make("li", { class: cut ? "cut" : unused ? "unused" : null, "data-link": name }, look, this.button(cut ? "mend" : "✂ cut", () => this.cut([name])));
       on(entry, "pointerenter focusin", () => this.aim([link], null));
@@ -556,24 +578,28 @@
       const step = this.now.state?.steps[n], before = this.plain.state?.steps[n];
       if (!step) return [];
       const most = ({ logP }, n) => this.model.translator.rivals({ next: logP }, n);
-      return [this.chances([...new Set([...most(step, RIVALS), ...(before && this.changed ? most(before, 1) : [])])], step, before)];
+      return [this.chances([...new Set([...most(step, RIVALS), ...(before && this.changed ? most(before, 1) : [])])].map((id) => [shown(this.model.translator.name(id)), Math.exp(step.logP[id]), before && Math.exp(before.logP[id])]))];
     }
 
-    chances(ids, step, before) {
-      const rail = (kind, of, id) => make("span", { class: kind, style: `width: ${(100 * Math.exp(of.logP[id])).toFixed(1)}%` });
-      return ol("rivals", ids.map((id) => {
-        const name = shown(this.model.translator.name(id));
-        return make("li", { class: GENDERS[name] && `of-${GENDERS[name]}` }, make("span", { class: "to", lang: "de" }, name), make("span", { class: "rail", "aria-hidden": "true" }, before && this.changed ? rail("was", before, id) : [], rail("bar", step, id)), span("p", percent(Math.exp(step.logP[id]), 1)));
-      }));
+    chances(rows) {
+      const rail = (kind, x) => make("span", { class: kind, style: `width: ${(100 * x).toFixed(1)}%` });
+      return ol("rivals", rows.map(([name, x, was]) => make("li", { class: GENDERS[name] && `of-${GENDERS[name]}` }, make("span", { class: "to", lang: "de" }, name), make("span", { class: "rail", "aria-hidden": "true" }, this.changed && was !== undefined ? rail("was", was) : [], rail("bar", x)), span("p", percent(x, 1)))));
     }
 
-    // The pronouns that German might have for "it", after the same words or where one has come.
+    // The pronouns that German might have for "it", after the same words or where one has come; and what is left for all others.
     pronouns() {
-      const { plain, now, model } = this, place = ({ writes }) => writes.findIndex((word, n) => n > writes.indexOf(",") && PRONOUNS.includes(word.trim())), n = place(plain);
-      if (!now.rows || n < 0 || !now.reads.includes(" it")) return [];
+      const rows = this.now.rows ? this.rivalPronouns() : this.given?.pronouns, left = 1 - (rows ?? []).reduce((sum, [, x]) => sum + x, 0);
+      return rows ? [div("bars", p("name", "The pronoun", this.changed ? " (tick: before)" : ""), this.chances(rows), left > 0.001 ? p("ghost", `any other word: ${percent(left, 1)}`) : [])] : [];
+    }
+
+    rivalPronouns() {
+      const { plain, now, model: { translator } } = this, place = ({ writes }) => writes.findIndex((word, n) => n > writes.indexOf(",") && PRONOUNS.includes(word.trim())), n = place(plain);
+      if (n < 0 || !this.its) return null;
       const same = plain.writes.slice(0, n).every((word, i) => word === now.writes[i]), step = now.state.steps[same ? n : place(now)], before = plain.state.steps[n];
-      const [er, sie, es, ihn] = PRONOUNS.map((word) => model.translator.tokens.encode(` ${word}`)[0]);
-      return step ? [div("bars", p("name", "The pronoun"), this.chances([before.logP[er] > before.logP[ihn] ? er : ihn, sie, es], step, before))] : [];
+      const row = (word) => { const [id] = translator.tokens.encode(` ${word}`); return [word, Math.exp(step.logP[id]), Math.exp(before.logP[id])]; };
+      if (!step) return null;
+      const [er, sie, es, ihn] = PRONOUNS.map(row);
+      return [er[2] > ihn[2] ? er : ihn, sie, es];
     }
 
     look(name) {
@@ -592,13 +618,11 @@
 
     all(kind) { return Array.from({ length: this.layers * this.heads }, (_, n) => `${kind} ${Math.floor(n / this.heads)} ${n % this.heads}`); }
 
-    // A link down to its sum: query times key, number by number, and the softmax of the row.
     sum(name) {
       const [kind, layer, head, row, column] = parted(name);
       const side = sideOf(kind), link = { kind, layer, head, row, column }, cut = this.changes.hidden.has(name);
-      const everywhere = this.all(kind).map((one) => `${one} ${row} ${column}`);
       const of = `${kind} ${layer} ${head}`, even = this.changes.evens.has(of);
-      const buttons = div("controls", this.button(cut ? "Mend" : "✂ Cut", () => this.cut([name])), this.button("✂ Cut in all heads", () => this.cut(everywhere, true)), this.button(even ? "Let this head choose again" : "Let this head look evenly", () => { this.changes.evens[even ? "delete" : "add"](of); this.ready(); }), this.back());
+      const buttons = div("controls", this.button(cut ? "Mend" : "✂ Cut", () => this.cut([name])), this.button(even ? "Let this head choose again" : "Let this head look evenly", () => { this.changes.evens[even ? "delete" : "add"](of); this.ready(); }), this.back());
       const weight = this.weightOf(this.now, name);
       return [p("name", this.token(side, row), " looks at ", this.column(link), `, ${numbered(kind, layer, head)}`), ...this.products(link, weight, cut), buttons];
     }
@@ -624,38 +648,37 @@
       return { products, score: products.reduce((sum, x) => sum + x, 0) / Math.sqrt(d_k), scores: [...rows.scores[row]].slice(head * length, (head + 1) * length) };
     }
 
-    cut(names, all = false) {
+    cut(names) {
       const { hidden } = this.changes, mend = names.every((name) => hidden.has(name));
       for (const name of names) {
         const [kind, , , row] = parted(name);
         hidden[mend ? "delete" : "add"](name);
         if (kind !== "encoder") this.wrote[row] ??= this.now.writes[row]; // a German row keeps its number, not its word
       }
-      if (all) this.opened = null;
       this.ready();
     }
 
-    between() {
-      const { it, noun } = this.places(this.now.reads, this.text, this.known.thing);
+    between(thing) {
+      const { it, noun } = this.places(this.now.reads, thing);
       return this.all("encoder").flatMap((head) => noun.map((column) => `${head} ${it} ${column}`));
     }
 
-    whole() { return Boolean(this.known) && this.between().every((name) => this.changes.hidden.has(name)); }
+    get wholes() { return this.meant.filter((thing) => this.between(thing).every((name) => this.changes.hidden.has(name))); }
+
+    line(thing) { return `all lines “it” – ${this.known ? "noun" : `“${thing}”`}`; }
 
     bead(side, depth, n) {
-      if (this.armed && side === "read") { this.swap(depth, n, this.armed); return; }
       this.openUp({ bead: `${side} ${depth} ${n}` }, { side, n });
     }
 
     vector(name) {
       const [side, depth, n] = parted(name), { now, plain } = this;
-      const title = p("name", "The vector of ", side === "read" || !n ? this.token(side, n) : ["the row that writes ", this.token(side, n)], depth ? `, after layer ${depth}` : ", at the start");
+      const title = p("name", "Vector: ", this.token(side, n), depth ? ` after layer ${depth}` : " at the start");
       if (!now.rows) return [title, p(null, "The model is on its way."), this.back()];
       const x = now.rows[side][depth][n], old = plain.rows?.[side][depth][n], far = old ? apart(x, old) : 0;
       const swapped = side === "read" && this.changes.swaps.has(`${depth} ${n}`);
-      const said = far < 1e-9 ? `${x.length} numbers. ${swapped ? "The vector that you put in is the same, so nothing is exchanged." : "Nothing that you did has changed them."}` : `${x.length} numbers, changed by ${percent(far, 0)} of their length.`;
-      const put = side !== "read" ? [] : [...(swapped ? [this.button("Put its own vector back", () => { this.changes.swaps.delete(`${depth} ${n}`); this.ready(); })] : []), ...this.offers(depth, n)];
-      return [title, p("strips", this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), p(null, said), div("controls", put, this.back())];
+      const said = far < 1e-9 ? `${x.length} numbers. ${swapped ? "The vector that you put in is the same, so nothing is exchanged." : "Nothing that you did has changed them."}` : `${x.length} numbers. Your change has moved the vector by ${percent(far, 0)} of its length.`;
+      return [title, ...(side === "read" ? this.offers(depth, n, swapped) : []), p("strips", this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), p(null, said), this.back()];
     }
 
     strip(x, kind) {
@@ -663,63 +686,22 @@
       return span(null, make("small", {}, kind), draw("svg", { viewBox: `0 0 256 ${12 * Math.ceil(x.length / 32)}`, class: `strip ${kind}`, "aria-hidden": "true" }, tiles));
     }
 
-    // Whose vector may take this place: that of the same row in a sentence about another noun.
-    offers(depth, n) {
-      const own = this.known?.thing, option = (thing) => make("option", { value: thing }, thing, thing === own ? ": its own, unchanged" : "");
+    offers(depth, n, swapped) {
+      const own = this.known?.thing, option = (thing) => make("option", { value: thing }, thing, thing === own ? OWN : "");
       const nouns = make("select", { "aria-label": "the noun of the other sentence" }, this.things.map(option));
-      nouns.value = this.source === own ? this.things.find((thing) => thing !== own) : this.source;
+      nouns.value = this.source ?? (this.changed && own ? own : own === this.data.donor ? this.things.find((thing) => thing !== own) : this.data.donor);
       on(nouns, "change", () => { this.source = nouns.value; });
-      const text = () => this.about(nouns.value).english;
-      return [named("vector from the sentence about", nouns), this.button("Put it here", () => this.swap(depth, n, { text: text() })), this.button("Lay that sentence beside", () => { this.lay(text()); this.donor.scrollIntoView({ block: "nearest" }); })];
-    }
-
-    // The other sentence's words: each can be dragged to a point, or chosen and then put there.
-    lay(text) {
-      const names = this.names(text);
-      const chips = names.map((name, row) => {
-        const chip = this.button(shown(name), () => {
-          if (this.dropped) return; // the end of a drag is no press
-          this.armed = this.armed?.row === row ? null : { text, row };
-          for (const [n, one] of chips.entries()) press(one, n === this.armed?.row);
-        });
-        on(chip, "pointerdown", (event) => this.drag(event, chip, { text, row }));
-        return chip;
+      const put = this.button(swapped ? "Take it out" : "Put it in", () => {
+        if (!swapped) { this.swap(depth, n, { text: this.about(nouns.value).english }); return; }
+        this.changes.swaps.delete(`${depth} ${n}`);
+        this.ready();
       });
-      this.donor.replaceChildren(p("name", "Another sentence. Drag a word to a point of an English row, or press both: its vector goes there."), make("div", { class: "chips", lang: "en" }, chips), this.button("Close", () => this.putAway()));
-    }
-
-    drag(event, chip, donor) {
-      const begun = [event.clientX, event.clientY];
-      let shade = null;
-      const move = ({ clientX, clientY }) => {
-        if (!shade && Math.hypot(clientX - begun[0], clientY - begun[1]) < 6) return;
-        if (!shade) document.body.append(shade = div("cut-dragged", chip.textContent));
-        shade.style.translate = `${clientX}px ${clientY}px`;
-      };
-      const drop = ({ clientX, clientY }) => {
-        chip.removeEventListener("pointermove", move);
-        chip.removeEventListener("pointerup", drop);
-        if (!shade) return;
-        shade.remove();
-        this.dropped = true;
-        setTimeout(() => { this.dropped = false; });
-        const box = this.svg.getBoundingClientRect(), beads = [...this.svg.querySelectorAll("[data-bead^=read]")].map((bead) => [Math.hypot(Number(bead.getAttribute("cx")) - clientX + box.left, Number(bead.getAttribute("cy")) - clientY + box.top), bead.dataset.bead]);
-        const [far, name] = beads.reduce((best, one) => (one[0] < best[0] ? one : best));
-        if (far < 40) this.swap(...parted(name).slice(1), donor);
-      };
-      chip.setPointerCapture(event.pointerId);
-      on(chip, "pointermove", move);
-      on(chip, "pointerup", drop);
-    }
-
-    putAway() {
-      this.armed = null;
-      this.donor.replaceChildren();
+      put.className = "primary";
+      nouns.disabled = swapped;
+      return [div("controls", named("sentence about", nouns), put)];
     }
 
     swap(depth, n, { text, row = n }) {
-      this.armed = null;
-      for (const chip of this.donor.querySelectorAll("[aria-pressed]")) press(chip, false);
       this.changes.swaps.set(`${depth} ${n}`, { text, row });
       this.picked = { side: "read", n };
       this.ready();
@@ -735,6 +717,7 @@
     }
 
     async tab(name) {
+      this.tidy();
       this.turnTo(name, this.panes[name].hidden || !this.beside.classList.contains("raised"));
       if (name !== "all") return;
       await this.ready(true);
@@ -743,8 +726,7 @@
 
     escape() {
       const { side, n } = this.picked ?? {}, raised = !BESIDE.matches && this.beside.classList.contains("raised");
-      if (this.donor.firstChild) this.putAway();
-      else if (this.opened) {
+      if (this.opened) {
         this.openUp(null);
         this.sides[side].children[n]?.focus({ preventScroll: true });
       } else if (raised) this.beside.classList.remove("raised");
@@ -767,14 +749,14 @@
       const dial = (name) => {
         const range = make("input", { type: "range", min: 0, max: 1, step: 0.05, value: 1, "aria-label": headOf(name) }), text = make("span", { "aria-hidden": "true" }), label = make("label", {}, span("n", parted(name)[2] + 1), range, text);
         const light = (lit) => () => { this.lit = lit; this.draw(); };
-        on(range, "input", () => { const gain = Number(range.value); if (gain === 1) this.changes.gains.delete(name); else this.changes.gains.set(name, gain); this.ready(); });
+        on(range, "input", () => { this.tidy(); const gain = Number(range.value); if (gain === 1) this.changes.gains.delete(name); else this.changes.gains.set(name, gain); this.ready(); });
         on(label, "pointerenter focusin", light(name));
         on(label, "pointerleave focusout", light(null));
         this.dials.set(name, [range, text]);
         return label;
       };
       const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), div("dials", this.all(kind).filter((name) => parted(name)[1] === layer).map(dial)));
-      return div("board", p("name", "Turn a head down, and it gives less. At the left end it is off, and brings nothing; a cut line hands its weight to the others of its row. Marked are heads in which the word that you follow gives one row more than half."), Object.keys(KINDS).flatMap((kind) => this.depths.slice(1).map((depth) => group(kind, depth - 1))));
+      return div("board", p("ghost", "Turn a head down, and it gives less. At the left end it is off, and gives nothing."), Object.keys(KINDS).flatMap((kind) => this.depths.slice(1).map((depth) => group(kind, depth - 1))));
     }
 
     mark() {
@@ -784,20 +766,29 @@
         range.setAttribute("aria-valuetext", `${Math.round(100 * gain)} %`);
         text.textContent = this.changes.evens.has(name) ? "even" : gain === 1 ? "" : gain ? written(gain, 2) : "off";
       }
-      this.pair.disabled = !this.known;
-      const whole = this.whole();
-      press(this.pair, whole);
-      this.pair.textContent = `${whole ? "mend" : "✂"} all lines “it” – noun`;
+      const { meant, wholes } = this;
+      for (const [n, pair] of this.pairs.entries()) {
+        const whole = wholes.includes(meant[n]);
+        pair.disabled = !meant[n];
+        pair.hidden = n > 0 && !meant[n];
+        press(pair, whole);
+        pair.textContent = `${whole ? "mend" : "✂"} ${meant[n] ? this.line(meant[n]) : "all lines “it” – noun"}`;
+      }
       this.order.firstChild.checked = this.changes.placed;
       this.undo.disabled = !this.changed;
-      this.rule.hidden = !this.known;
+      this.rule.hidden = !this.known || this.withheld;
+      const { gains, evens } = this.changes, undoes = this.singles.length + gains.size + evens.size;
+      for (const option of this.models) option.textContent = this.data.models[option.value].name + (undoes && !option.selected ? ": undoes what is done to single heads" : "");
       this.models.value = this.data.models.findIndex(({ file }) => file === this.file);
       for (const dot of this.grid.children) dot.setAttribute("tabindex", dot.classList.toggle("here", this.data.sentences[dot.dataset.n] === this.known) - 1);
       if (this.tried !== this.signature()) this.blank();
       else if (!this.result) this.waits();
+      this.nameDot();
     }
 
-    // The same model, trained from other random numbers. What was tried on all sentences is tried again with it.
+    // What a dot stands for; without a dot, that of this sentence.
+    nameDot(dot) { this.noun.textContent = (dot ?? this.grid.querySelector(".here"))?.querySelector("title").textContent ?? ""; }
+
     trained() {
       const select = make("select", { "aria-label": "which training of the model" }, this.data.models.map(({ name }, n) => make("option", { value: n }, name)));
       on(select, "change", async () => {
@@ -826,32 +817,28 @@
         const next = this.grid.children[sentences.indexOf(this.about(this.things[this.things.indexOf(thing) + down], frame + right))];
         if (next) { event.preventDefault(); next.focus(); }
       });
-      this.dots.append(this.noun = draw("text", { class: "column noun" }));
-      on(this.dots, "pointerover focusin", (event) => {
-        const { thing, frame } = about(event) ?? {}, [x, y] = this.spots[thing] ?? [];
-        this.noun.textContent = thing ?? "";
-        if (!thing) return;
-        this.noun.setAttribute("transform", `translate(${SPOT * (x + frame + 0.5)} ${SPOT * y - 2})`);
-        this.noun.setAttribute("text-anchor", x ? (x > 7 ? "end" : "middle") : "start");
-      });
+      this.noun = p("noun");
+      on(this.dots, "pointerover focusin", ({ target }) => this.nameDot(target.closest("[data-n]")));
+      on(this.dots, "pointerleave focusout", () => this.nameDot());
       this.counted = make("p", { class: "status counted", role: "status" });
+      this.here = this.button("Try your cut on them", () => this.tryAll());
+      this.here.className = "primary";
       this.told = ol("told");
-      const key = p("ghost", "A row for each noun, a column for each sentence, as they are numbered above. A dot is right. A cross was right before your cut, and is wrong now. The colours are ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press one to see its sentence.");
-      return make("div", { class: "trial", tabindex: 0, role: "group", "aria-label": "All sentences" }, p("name", `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.dots, key, this.told);
+      const key = p("ghost", "A row is a noun, a column a sentence. A dot is right; a cross was, before your cut. In the colour of what came: ", make("b", { class: "of-m", lang: "de" }, "er, ihn"), ", ", make("b", { class: "of-f", lang: "de" }, "sie"), " and ", make("b", { class: "of-n", lang: "de" }, "es"), ". Press one to open its sentence.");
+      return make("div", { class: "trial", tabindex: 0, role: "group", "aria-label": "All sentences" }, p("name", `Rule or accident? ${this.things.length} nouns in ${frames.length} sentences each`), this.counted, this.here, this.dots, this.noun, key, this.told);
     }
 
     // A dot is right, a cross was right, a ring never was; what has not been tried yet is pale.
     dot(n) {
-      const { thing, frame, english, german } = this.data.sentences[n], right = pronoun(german), was = this.before[n], now = this.came[n] ?? was;
+      const { thing, frame, english, german } = this.data.sentences[n], right = pronoun(german), was = this.before[n], now = this.came[n] ?? (this.before.length < this.data.sentences.length ? undefined : was);
       const [x, y] = [this.spots[thing][0] + frame, this.spots[thing][1]].map((place) => SPOT * place + SPOT / 2), wrong = now && now !== right, flipped = wrong && was === right;
       const kind = kinds(now ? `of-${GENDERS[now] ?? "none"}` : "waits", now && !this.came[n] && "uncut", wrong && "wrong", flipped && "flipped", english === this.text && "here");
       return draw("g", { class: kind, "data-n": n, role: "button", tabindex: english === this.text ? 0 : -1 }, draw("title", {}, english, now ? ` → … ${now}${wrong ? `, not ${right}` : ""}` : ""), draw("circle", { cx: x, cy: y, r: flipped ? 6 : wrong ? 4 : 5 }), flipped ? draw("path", { d: `M${x - 4} ${y - 4}l8 8m0-8l-8 8` }) : []);
     }
 
-    // Dots and counts of another cut, or of another training, go; those of one that was tried before come back.
     blank(training = false) {
       const was = this.came.length, tried = this.signature(), place = this.file + tried, result = this.kept[place], came = this.changed ? [...result?.came ?? []] : [...this.before];
-      Object.assign(this, { result: null, trying: false, tried, place, came, trial: this.trial + 1 });
+      Object.assign(this, { result: null, stopped: this.trying, trying: false, tried, place, came, trial: this.trial + 1 });
       if (training || came.length || was) this.grid.replaceChildren(...this.data.sentences.map((_, n) => this.dot(n)));
       if (this.changed && result) this.count(result.name);
       else this.waits();
@@ -859,15 +846,19 @@
 
     waits() {
       const all = this.data.sentences.length, n = this.came.length;
-      this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.trying ? `Trying: ${n} of ${all} …` : this.changed ? "Your cut has not been tried on them yet." : `${n ? `Nothing cut: ${this.right(this.before)} of ${all} right. ` : ""}Cut something, and the same cut can be tried on all of them.`;
+      this.here.hidden = !this.known || !this.changed || this.trying || this.result;
+      this.counted.textContent = !this.known ? "A sentence of your own has none like it among these. Choose one of the book's." : this.trying ? `Trying: ${n} of ${all} …` : this.changed ? `${this.stopped ? "You have changed the cut, so the trial has ended. This" : "Your"} cut has not been tried on them yet.` : `${n ? `Nothing cut: ${this.right(this.before)} of ${all} right. ` : ""}Cut something, and the same cut can be tried on all of them.`;
     }
 
-    // In another training, a head of the same number does other work: what was done to single heads goes.
+    get singles() {
+      const { hidden } = this.changes;
+      return [...hidden].filter((name) => { const [kind, , , row, column] = parted(name); return !this.all(kind).every((head) => hidden.has(`${head} ${row} ${column}`)); });
+    }
+
     forget() {
-      const { gains, evens, hidden } = this.changes, pairs = [...hidden].map((name) => name.split(" ")), same = (a) => pairs.filter((b) => a[0] === b[0] && a[3] === b[3] && a[4] === b[4]);
-      const single = pairs.filter((pair) => same(pair).length < this.layers * this.heads);
-      this.left = single.length + gains.size + evens.size ? "Heads do other work in this training, so what you did to single heads is undone." : "";
-      for (const pair of single) hidden.delete(pair.join(" "));
+      const { changes: { gains, evens, hidden }, singles } = this, heads = new Set([...singles.map((name) => name.split(" ", 3).join(" ")), ...gains.keys(), ...evens]);
+      this.left = heads.size ? `Undone, since a head of the same number is another head in this training: ${[...heads].map(headOf).join("; ")}.` : "";
+      for (const name of singles) hidden.delete(name);
       gains.clear();
       evens.clear();
     }
@@ -875,9 +866,23 @@
     names(text) { return this.model ? this.model.translator.read(text).map((id) => this.model.translator.name(id)) : this.now.reads; }
 
     // Where the tokens with a part to play are: "it", the pieces of the noun.
-    places(names, text, thing) {
-      const first = text.indexOf(` ${thing} `), starts = names.map((_, i) => names.slice(0, i).join("").length);
-      return { it: names.indexOf(" it"), noun: starts.flatMap((start, i) => (start >= first && start <= first + thing.length ? [i] : [])) };
+    places(names, thing) {
+      const first = names.join("").search(word(thing)), ends = names.map((_, i) => names.slice(0, i + 1).join("").length);
+      return { it: names.indexOf(" it"), noun: ends.flatMap((end, i) => (first >= 0 && end > first && end - names[i].length < first + thing.length ? [i] : [])) };
+    }
+
+    // The nouns that "it" may mean, as far as the list has them: one in the book's sentences, any number in one's own.
+    get meant() {
+      return this.known ? [this.known.thing] : this.its === 1 && this.now.reads.includes(" it") ? this.things.filter((thing) => word(thing).test(this.now.reads.join(""))) : [];
+    }
+
+    get its() { return this.now.reads.join("").match(word("it", "giu"))?.length ?? 0; }
+
+    unmeant() {
+      const { its } = this;
+      if (this.known) return [];
+      if (this.meant.length) return ["The figure doesn’t know which word “it” means here. Its buttons cut to nouns of the list."];
+      return [`${its > 1 ? "More than one “it”" : !its ? "No “it”" : this.now.reads.includes(" it") ? "No noun of the list" : "“It” in pieces"} in this sentence: cut line by line.`];
     }
 
     // A row of this sentence as its part: "it", the noun, or the nth of equal tokens.
@@ -889,7 +894,7 @@
 
     roleIn({ english, thing }, row) {
       const names = this.names(english);
-      return this.role(names, this.places(names, english, thing), row);
+      return this.role(names, this.places(names, thing), row);
     }
 
     rowsOf([part, what, nth], names, place) {
@@ -915,22 +920,20 @@
       };
     }
 
-    // What has been changed, as one can compare it: the same in all sentences.
     signature() { return !this.changed ? "" : this.known ? JSON.stringify(this.roles(), (key, value) => (["own", "text", "from"].includes(key) ? undefined : value)) : this.tried; }
 
     // The same in another sentence. A donor becomes the sentence of the same sort about its noun.
     within(roles, sentence, names) {
-      const place = this.places(names, sentence.english, sentence.thing), at = (role) => (Array.isArray(role) ? this.rowsOf(role, names, place) : [role]);
+      const place = this.places(names, sentence.thing), at = (role) => (Array.isArray(role) ? this.rowsOf(role, names, place) : [role]);
       const hidden = new Set(roles.hidden.flatMap(({ head, row, column }) => at(row).flatMap((r) => at(column).map((c) => `${head} ${r} ${c}`)))), swaps = new Map();
       for (const { depth, row, text, from, own, thing } of roles.swaps) {
         const donor = own ? this.about(thing || sentence.thing, sentence.frame) : { english: text };
-        const theirs = this.names(donor.english), there = own ? this.rowsOf(this.roleIn(own, from), theirs, this.places(theirs, donor.english, donor.thing)) : [from];
+        const theirs = this.names(donor.english), there = own ? this.rowsOf(this.roleIn(own, from), theirs, this.places(theirs, donor.thing)) : [from];
         at(row).forEach((r, n) => swaps.set(`${depth} ${r}`, { text: donor.english, row: there[n] ?? there[0] }));
       }
       return { gains: new Map(roles.gains), evens: new Set(roles.evens), hidden, swaps, placed: roles.placed };
     }
 
-    // All sentences without a cut, once in a training, and with it: the number of each, and its pronoun.
     *surveyed(roles) {
       const { before, model: { translator } } = this;
       for (const [n, sentence] of this.data.sentences.entries()) {
@@ -945,7 +948,8 @@
     async tryAll(show = true) {
       if (show) {
         this.turnTo("all");
-        this.dots.scrollIntoView({ block: "nearest" });
+        if (BESIDE.matches) this.dots.scrollIntoView({ block: "nearest" });
+        else this.panes.all.scrollTop = 0;
       }
       this.blank(true);
       if (this.result) return;
@@ -957,6 +961,7 @@
         if (n % 10 < 9 && n < sentences.length - 1) return;
         for (let i = n - (n % 10); i <= n; i++) this.grid.children[i].replaceWith(this.dot(i));
         this.waits();
+        this.nameDot();
       };
       if (!await sliced(this.surveyed(roles), { each, stop: () => trial !== this.trial, slice: 16 })) return;
       this.trying = false;
@@ -971,6 +976,7 @@
       const [most, often] = Object.entries(counts).sort((a, b) => b[1] - a[1])[0];
       this.announce(this.counted, `${name[0].toUpperCase()}${name.slice(1)}: `, make("b", {}, arrow), ` ${all} right; the most frequent is `, german(most), ` (${often}).`);
       this.result = { right };
+      this.here.hidden = true;
       return `${arrow} ${all}`;
     }
 
@@ -978,32 +984,30 @@
 
     get before() { return this.uncut[this.file] ??= []; }
 
-    // What has been changed, in a few words, and for a trial on all sentences without the noun of this one.
+    // What has been changed, in a few words; for all sentences without the noun of this one.
     described(everywhere = false) {
       const { gains, evens, hidden, swaps, placed } = this.changes, several = (names, one, many) => (names.length ? [names.length === 1 ? one(names[0]) : `${names.length} ${many}`] : []);
-      const whole = this.whole(), pair = whole ? this.between() : [];
-      const lines = [...hidden].filter((name) => !pair.includes(name));
+      const { wholes } = this, pairs = wholes.flatMap((thing) => this.between(thing)), lines = [...hidden].filter((name) => !pairs.includes(name));
       return [
-        ...(whole ? ["all lines “it” – noun cut"] : []),
-        ...several(lines, (name) => this.lineOf(name, everywhere), whole ? "more lines cut" : "lines cut"),
+        ...wholes.map((thing) => `${this.line(thing)} cut`),
+        ...several(lines, (name) => this.lineOf(name, everywhere), wholes.length ? "more lines cut" : "lines cut"),
         ...several([...gains], ([name, gain]) => `${headOf(name)} ${gain ? `at ${written(gain, 2)}` : "off"}`, "heads turned down"),
         ...several([...evens], (name) => `${headOf(name)} looking evenly`, "heads looking evenly"),
         ...several([...swaps], ([at, donor]) => this.vectorOf(Number(at.split(" ")[0]), donor), "vectors exchanged"),
         ...(placed ? [] : ["no positions"]),
-      ].join(", ");
+      ].join("; ");
     }
 
     lineOf(name, everywhere) {
       const [kind, layer, head, row, column] = parted(name);
-      const noun = everywhere && kind !== "decoder" && this.places(this.now.reads, this.text, this.known.thing).noun.includes(column);
+      const noun = everywhere && kind !== "decoder" && this.places(this.now.reads, this.known.thing).noun.includes(column);
       const wrote = kind !== "encoder" && this.wrote[row], other = wrote && wrote !== this.now.writes[row] ? ` (row ${row + 1}, which wrote “${shown(wrote)}” when you cut)` : "";
       return `${said(this.row(kind, row))}${other} – ${noun ? "its noun" : said(this.column({ kind, column }))} cut in ${numbered(kind, layer, head)}`;
     }
 
-    vectorOf(depth, { text, row }) { return `vector ${depth ? `after layer ${depth}` : "at the start"} from “${this.names(text)[row]?.trim()}” in “${text}”`; }
+    vectorOf(depth, { text, row }) { return `vector ${depth ? `after layer ${depth}` : "at the start"}${text === this.text ? OWN : ` from “${this.names(text)[row]?.trim()}” in “${text}”`}`; }
 
-    // The address says what has been done, so that it can be sent to somebody.
-
+    // The address says what has been done.
     address() {
       clearTimeout(this.keeping);
       this.keeping = setTimeout(() => {
@@ -1014,7 +1018,7 @@
       }, 400);
     }
 
-    // What an address asks for, where it does: each part of it is checked, and what this model has not is told.
+    // What an address asks for: each part is checked, and what the model has not is told.
     addressed() {
       const asked = new URLSearchParams(location.search), text = asked.get("text"), list = (name) => (asked.get(name) ?? "").split("~").filter(Boolean);
       if (!["text", "gain", "even", "cut", "swap", "order", "model"].some((name) => asked.get(name))) return null;

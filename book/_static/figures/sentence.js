@@ -57,7 +57,7 @@
       opened.querySelector(".begin .controls").append(close);
       opened.addEventListener("keydown", (event) => event.key === "Escape" && !event.defaultPrevented && !event.target.matches("select, [type=text]") && close.click());
       opened.live.focus({ preventScroll: true });
-      opened.querySelector(".says").scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+      opened.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     }
 
     // Words of the sentence with a list to open over them: what is seen is text, what is used is the list.

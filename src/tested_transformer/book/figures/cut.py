@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tested_transformer.book.coreference import FRAMES, THINGS
+from tested_transformer.book.coreference import FRAMES, PRONOUNS, THINGS, before_pronoun
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import beside, chart
 from tested_transformer.book.figures.running import GENDERS
+from tested_transformer.book.pretrained import probabilities
 from tested_transformer.decoding.translator import Translator
+from tested_transformer.phrasebook.corpus import Sentence
 
 WHOLE, FAINTEST = 10_000, 0.005
 """Weights below are not brought along: a line so thin is not drawn."""
@@ -26,7 +28,7 @@ def open_model(
     does those of the others; `models` has the name of each training, and the script of its
     weights.
     """
-    runs = [_run(translator, FRAMES[0].say(thing).english) for thing in first]
+    runs = [_run(translator, FRAMES[0].say(thing)) for thing in first]
     data = sizes(translator, models, donor) | {
         "frames": [frame.say("chair").english.replace("the chair", "…") for frame in FRAMES],
         "things": {t: (n.german, n.gender) for t, n in THINGS.items()},
@@ -49,13 +51,22 @@ def sizes(translator: Translator, models: Mapping[str, str], donor: str = "lamp"
     return {"layers": c.n_layers, "heads": c.n_heads, "models": scripts, "donor": donor, "first": []}
 
 
-def _run(translator: Translator, english: str) -> dict[str, Any]:
-    """A sentence, what is written, and the weights that can be seen: for each row (column, ten-thousandths)."""
+def _run(translator: Translator, sentence: Sentence) -> dict[str, Any]:
+    """A sentence, what is written, the probabilities of three pronouns, and the weights that can be seen.
+
+    Those are (column, ten-thousandths), for each row.
+    """
+    english, right, *_ = sentence
     (german,) = translator.translate([english])
+    p = probabilities(translator, english, before_pronoun(right))
+    chances = {word: float(p[translator.tokens.encode(f" {word}")[0]]) for word in PRONOUNS}
+    masculine = max(("er", "ihn"), key=chances.__getitem__)
+    pronouns = [(word, round(chances[word], 7)) for word in (masculine, "sie", "es")]
     reads, fed, weights = translator.look(english, german)
     links = {kind: [[_sparse(rows) for rows in layer] for layer in w.numpy()] for kind, w in weights.items()}
     writes = [*fed[1:], translator.name(translator.model.config.eos_id)]
-    return {"english": english, "text": german, "reads": reads, "writes": writes, "links": links}
+    written = {"text": german, "pronouns": pronouns, "reads": reads, "writes": writes}
+    return {"english": english, "links": links} | written
 
 
 def _sparse(rows: np.ndarray) -> list[list[tuple[int, int]]]:
