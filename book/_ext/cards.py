@@ -145,9 +145,7 @@ class Routes(SphinxDirective):
             )
             cards.append(card(title, address, line, sums[route]))
         hours = round(sums["exercises"] / 60)
-        more = (
-            f"The exercises are extra: about {hours} hours for those of the chapters."
-        )
+        more = f"The exercises are extra: allow about {hours} hours for the ones in the chapters."
         return [
             nodes.raw(
                 "", f'<ul class="cards routes">{"".join(cards)}</ul>', format="html"

@@ -320,13 +320,14 @@ def in_halves(model: Transformer, batch: training.Batch) -> dict[str, float]:
     halves = [(batch[0][part], batch[1][part]) for part in order.chunk(2)]
     n_tokens = (batch[1][:, 1:] != PAD).sum()
     whole = gradient(loss(batch))
+    twice = gradient(loss(batch), clear=False)
     ways = {
         "sums, divided by all tokens": gradient(
             *(loss(h, "sum") / n_tokens for h in halves)
         ),
         "mean of two means": gradient(*(loss(h) / 2 for h in halves)),
         "means added up": gradient(*map(loss, halves)),
-        "not cleared before": gradient(loss(batch), clear=False),
+        "the whole batch again, not cleared": twice,
     }
     return {
         name: ((g - whole).norm() / whole.norm()).item() for name, g in ways.items()

@@ -30,7 +30,7 @@ BYTES = bytes(
         range(256), key=lambda byte: (byte == 0x20 or not chr(byte).isprintable(), byte)
     )
 )
-"""All bytes, visible characters first: the order of GPT-2, so ties fall as there."""
+"""All bytes, visible characters first, as GPT-2 numbers them; ties fall by it."""
 BYTE_IDS = {byte: i for i, byte in enumerate(BYTES, start=len(SPECIALS))}
 
 ATTACHED = MARKS + JOINERS

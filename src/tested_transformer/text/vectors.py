@@ -33,7 +33,7 @@ def count(
 
 
 def tf_idf(counts: Int[np.ndarray, "N V"]) -> Float[np.ndarray, "N V"]:
-    """Counts times ln((1 + N) / (1 + df)) + 1, each row brought to length 1.
+    """Counts times (ln((1 + N) / (1 + df)) + 1), each row brought to length 1.
 
     df is the number of texts that have the word. A text without words stays zero.
     """
