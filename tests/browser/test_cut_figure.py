@@ -1380,6 +1380,8 @@ def test_on_a_middling_window_the_figure_takes_the_room_and_its_tools_one_row(vi
 def test_rows_of_the_decoder_are_compared_with_those_that_read_the_same(page):
     """*Alten* comes in: the rows after it are one further down, and its own was not there before."""
     settled(page, "this.changes.placed = false; this.ready()")
+    left = [page.locator(f".says {part}").bounding_box()["x"] for part in (".german", ".about .ghost")]
+    assert left[0] == left[1]
     now, plain = (page.evaluate(f"['<bos>', ...{FIGURE}.{run}.writes]") for run in ("now", "plain"))
     assert now != plain
     alten = now.index(" alten")
