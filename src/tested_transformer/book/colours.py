@@ -49,12 +49,16 @@ SIDES = {"ours": Colour("#1f4fa3", "#84a4ff"), "theirs": Colour("#7a6a5c", "#b8a
 OTHERS = {"gold": Colour("#8a6d00", "#e0b23c"), "grey": Colour("#444444", "#d2cdc4")}
 """For things that have no role: a fifth curve, a sixth."""
 
+MARKS = {"changed": Colour("#8f1fc7", "#cf6bff")}
+"""What a reader has changed, and what comes of it."""
+
 GROUPS = {
     "book": TENSORS,
     "part": PARTS,
     "gender": GENDERS,
     "pass": PASSES,
     "side": SIDES,
+    "mark": MARKS,
     "plain": OTHERS,
 }
 """All colours; in a style the key of "book" is --book-key."""

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tested_transformer.book.coreference import FRAMES, PRONOUNS, THINGS, before_pronoun
+from tested_transformer.book.coreference import FRAMES, PRONOUNS, SENTENCES, THINGS, before_pronoun, pronoun
+from tested_transformer.book.experiments import pronouns
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.interactive import Interactive
 from tested_transformer.book.figures.kit import beside, chart
@@ -20,13 +21,18 @@ WHOLE, FAINTEST = 10_000, 0.005
 
 
 def open_model(
-    translator: Translator, first: Sequence[str], models: Mapping[str, str], donor: str = "lamp"
+    translator: Translator,
+    first: Sequence[str],
+    models: Mapping[str, str],
+    donor: str = "lamp",
+    trainings: Sequence[Translator] = (),
 ) -> Interactive:
     """The rows and looks of a sentence, and of what is written, with everything in it to be cut.
 
     It starts with the first of the things named, whose weights the page brings along, as it
     does those of the others; `models` has the name of each training, and the script of its
-    weights.
+    weights. The `trainings` are the same models, from which the figure has their answers
+    before anything is cut.
     """
     runs = [_run(translator, FRAMES[0].say(thing)) for thing in first]
     data = sizes(translator, models, donor) | {
@@ -40,6 +46,9 @@ def open_model(
         ],
         "first": runs,
     }
+    for training, opened in zip(trainings, data["models"], strict=False):
+        answers = zip(SENTENCES, pronouns(training), strict=True)
+        opened["wrong"] = {n: word for n, (s, word) in enumerate(answers) if word != pronoun(s.german)}
     rows = [(run["english"], run["text"]) for run in runs]
     return Interactive("cut", data, {}, words={"What the model writes": (("English", "German"), rows)})
 
