@@ -58,8 +58,8 @@ CITED = re.compile(r"\{cite(?::\w+)?\}`([\w, ]+)`")
 YEAR = re.compile(r"(?:19|20)\d\d")
 DATED = re.compile(r"(?:\b(?:[Ii]n|[Oo]f|[Ss]ince|[Bb]y)\s|\bal\.,?\s\(?|\b[A-Z][\w-]+(?:,\s|\s\())$")
 """What stands before a year that is one: in 2017, Vaswani et al. (2017), (Ruder, 2017)."""
-COUNTED = re.compile(r"\s(?!(?:always|as|does|has|is|its|perhaps|sometimes|this|thus|was)\b)[a-z-]+s\b")
-"""What stands behind a year that is none: two thirds of 1998 sentences."""
+COUNTED = re.compile(r"(?<=[Oo]f )\d{4}\s(?!(?:always|as|does|has|is|its|perhaps|sometimes|this|thus|was)\b)[a-z-]+s\b")
+"""What looks like a year and is none: two thirds of 1998 sentences."""
 FRACTION = re.compile(r"\b(?:an?|one)\s$")
 FRACTIONS = {"hundredth": "0.01", "thousandth": "0.001"}  # a thousandth is one, the thousandth word is not
 
@@ -117,7 +117,7 @@ def placed(text):
     for match in NUMBER.finditer(text):
         before = text[: match.start()]
         if NAMED.search(before) or (
-            is_year(match[0]) and DATED.search(before) and not COUNTED.match(text, match.end())
+            is_year(match[0]) and DATED.search(before) and not COUNTED.match(text, match.start())
         ):
             continue
         sign, digits, power, percent = match.groups("")

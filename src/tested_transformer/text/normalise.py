@@ -41,11 +41,12 @@ def normalise(text: str, name: str = "the text") -> str:
     - white space of any kind and length becomes one space, and none is at the ends.
 
     What a reader can see stays as it was: capital letters, ½, ², …, quotation marks,
-    Japanese punctuation. Unicode's form NFKC would write 1⁄2, 2 and three full
-    stops for the first three: a translator could not even copy them. Letters of two alphabets stay two, as in Latin
-    and Cyrillic a. A text of nothing that is seen becomes empty. BytePairEncoding
-    changes no text: its `encode` does not call this function. What is no string is a
-    TypeError, and half of a surrogate pair a ValueError, with the name of the text.
+    Japanese punctuation. Unicode's form NFKC would write 1⁄2, 2 and three full stops
+    for three of these: a translator could not even copy them. Letters of two alphabets
+    stay two, as in Latin and Cyrillic a. A text of nothing that is seen becomes empty.
+    BytePairEncoding changes no text: its `encode` does not call this function. What is
+    no string is a TypeError, and half of a surrogate pair a ValueError, with the name
+    of the text.
     """
     text = checked(text, name)
     while (once := _once(text)) != text:  # what goes may leave two marks side by side
