@@ -139,6 +139,13 @@ def test_missing_and_foreign_weights_are_counted(tmp_path, model):
         checkpoint.load(tmp_path)
 
 
+def test_three_missing_weights_are_all_that_is_missing(tmp_path, model):
+    weights = dict([*model.state_dict().items()][3:])
+    with pytest.raises(ValueError, match=r"(is missing[; ]*.*){3}$") as error:
+        checkpoint.save(tmp_path, model, weights=weights)
+    assert "more" not in str(error.value)
+
+
 def test_one_weight_too_many_is_refused_by_name(tmp_path, model):
     weights = model.state_dict() | {"extra": torch.ones(1)}
     with pytest.raises(ValueError, match=r"model\.safetensors does not fit its config: extra is foreign$"):

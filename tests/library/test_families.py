@@ -298,6 +298,12 @@ def test_settings_that_are_not_known_are_refused_by_name(folders, tmp_path, name
     refused(changed(folders(name)[1], tmp_path, about), words, tmp_path / "config.json")
 
 
+def test_a_distilbert_without_positions_is_refused_by_the_name_in_its_file(tmp_path):
+    theirs("DistilBertModel", DISTILBERT).save_pretrained(tmp_path / "theirs")
+    made = changed(tmp_path / "theirs", tmp_path, {"max_position_embeddings": 0})
+    refused(made, r"max_position_embeddings \(0\) must be a whole number, at least 1", made / "config.json")
+
+
 TENSORS = [
     ("swish", {}, "model.shared.weight", r"embedding\.weight is missing"),
     ("swish", {}, "final_logits_bias", r"embedding\.bias is missing"),

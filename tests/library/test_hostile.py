@@ -616,6 +616,15 @@ def test_what_a_zip_has_elsewhere_is_not_looked_at(folders, tmp_path, name):
     refused(packed(bad, {name: b"{}", **files}), "no such file of a published model: ")
 
 
+def test_a_config_may_be_as_large_as_the_rule_says_and_no_larger(folders, monkeypatch):
+    size = (folders["llama"] / "config.json").stat().st_size
+    largest = max(path.stat().st_size for path in folders["llama"].glob("*.json"))
+    monkeypatch.setattr("tested_transformer.published.folder.LARGEST", largest)
+    load_published(folders["llama"])
+    monkeypatch.setattr("tested_transformer.published.folder.LARGEST", size - 1)
+    refused(folders["llama"], f"has {size:,} bytes, more than {size - 1:,}")
+
+
 def test_nothing_of_a_zip_stays_behind(folders, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "own"))
     (tmp_path / "own").mkdir()

@@ -43,6 +43,8 @@ def test_what_is_written_is_read_again_in_as_few_bytes_as_the_vocabulary_allows(
     assert (ids.dtype.name, isinstance(ids, np.memmap), ids.flags.writeable) == (dtype, True, False)
     assert np.array_equal(np.load(tmp_path / "ids.npy"), ids)
     assert [path.name for path in tmp_path.iterdir()] == ["ids.npy"]
+    order = repr(np.dtype(dtype).str).encode()  # of bytes: another machine may have another one
+    assert order in (tmp_path / "ids.npy").read_bytes()[:128]
 
 
 @pytest.mark.parametrize(

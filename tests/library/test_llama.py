@@ -239,6 +239,11 @@ def test_grouped_heads_drop_weights_in_training_only(last):
         assert torch.allclose(heads.eval()(x[:, -last:], x, x, CAUSAL, need_weights)[0], out, rtol=0, atol=1e-12)
 
 
+def test_kernels_are_fused_unless_it_is_said_otherwise():
+    assert RotaryAttention(8, 2).fused
+    assert NormedAttention(8, 2).fused
+
+
 def test_without_fused_the_formulas_are_taken(monkeypatch):
     monkeypatch.setattr(F, "scaled_dot_product_attention", None)
     for parts in (LLAMA, QWEN, GPT):

@@ -24,6 +24,11 @@ def translator():
     return Translator.load()
 
 
+@pytest.mark.parametrize("key", "#*0123456789")
+def test_the_key_of_a_telephone_stays_one(key):
+    assert normalise(f"{key}\ufe0f\u20e3") == f"{key}\ufe0f\u20e3"
+
+
 @pytest.mark.parametrize("text", LOOK_ALIKE.values(), ids=LOOK_ALIKE)
 def test_what_looks_the_same_is_trained_translated_and_measured_alike(translator, text):
     assert normalise(text) == SENTENCE

@@ -376,6 +376,7 @@ def test_a_run_with_a_cooldown_keeps_its_number_of_steps(tmp_path):
 def test_the_fingerprint_sees_every_id_and_the_order():
     a = pairs()
     assert fingerprint(a, a[:3]) == fingerprint(pairs(), pairs()[:3])
+    assert fingerprint([([4], [5])], []) == "1 and 0 pairs, 995468f8f07e806a", "runs that began before can go on"
     assert fingerprint(a, a) != fingerprint(a[1:] + a[:1], a)
     assert fingerprint(a, a) != fingerprint(a, a[1:] + a[:1])
     assert fingerprint(a, []) != fingerprint(a[:-1], a[-1:])

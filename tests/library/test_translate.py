@@ -23,7 +23,7 @@ from helpers import Letters, unchecked
 from tqdm import tqdm
 
 from tested_transformer.__main__ import main, parser
-from tested_transformer.command.arguments import load_translator
+from tested_transformer.command.arguments import is_open_as, load_translator
 from tested_transformer.command.evaluate import read_pairs, scores, without_spaces
 from tested_transformer.command.page import Seen, attention_page
 from tested_transformer.config import Config, SpecialIds
@@ -999,3 +999,12 @@ def test_a_text_is_read_by_the_tokeniser_of_its_model():
     assert len(Translator(model, tokens).encode("a" * 15, 1)) == 16, "as many as it reads, with the end"
     with pytest.raises(ValueError, match="sentence 1 has 17 tokens, and the model reads 16 at most"):
         Translator(model, tokens).encode("a" * 16, 1)
+
+
+def test_a_stream_that_is_closed_is_no_file(tmp_path):
+    page = tmp_path / "page.html"
+    page.touch()
+    with page.open() as file:
+        assert is_open_as(file.fileno(), page)
+        number = file.fileno()
+    assert not is_open_as(number, page)

@@ -177,6 +177,7 @@ def test_the_nearest_rows_come_best_first_and_without_the_row_itself():
     table = np.array([[1, 0], [0, 3], [2, 1], [-1, 0], [5, 0]])
     assert nearest(table.astype(float), 0, 4).tolist() == [4, 2, 1, 3]
     assert nearest(table.astype(float), 4, 1).tolist() == [0]
+    assert len(nearest(np.eye(9), 0)) == 5
 
 
 @given(st.text("ab", min_size=1, max_size=8), st.integers(1, 3), st.integers(0, 3))
