@@ -1587,7 +1587,8 @@ def test_the_answers_without_a_cut_are_there_at_once_and_are_those_of_the_model(
     for model, file in enumerate((weights.NAME, weights.OTHER)):
         page.locator(".tools select").select_option(index=model)
         page.evaluate(f"{FIGURE}.turnTo('all')")
-        assert page.locator(".trial .status[aria-hidden]").inner_text().startswith("Nothing cut: 270 of 270 right.")
+        assert not page.evaluate(f"{FIGURE}.trying")
+        page.locator(".trial .status[aria-hidden]", has_text="Nothing cut: 270 of 270 right.").wait_for()
         assert page.locator(".dots :is(.uncut, .wrong, .waits)").count() == 0
         page.wait_for_function(f"{FIGURE}.model?.file === '{file}'")
         known = page.evaluate(f"{FIGURE}.before")

@@ -838,7 +838,7 @@ class CutFigure extends Player {
     this.nameDot();
   }
 
-  // What a dot stands for; without a dot, that of this sentence.
+  // What a dot stands for, or this sentence.
   nameDot(dot) { this.noun.textContent = (dot ?? this.grid.querySelector(".here"))?.querySelector("title").textContent ?? ""; }
 
   trained() {
@@ -849,7 +849,7 @@ class CutFigure extends Player {
       this.forget();
       this.blank(true);
       await this.ready();
-      if (tried && (this.known || !this.changed)) this.tryAll(false);
+      if (tried && !this.came.length && (this.known || !this.changed)) this.tryAll(false);
     });
     this.models = select;
     return select;
@@ -1035,7 +1035,7 @@ class CutFigure extends Player {
 
   right(words) { return words.filter((word, n) => word === pronoun(this.data.sentences[n].german)).length; }
 
-  // The pronouns without a cut. The page has brought along the wrong ones.
+  // The pronouns without a cut; the page brings the wrong ones.
   get before() {
     const { data: { models, sentences }, file } = this, { wrong } = models.find((model) => model.file === file);
     return this.uncut[file] ??= wrong ? sentences.map(({ german }, n) => wrong[n] ?? pronoun(german)) : [];
