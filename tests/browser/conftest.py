@@ -89,6 +89,28 @@ def visit(request, browser, complaints):
 
 
 @pytest.fixture
+def stored():
+    """Waits until what a page stored has arrived where other pages read it: Chromium brings it there by itself.
+
+    A page that was opened too early may never hear of it, so each time a new one asks.
+    """
+
+    def waited(page, **item):
+        [(key, value)] = item.items()
+        assert page.evaluate("key => localStorage.getItem(key)", key) == value
+        for _ in range(20):
+            other = page.context.new_page()
+            other.goto(page.url)
+            found = other.evaluate("key => localStorage.getItem(key)", key)
+            other.close()
+            if found == value:
+                return
+        raise AssertionError(f"what was stored ({key}={value}) has not arrived")
+
+    return waited
+
+
+@pytest.fixture
 def show(visit, tmp_path):
     """Opens a page that holds one interactive figure and nothing else, with the translator's weights beside it."""
 

@@ -126,12 +126,13 @@ def test_without_scripts_a_door_is_a_link_with_a_title_that_opens_its_cell(visit
     assert door.evaluate(LINES) == "underline"
 
 
-def test_doors_are_quiet_until_all_are_lit_and_the_next_page_remembers_it(visit):
+def test_doors_are_quiet_until_all_are_lit_and_the_next_page_remembers_it(visit, stored):
     page = visit(PAGE)
     assert page.locator("a.door").count() > 5
     assert page.evaluate(QUIET)
     page.locator("label:has(#doors)").click()
     assert {door.evaluate(LINES) for door in page.locator("a.door").all()} == {"underline"}
+    stored(page, doors="yes")
     page.reload()
     assert page.locator("#doors").is_checked()
     page.locator("#doors").uncheck()

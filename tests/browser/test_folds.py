@@ -205,33 +205,17 @@ def test_one_switch_opens_all_folds_but_no_solution_and_closes_them(visit):
     assert shut(page) == folds
 
 
-def stored(page, value):
-    """Waits until what the page stored has arrived where other pages read it: Chromium brings it there by itself.
-
-    A page that was opened too early may never hear of it, so each time a new one asks.
-    """
-    assert page.evaluate("localStorage.getItem('unfold')") == value
-    for _ in range(20):
-        other = page.context.new_page()
-        other.goto(page.url)
-        found = other.evaluate("localStorage.getItem('unfold')")
-        other.close()
-        if found == value:
-            return
-    raise AssertionError(f"what was stored ({value}) has not arrived")
-
-
-def test_the_switch_is_remembered_on_the_next_page(visit):
+def test_the_switch_is_remembered_on_the_next_page(visit, stored):
     page = visit(PAGE)
     page.locator("#unfold").check()
-    stored(page, "yes")
+    stored(page, unfold="yes")
     page.goto((build.HTML / "book" / "masks.html").as_uri())
     page.wait_for_function("localStorage.getItem('unfold') === 'yes'")  # Chromium may carry it over a moment later
     page.reload()
     assert page.locator("#unfold").is_checked()
     assert shut(page) == 0
     page.locator("#unfold").uncheck()
-    stored(page, "no")
+    stored(page, unfold="no")
     page.reload()
     assert not page.locator("#unfold").is_checked()
     assert shut(page) > 10
