@@ -49,7 +49,7 @@ def anchors(page):
 
 
 def faults(folder):
-    """What readers would stumble over: dead links inside the book, and anything fetched from another host."""
+    """What readers would stumble over: dead links, what is fetched from another host, half an emphasis."""
     for page in sorted(page for page in folder.rglob("*.html") if "_static" not in page.parts):
         html = page.read_text(encoding="utf-8")
         name = page.relative_to(folder)
@@ -66,6 +66,9 @@ def faults(folder):
                 yield f"{name} leads to {url}, which does not exist"
             elif anchor and target.suffix == ".html" and anchor not in anchors(target):
                 yield f"{name} leads to {url}, and there is no such place on that page"
+        text = re.sub(r"<(script|style|pre|code|math|svg|textarea)\b.*?</\1>", "", html, flags=re.S)
+        for star in re.findall(r".{,30}\*.{,30}", re.sub(r"<[^>]+>", "", text)):
+            yield f"{name} shows a star, so an emphasis has no end or no beginning: {star}"
 
 
 def lost_links(folder, documents):

@@ -32,6 +32,7 @@ def book(tmp_path):
 
 def test_a_page_with_living_links_has_no_faults(book):
     assert book('<a href="other.html#here">x</a> <a href="https://example.org">x</a> <a href="#">x</a>') == []
+    assert book("<p>An <em>emphasis</em>, and <code>2 * 3</code></p>") == []
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,10 @@ def test_a_page_with_living_links_has_no_faults(book):
         ('<script src="https://example.org/x.js"></script>', "fetches https://example.org/x.js"),
         ('<img src="https://example.org/x.png">', "fetches"),
         ('<script>const LIBRARY = "https://example.org/x.js";</script>', "names https://example.org/x.js"),
+        ("<p>**Guess first: how <em>many</em>?</p>", "emphasis has no end or no beginning: **Guess first"),
     ],
 )
-def test_a_dead_link_or_a_request_to_another_host_is_a_fault(book, body, what):
+def test_a_dead_link_a_request_to_another_host_or_half_an_emphasis_is_a_fault(book, body, what):
     found = book(body)
     assert len(found) == 1
     assert what in found[0]
