@@ -199,7 +199,7 @@ def test_a_running_sum_of_ones_stands_still_where_no_number_is_between():
 X = [1, 10, 100]
 TWO = {"one": [1, 2, 3], "two": [2, 4, 8]}
 FIGURES = {
-    "curves": lambda: figures.scale.curves(X, TWO, ("n", "cost"), {"two": ([10], [4])}, {"80 GB": 5}),
+    "curves": lambda: figures.scale.curves(X, TWO, ("n", "cost"), {"80 GB": 5}),
     "bills": lambda: figures.scale.bills({"a": {"w": 1.0, "g": 2.0}, "b": {"w": 1.0, "k": 0.5}}, "GB"),
     "sums": lambda: figures.scale.sums(X, TWO, [1, 2, 9]),
     "ring": lambda: figures.scale.ring([np.ones((2, 2)), np.eye(2) + 1, np.full((2, 2), 2)], ["start", "add", "pass"]),

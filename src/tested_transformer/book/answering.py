@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tested_transformer.book.small import language_model
+from tested_transformer.book.small import language_model, training
 from tested_transformer.config import Config
 from tested_transformer.decoding.sampling import sample
 from tested_transformer.model.gpt import Gpt
@@ -18,7 +18,6 @@ from tested_transformer.phrasebook.sentences import plain, purpose, quality
 from tested_transformer.phrasebook.tags import combinations
 from tested_transformer.phrasebook.words import Clause, Meaning, Phrase
 from tested_transformer.text.tokens import BOS, EOS, PAD, UNK, WORDS, Vocabulary
-from tested_transformer.training.loop import train
 from tested_transformer.training.objective import Answers, LanguageModel
 from tested_transformer.training.preference import answer_log_probabilities
 
@@ -256,16 +255,14 @@ def learn(
     examples: Sequence[Example],
     vocabulary: Vocabulary,
     steps: int,
-    peak: float = 0.004,
     seed: int = 0,
-    size: int = 32,
     answers_only: bool = True,
 ) -> list[float]:
-    """Train on questions and answers of about the same length, size of them a step; returns the losses."""
+    """Train on questions and answers of about the same length, 32 of them a step; returns the losses."""
     ids = pairs(examples, vocabulary)
     objective: Any = (Answers if answers_only else LanguageModel)(model)
     by_length = sorted(range(len(ids)), key=lambda i: (sum(map(len, ids[i])), i))
-    groups = [by_length[i : i + size] for i in range(0, len(ids), size)]
+    groups = [by_length[i : i + 32] for i in range(0, len(ids), 32)]
     draws = np.random.default_rng(seed)
     rounds = [draws.permutation(len(groups)) for _ in range(1 + steps // len(groups))]
     order = np.concatenate(rounds)
@@ -276,10 +273,8 @@ def learn(
         batch = objective.tensors(texts, ())
         return objective(*batch)[0] / objective.count(batch)
 
-    def rate_at(step: int) -> float:
-        return peak * min(step / 100, (steps + 1 - step) / (steps - 100))
-
-    return train(model, loss_at, rate_at, steps)
+    rate_at = training.triangle(steps, peak=0.004, warmup=100)
+    return training.train(model, loss_at, rate_at, steps)
 
 
 def answer(

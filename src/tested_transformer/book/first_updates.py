@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from tested_transformer.data.batches import batches
+from tested_transformer.data.parallel import encode_pairs
 from tested_transformer.decoding.translator import Translator
 from tested_transformer.model.transformer import Transformer
 from tested_transformer.phrasebook.corpus import split
@@ -25,15 +26,9 @@ BATCH_TOKENS = 800
 
 def phrases(translator: Translator, n: int) -> list[Batch]:
     """So many batches of the phrasebook's training sentences, in the translator's tokens."""
-    c, tokens = translator.model.config, translator.tokens
     said = split(100 * n, 1)[0]  # a batch has fewer than a hundred sentences
-    pairs = [
-        (
-            translator.encode(s.english, place),
-            [c.bos_id, *tokens.encode(s.german), c.eos_id],
-        )
-        for place, s in enumerate(said, 1)
-    ]
+    texts, c = [(s.english, s.german) for s in said], translator.model.config
+    pairs = encode_pairs(texts, translator.tokens, c.max_len).pairs
     return list(batches(pairs, BATCH_TOKENS, pad_id=c.pad_id))[:n]
 
 

@@ -1,8 +1,9 @@
 """Wrong gradients, and what becomes of a training with them: faults that a curve of losses hides, and others."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -119,15 +120,8 @@ def run(fault: Fault) -> Run:
     return sixty(fault, by_adam()), fault(at_start)
 
 
-@contextmanager
-def exchanged(module: Any, name: str, other: Callable[..., Any]) -> Iterator[None]:
-    """As long as it lasts, a module has another function under a name."""
-    right = getattr(module, name)
-    setattr(module, name, other)
-    try:
-        yield
-    finally:
-        setattr(module, name, right)
+exchanged = patch.object
+"""`exchanged(module, name, other)`: while this lasts, a module has another function."""
 
 
 def lookups_forgotten() -> Run:
@@ -136,8 +130,7 @@ def lookups_forgotten() -> Run:
         return run(times(1))
 
 
-@contextmanager
-def forgetful_norms() -> Iterator[None]:
+def forgetful_norms() -> AbstractContextManager[object]:
     """As long as it lasts, the gradient of a norm's input forgets the norm's own factors."""
     right = addnorm.layer_norm_backward
 
@@ -146,8 +139,7 @@ def forgetful_norms() -> Iterator[None]:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return right(d_y, x, np.ones_like(weight), eps)
 
-    with exchanged(addnorm, "layer_norm_backward", forgetful):
-        yield
+    return exchanged(addnorm, "layer_norm_backward", forgetful)
 
 
 def factors_forgotten() -> Run:

@@ -8,7 +8,6 @@ import re
 from itertools import pairwise
 from typing import Any
 
-from tested_transformer import params
 from tested_transformer.config import Config
 
 ROOMS = (
@@ -45,38 +44,24 @@ def defined(text: str) -> dict[str, Any]:
 
 def source() -> str:
     """The text of the file."""
-    modules = [
-        params,
-        *(
-            importlib.import_module(f"tested_transformer.byhand.{name}")
-            for name in ROOMS
-        ),
-    ]
+    names = "params", *(f"byhand.{room}" for room in ROOMS)
+    modules = [importlib.import_module(f"tested_transformer.{name}") for name in names]
     texts = [inspect.getsource(module) for module in modules]
     trees = [ast.parse(text) for text in texts]
     needed = _needed([statement for tree in trees for statement in tree.body])
     pieces = [HEAD, _config(needed)]
     for text, tree in zip(texts, trees, strict=True):
-        if kept := [
-            _cut(statement, text.splitlines())
-            for statement in tree.body
-            if statement in needed
-        ]:
-            title = ast.get_docstring(tree).splitlines()[0]
-            pieces += (
-                []
-                if title.startswith("Positions")
-                else [f"# {title} ".ljust(WIDTH, "-")]
-            )
-            pieces += kept
+        kept = [_cut(s, text.splitlines()) for s in tree.body if s in needed]
+        title = ast.get_docstring(tree).splitlines()[0]
+        if kept and not title.startswith("Positions"):
+            pieces.append(f"# {title} ".ljust(WIDTH, "-"))
+        pieces += kept
     return _joined(pieces) + f'\n\nif __name__ == "__main__":\n    {ENTRY}()\n'
 
 
 def _needed(statements: list[ast.stmt]) -> list[ast.stmt]:
     """The functions and constants that the program needs."""
-    defined = {
-        name: statement for statement in statements for name in _defines(statement)
-    }
+    defined = {name: s for s in statements for name in _defines(s)}
     waiting, found = [ENTRY], []
     while waiting:
         statement = defined.get(waiting.pop())
@@ -97,25 +82,19 @@ def _defines(statement: ast.stmt) -> list[str]:
 
 def _asked(statement: ast.stmt) -> set[str]:
     """The names that a statement takes from outside, but for those that only its checks and annotations ask for."""
-    names = [
-        node
-        for part in _parts(statement)
-        for node in ast.walk(part)
-        if isinstance(node, ast.Name)
-    ]
+    names = [node for node in _nodes(statement) if isinstance(node, ast.Name)]
     own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     return {node.id for node in names} - own
 
 
-def _parts(statement: ast.stmt) -> list[ast.AST]:
-    """What of a statement stands in the file: of a function its defaults and its body."""
-    if not isinstance(statement, ast.FunctionDef):
-        return [statement]
-    body = [s for s in statement.body if not _checks(s)]
-    return [
-        *statement.args.defaults,
-        *(s.value if isinstance(s, ast.AnnAssign) else s for s in body),
-    ]
+def _nodes(statement: ast.stmt) -> list[ast.AST]:
+    """What of a statement stands in the file, node by node: of a function its defaults and its body."""
+    parts = [statement]
+    if isinstance(statement, ast.FunctionDef):
+        body = [s for s in statement.body if not _checks(s)]
+        values = [s.value if isinstance(s, ast.AnnAssign) else s for s in body]
+        parts = [*statement.args.defaults, *values]
+    return [node for part in parts for node in ast.walk(part)]
 
 
 def _checks(statement: ast.stmt) -> bool:
@@ -134,28 +113,21 @@ def _cut(statement: ast.stmt, lines: list[str]) -> str:
         return "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
     text = ast.get_docstring(statement)
     first = statement.body[1 if text else 0].lineno
-    rows = [
-        re.sub("  # type: ignore.*", "", line).replace("(*B,", "(…,")
-        for line in lines[first - 1 : statement.end_lineno]
-    ]
-    kept = dict(enumerate(rows, start=first))
+    kept = {
+        n: re.sub("  # type: ignore.*", "", lines[n - 1]).replace("(*B,", "(…,")
+        for n in range(first, statement.end_lineno + 1)
+    }
     for s in ast.walk(statement):
         if isinstance(s, ast.stmt) and s.lineno in kept and not hasattr(s, "body"):
-            rows = range(s.lineno, s.end_lineno + 1)
-            kept |= dict.fromkeys(rows) | dict(
-                zip(rows, _rows([kept[n] for n in rows]), strict=False)
-            )
+            own = range(s.lineno, s.end_lineno + 1)
+            new = zip(own, _rows([kept[n] for n in own]), strict=False)
+            kept |= dict.fromkeys(own) | dict(new)
         if isinstance(s, ast.AnnAssign):
             kept[s.lineno] = re.sub(r": .+? = ", " = ", kept[s.lineno], count=1)
     for s in filter(_checks, statement.body):
         kept |= dict.fromkeys(range(s.lineno, s.end_lineno + 1))
-    return "\n".join(
-        [
-            _signature(statement),
-            *_docstring(text),
-            *(k for k in kept.values() if k is not None),
-        ]
-    )
+    body = (row for row in kept.values() if row is not None)
+    return "\n".join([_signature(statement), *_docstring(text), *body])
 
 
 def _rows(rows: list[str]) -> list[str]:
@@ -164,16 +136,12 @@ def _rows(rows: list[str]) -> list[str]:
         return rows
     indent = rows[0][: len(rows[0]) - len(rows[0].lstrip())]
     first, *inner, last = (row.strip().removesuffix("  # fmt: skip") for row in rows)
-    inner = re.sub(
-        r",? ([)\]}])", r"\1", re.sub(r"([(\[{]) ", r"\1", " ".join(inner))
-    ).removesuffix(",")
-    choices = [first + inner + last], [first, f"    {inner}", last]
-    fit = [
-        [indent + row for row in choice]
-        for choice in choices
-        if max(map(len, choice)) + len(indent) <= WIDTH
-    ]
-    return fit[0] if fit else rows
+    inner = re.sub(r"([(\[{]) ", r"\1", " ".join(inner))
+    inner = re.sub(r",? ([)\]}])", r"\1", inner).removesuffix(",")
+    for choice in ([first + inner + last], [first, f"    {inner}", last]):
+        if max(map(len, choice)) + len(indent) <= WIDTH:
+            return [indent + row for row in choice]
+    return rows
 
 
 def _docstring(text: str | None) -> list[str]:
@@ -181,9 +149,8 @@ def _docstring(text: str | None) -> list[str]:
     if not text:
         return []
     first, *others = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
-    whole = re.sub(
-        r"[^.]*\b[A-Z]\w+Error\b[^.]*\.", "", " ".join([first, *others])
-    ).strip()
+    whole = " ".join([first, *others])
+    whole = re.sub(r"[^.]*\b[A-Z]\w+Error\b[^.]*\.", "", whole).strip()
     return [f'    """{whole if len(whole) <= WIDTH - 10 else first}"""']
 
 
@@ -191,38 +158,23 @@ def _signature(f: ast.FunctionDef) -> str:
     """One line, and behind it the shapes of arrays, or below it if they are too long."""
     names = [a.arg for a in f.args.args]
     defaults = dict(zip(names[::-1], f.args.defaults[::-1], strict=False))
-    args = [
-        name + (f"={ast.unparse(defaults[name])}" if name in defaults else "")
-        for name in names
-    ]
+    values = {name: f"={ast.unparse(value)}" for name, value in defaults.items()}
+    args = [name + values.get(name, "") for name in names]
     args += [f"**{f.args.kwarg.arg}"] if f.args.kwarg else []
     line, back = f"def {f.name}({', '.join(args)}):", _shape(f.returns)
-    back = (
-        back.replace("params", "d_params")
-        if "backward" in f.name or f.name == "gradients"
-        else back
-    )
-    given = [
-        (a.arg, shape) for a in f.args.args if "(" in (shape := _shape(a.annotation))
-    ]
-    named, bare = (
-        ", ".join(f"{name} {shape}" for name, shape in given),
-        ", ".join(shape for _, shape in given),
-    )
+    if "backward" in f.name or f.name == "gradients":
+        back = back.replace("params", "d_params")
+    shapes = {a.arg: _shape(a.annotation) for a in f.args.args}
+    given = {name: shape for name, shape in shapes.items() if "(" in shape}
+    named = ", ".join(f"{name} {shape}" for name, shape in given.items())
     comments = [
         f"{said} -> {back}" if said and back else said or f"-> {back}"
-        for said in (named, bare)
+        for said in (named, ", ".join(given.values()))
     ]
-    if "(" not in comments[0] or "(" not in comments[0].replace("(…)", ""):
+    if "(" not in comments[0].replace("(…)", ""):
         return line
-    choices = [
-        f"{line}{between}# {comment}"
-        for between in ("  ", "\n    ")
-        for comment in comments
-    ]
-    return next(
-        choice for choice in choices if max(map(len, choice.splitlines())) <= WIDTH
-    )
+    choices = [f"{line}{gap}# {said}" for gap in ("  ", "\n    ") for said in comments]
+    return next(c for c in choices if max(map(len, c.splitlines())) <= WIDTH)
 
 
 def _shape(annotation: ast.expr | None) -> str:
@@ -245,43 +197,27 @@ def _shape(annotation: ast.expr | None) -> str:
         case ast.Name("Params"):
             return "params"
         case ast.Subscript(ast.Name("dict" | "list")):
-            kinds = {"Any": "saved", "np.ndarray": "params"}
-            return next(
-                (
-                    name
-                    for kind, name in kinds.items()
-                    if kind in ast.unparse(annotation)
-                ),
-                "",
-            )
+            kind = ast.unparse(annotation)
+            if "Any" in kind:
+                return "saved"
+            return "params" if "np.ndarray" in kind else ""
     return ""
 
 
 def _config(needed: list[ast.stmt]) -> str:
     """The sizes of a model: the fields of `Config` that the functions ask for."""
-    nodes = [
-        node
-        for statement in needed
-        for part in _parts(statement)
-        for node in ast.walk(part)
-    ]
+    nodes = [node for statement in needed for node in _nodes(statement)]
     asked = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    lines = [
-        "class Config(NamedTuple):",
-        '    """The sizes of a model (paper, Table 3)."""',
-        "",
-    ]
+    lines = ["class Config(NamedTuple):"]
+    lines += ['    """The sizes of a model (paper, Table 3)."""', ""]
     for field in dataclasses.fields(Config):
         if field.name in asked - {"d_k", "d_v"}:
-            default = (
-                "" if field.default is dataclasses.MISSING else f" = {field.default!r}"
-            )
-            lines.append(
-                f"    {field.name}: {getattr(field.type, '__name__', field.type)}{default}"
-            )
-    return "\n".join(
-        [*lines, "    d_k = d_v = property(lambda self: self.d_model // self.n_heads)"]
-    )
+            kind = getattr(field.type, "__name__", field.type)
+            given = field.default is not dataclasses.MISSING
+            default = f" = {field.default!r}" if given else ""
+            lines.append(f"    {field.name}: {kind}{default}")
+    heads = "    d_k = d_v = property(lambda self: self.d_model // self.n_heads)"
+    return "\n".join([*lines, heads])
 
 
 def _joined(pieces: list[str]) -> str:

@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tested_transformer.book.chat_model import finish, heads, lens, residuals
+from tested_transformer.book.chat_model import finish, heads, lens
+from tested_transformer.book.chat_model import residuals as residuals
 from tested_transformer.model.gpt import Gpt
 from tested_transformer.model.llama import Llama
 from tested_transformer.text.byte_level import ByteLevelBPE
@@ -173,20 +174,3 @@ def effects(
 
 def _causal(length: int) -> Bool[Tensor, "T T"]:
     return torch.ones(length, length, dtype=torch.bool).tril()
-
-
-__all__ = [
-    "FRAMES",
-    "KINDS",
-    "NOUNS",
-    "TWO_NOUNS",
-    "Asked",
-    "ask",
-    "blind",
-    "effects",
-    "lost",
-    "moved",
-    "preference",
-    "residuals",
-    "with_rows",
-]

@@ -89,24 +89,20 @@ def matrix(
     """
     x = _array(x)
     cells, sign = _cells(name, x, decimals), _sign(decimals, x)
-    for what, labels, size in (
-        ("rows", rows, len(cells)),
-        ("columns", columns, len(cells[0])),
-    ):
+    labelled = {"rows": (rows, len(cells)), "columns": (columns, len(cells[0]))}
+    for what, (labels, size) in labelled.items():
         if len(labels) not in (0, size):
-            raise ValueError(
-                f"{name} has {size} {what} but {len(labels)} labels: {list(labels)}"
-            )
-    text = "\n".join(
-        _aligned(cells, rows, columns, opening=f"{_plain(name)} {_plain(sign)} ")
-    )
+            found = f"{len(labels)} labels: {list(labels)}"
+            raise ValueError(f"{name} has {size} {what} but {found}")
+    opening = f"{_plain(name)} {_plain(sign)} "
+    text = "\n".join(_aligned(cells, rows, columns, opening))
     if x.ndim == 0:
         return Shown(text, rf"$\displaystyle {name} {sign} {cells[0][0]}$")
-    latex = (
-        _table(name if sign == "=" else rf"{name} \approx", cells, rows, columns)
-        if columns
-        else f"{name} {sign} {_grid(cells, rows)}"
-    )
+    if columns:
+        corner = name if sign == "=" else rf"{name} \approx"
+        latex = _table(corner, cells, rows, columns)
+    else:
+        latex = f"{name} {sign} {_grid(cells, rows)}"
     return Shown(text, f"$$\n{latex}\n$$")
 
 
@@ -135,12 +131,12 @@ def table(
     for column in zip(*rows, strict=True):
         numbers = np.array([cell for cell in column if isinstance(cell, float)])
         places = _places(numbers, decimals) if numbers.size else 0
+        form = f".{places}f"
         body.append(
-            [f"{c:.{places}f}" if isinstance(c, float) else _text(c) for c in column]
+            [f"{c:{form}}" if isinstance(c, float) else _text(c) for c in column]
         )
-        right.append(
-            all(isinstance(c, int | float) or _NUMBER.match(_text(c)) for c in column)
-        )
+        plain = (c for c in column if not isinstance(c, int | float))
+        right.append(all(_NUMBER.match(_text(c)) for c in plain))
     lines = []
     for name, column, to_the_right in zip(columns, body, right, strict=True):
         width = max(map(len, (name, *column)))
@@ -209,9 +205,8 @@ def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
     """The matrix product a b with every term: the factors, each entry as a sum of products, the result."""
     a, b = _array(a), _array(b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
-        raise ValueError(
-            f"{name}: shapes {a.shape} and {b.shape} do not multiply; the inner sizes must agree"
-        )
+        rule = "do not multiply; the inner sizes must agree"
+        raise ValueError(f"{name}: shapes {a.shape} and {b.shape} {rule}")
     left, right, result = (_cells(name, x, decimals) for x in (a, b, a @ b))
     sums = [[_sum(row, column) for column in zip(*right, strict=True)] for row in left]
     factors, last = _sign(decimals, a, b), _sign(decimals, a, b, a @ b)
@@ -220,11 +215,10 @@ def product(name: str, a: Any, b: Any, decimals: int | None = None) -> Shown:
     whole = left_side if "=" in name else f"({name})"
     for i, j in np.ndindex(len(left), len(right[0])):
         place = f"{i + 1},{j + 1}" if len(left) > 1 else f"{j + 1}"
-        written = f"{_plain(sums[i][j]).replace(' · ', '·')} {_plain(last)} {_plain(result[i][j])}"
+        total, end = sums[i][j], f"{last} {result[i][j]}"
+        written = f"{_plain(total).replace(' · ', '·')} {_plain(end)}"
         lines.append(f"  row {i + 1}, column {j + 1}: {written}")
-        entries.append(
-            rf"{{{whole}}}_{{{place}}} &{factors} {sums[i][j]} {last} {result[i][j]}"
-        )
+        entries.append(rf"{{{whole}}}_{{{place}}} &{factors} {total} {end}")
     steps = [f"{name} &{factors} {_grid(left)} {_grid(right)}"]
     if max(sum(len(_plain(cell)) for cell in row) for row in sums) <= WIDE:
         steps += [f"&= {_result(sums)}", f"&{last} {_result(result)}"]
@@ -243,31 +237,22 @@ def softmax_terms(name: str, x: Any, decimals: int | None = None) -> Shown:
     """The softmax of one row of scores with every term: the exponentials, their sum, and the quotients."""
     x = _array(x)
     if x.ndim != 1:
-        raise ValueError(
-            f"{name}: softmax_terms takes one row of scores, not an array of shape {x.shape}"
-        )
+        rule = "softmax_terms takes one row of scores"
+        raise ValueError(f"{name}: {rule}, not an array of shape {x.shape}")
     with np.errstate(over="ignore"):
         raised = np.exp(x)
     if not 0 < raised.sum() < np.inf:
-        raise ValueError(
-            f"{name}: the exponentials of {x.tolist()} add up to {raised.sum()}; that divides nothing"
-        )
-    scores, exps, weights = (
-        _cells(name, row, decimals)[0] for row in (x, raised, softmax(x))
-    )
+        found = f"add up to {raised.sum()}; that divides nothing"
+        raise ValueError(f"{name}: the exponentials of {x.tolist()} {found}")
+    p = softmax(x)
+    scores, exps, weights = (_cells(name, row, decimals)[0] for row in (x, raised, p))
     total = _cells(name, raised.sum(), decimals)[0][0]
     powers = [f"e^{{{s}}}" for s in scores]
-    signs = [
-        _sign(decimals, *row)
-        for row in ((x,), (x, raised), (raised, raised.sum()), (raised, softmax(x)))
-    ]
-    lines = [f"{_plain(name)}:"]
-    for s, e, w in zip(
-        map(_plain, scores), map(_plain, exps), map(_plain, weights), strict=True
-    ):
-        lines.append(
-            f"  exp({s}) {_plain(signs[1])} {e}, divided by {_plain(total)}: {w}"
-        )
+    stages = (x,), (x, raised), (raised, raised.sum()), (raised, p)
+    signs = [_sign(decimals, *arrays) for arrays in stages]
+    lines, by = [f"{_plain(name)}:"], f"divided by {_plain(total)}"
+    for s, e, w in zip(*(map(_plain, c) for c in (scores, exps, weights)), strict=True):
+        lines.append(f"  exp({s}) {_plain(signs[1])} {e}, {by}: {w}")
     steps = [
         rf"{name} &{signs[0]} \frac{{({', '.join(powers)})}}{{{' + '.join(powers)}}}",
         rf"&{signs[1]} \frac{{({', '.join(exps)})}}{{{' + '.join(exps)}}}",
@@ -299,24 +284,17 @@ def _places(x: np.ndarray, decimals: int | None) -> int:
 
 def _sign(decimals: int | None, *arrays: Any) -> str:
     """Equal, or about equal where not all digits of all arrays are written."""
-    return (
-        r"\approx"
-        if any(_rounds(x, _places(x, decimals)) for x in map(_array, arrays))
-        else "="
-    )
+    rounded = (_rounds(x, _places(x, decimals)) for x in map(_array, arrays))
+    return r"\approx" if any(rounded) else "="
 
 
 def _cells(name: str, x: Any, decimals: int | None) -> list[list[str]]:
     x = _array(x)
     if x.ndim > 2 or x.size == 0:
-        raise ValueError(
-            f"{name}: shape {x.shape} cannot be written out; it takes a number, a vector or a matrix"
-        )
-    places = _places(x, decimals)
-    return [
-        [_number(value, places, tiny=decimals is None) for value in row]
-        for row in np.atleast_2d(x)
-    ]
+        rule = "it takes a number, a vector or a matrix"
+        raise ValueError(f"{name}: shape {x.shape} cannot be written out; {rule}")
+    places, tiny = _places(x, decimals), decimals is None
+    return [[_number(value, places, tiny) for value in row] for row in np.atleast_2d(x)]
 
 
 def _number(value: float, places: int, tiny: bool) -> str:
@@ -343,19 +321,14 @@ def _result(cells: list[list[str]]) -> str:
 
 def _sum(row: Sequence[str], column: Sequence[str]) -> str:
     """A row times a column, as it is written before it is added up."""
-    return " + ".join(
-        rf"{_bracketed(p)} \cdot {_bracketed(q)}"
-        for p, q in zip(row, column, strict=True)
-    )
+    pairs = zip(map(_bracketed, row), map(_bracketed, column), strict=True)
+    return " + ".join(rf"{p} \cdot {q}" for p, q in pairs)
 
 
 def _grid(cells: list[list[str]], rows: Sequence[str] = ()) -> str:
     """LaTeX of a matrix in brackets, with the labels of its rows before it."""
-    grid = (
-        r"\begin{bmatrix} "
-        + r" \\ ".join(" & ".join(row) for row in cells)
-        + r" \end{bmatrix}"
-    )
+    body = r" \\ ".join(" & ".join(row) for row in cells)
+    grid = rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"
     if not rows:
         return grid
     words = r" \\ ".join(_word(label) for label in rows)
@@ -366,30 +339,22 @@ def _table(
     name: str, cells: list[list[str]], rows: Sequence[str], columns: Sequence[str]
 ) -> str:
     """LaTeX of a matrix as a ruled table, its name in the corner, words above and beside it."""
-    head = [_word(label) for label in columns]
-    words = [_word(label) for label in rows] or [""] * len(cells)
-    lines = [
-        " & ".join(line)
-        for line in (
-            [name, *head],
-            *([w, *row] for w, row in zip(words, cells, strict=True)),
-        )
-    ]
-    body = r" \\ \hline " + r" \\ ".join(lines[1:])
-    return rf"\begin{{array}}{{r|{'r' * len(columns)}}} {lines[0]}{body} \end{{array}}"
+    head = " & ".join([name, *map(_word, columns)])
+    words = [*map(_word, rows)] or [""] * len(cells)
+    lines = (" & ".join([w, *row]) for w, row in zip(words, cells, strict=True))
+    body = rf"{head} \\ \hline " + r" \\ ".join(lines)
+    return rf"\begin{{array}}{{r|{'r' * len(columns)}}} {body} \end{{array}}"
 
 
 def _steps(lines: list[str]) -> str:
-    return (
-        "$$\n\\begin{aligned}\n" + " \\\\[0.6em]\n".join(lines) + "\n\\end{aligned}\n$$"
-    )
+    body = " \\\\[0.6em]\n".join(lines)
+    return f"$$\n\\begin{{aligned}}\n{body}\n\\end{{aligned}}\n$$"
 
 
 def _word(label: str) -> str:
     r"""A word as LaTeX. Special characters are shown, not obeyed: outside \text, where all readers of LaTeX agree."""
-    special = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "} | {
-        c: f"\\{c}" for c in "{}$&#%_"
-    }
+    special = {c: f"\\{c}" for c in "{}$&#%_"}
+    special |= {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
     parts = re.split(r"([\\{}$&#%_^~])", label)
     return "".join(special.get(part, rf"\text{{{part}}}") for part in parts if part)
 
@@ -397,29 +362,25 @@ def _word(label: str) -> str:
 def _plain(latex: str) -> str:
     """LaTeX as it reads in a terminal."""
     text = re.sub(r" \\cdot 10\^\{(-?\d+)\}", r"e\1", latex)
-    text = (
-        text.replace(r"^{\mathsf T}", "ᵀ")
-        .replace(r"^\top", "ᵀ")
-        .replace(r"\partial ", "∂")
-    )
+    text = text.replace(r"^{\mathsf T}", "ᵀ").replace(r"^\top", "ᵀ")
+    text = text.replace(r"\partial ", "∂")
     for command, symbol in SYMBOLS.items():
         text = re.sub(rf"\\{command}(?![A-Za-z])", symbol, text)
-    text = re.sub(
-        r"\\[,;:! ]", " ", re.sub(r"\\(left|right|displaystyle)(?![A-Za-z])", "", text)
-    )
+    text = re.sub(r"\\(left|right|displaystyle)(?![A-Za-z])", "", text)
+    text = re.sub(r"\\[,;:! ]", " ", text)
     before = ""
     while text != before:  # from the innermost braces outwards
         before = text
         text = re.sub(r"\\(?:text|operatorname|math[a-z]+)\{([^{}]*)\}", r"\1", text)
         text = re.sub(r"([_^])\{([^{}]*)\}", lambda m: m[1] + _group(m[2]), text)
         text = re.sub(r"\\sqrt\{([^{}]*)\}", lambda m: "√" + _group(m[1]), text)
-        text = re.sub(
-            r"\\frac\{([^{}]*)\}\{([^{}]*)\}",
-            lambda m: f"{_group(m[1])} / {_group(m[2])}",
-            text,
-        )
+        text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", _quotient, text)
     text = re.sub(r"\\([A-Za-z]+)\{([^{}]*)\}", r"\1(\2)", text)
     return re.sub(r" +", " ", re.sub(r"[\\{}]", "", text)).strip()
+
+
+def _quotient(found: re.Match) -> str:
+    return f"{_group(found[1])} / {_group(found[2])}"
 
 
 def _group(text: str) -> str:
@@ -430,18 +391,12 @@ def _aligned(
     cells: list[list[str]], rows: Sequence[str], columns: Sequence[str], opening: str
 ) -> list[str]:
     """Plain-text lines of a matrix, its columns under each other, behind the opening."""
-    table = [[*([""] if rows else []), *columns]] if columns else []
-    numbers = [[_plain(cell) for cell in row] for row in cells]
-    table += [
-        [*([label] if rows else []), *row]
-        for label, row in zip(rows or [""] * len(cells), numbers, strict=True)
-    ]
-    widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
-    lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in table
-    ]
-    return [
-        (opening if i == 0 else " " * len(opening)) + line
-        for i, line in enumerate(lines)
-    ]
+    table = [[*columns]] if columns else []
+    table += [[*map(_plain, row)] for row in cells]
+    if rows:
+        labels = [*[""] * bool(columns), *rows]
+        table = [[label, *row] for label, row in zip(labels, table, strict=True)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ("  ".join(map(str.rjust, row, widths)) for row in table)
+    openings = [opening, *[" " * len(opening)] * (len(table) - 1)]
+    return [*map(str.__add__, openings, lines)]

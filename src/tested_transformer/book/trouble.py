@@ -2,15 +2,15 @@
 
 import warnings
 from collections.abc import Callable
-from math import factorial, prod
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import LambdaLR
 
+from tested_transformer.book.silent_bugs import EOS, LETTERS, PAD, words
+from tested_transformer.book.silent_bugs import arrangements as n_orders  # noqa: F401 (for the page)
 from tested_transformer.book.small import training
-from tested_transformer.config import Config
 from tested_transformer.data import tasks
 from tested_transformer.decoding.greedy import greedy
 from tested_transformer.decoding.recompute import Uncached
@@ -21,14 +21,8 @@ from tested_transformer.training.adam import create_adam
 from tested_transformer.training.diagnosis import step_sizes
 from tested_transformer.training.loss import smoothed_loss
 
-LETTERS = Config(
-    12, d_model=32, d_ff=64, n_heads=4, n_layers=1, dropout=0.0, max_len=16
-)
-"""The model: eight letters, and the four ids that are none."""
-
-PAD, BOS, EOS, _ = LETTERS.special_ids
 LONGEST = 5
-"""So many letters a source has at most; it has three at least."""
+"""So many letters a source has at most."""
 
 USUAL = training.triangle(150)
 Step = Callable[[Tensor, Tensor], Tensor]
@@ -37,9 +31,7 @@ Ask = Callable[[Transformer, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 def batch_at(step: int, size: int = 48) -> training.Batch:
     """The batch of a step: three to five letters, and the same backwards."""
-    ids = tasks.reverse(size, LONGEST, LETTERS.vocab_size, 1000 + step, shortest=3)
-    source, target = map(torch.from_numpy, ids)
-    return source, target
+    return words(tasks.reverse, size)(step)
 
 
 def without_end(step: int) -> training.Batch:
@@ -192,12 +184,6 @@ def n_right_letters(model: Transformer, source: Tensor, target: Tensor) -> int:
     """How many are written with the right letters, in whatever order."""
     rows = written(model, source).sort(dim=1)[0]
     return int((rows == target[:, 1:].sort(dim=1)[0]).all(dim=1).sum())
-
-
-def n_orders(row: Tensor) -> int:
-    """In how many orders the letters of a source could stand."""
-    counts = row[row != PAD].unique(return_counts=True)[1].tolist()
-    return factorial(sum(counts)) // prod(map(factorial, counts))
 
 
 def n_known(test: Tensor, trained: Tensor) -> int:

@@ -37,21 +37,15 @@ def sizes(typical: Mapping[str, Sequence[tuple[str, float]]]) -> pic.Picture:
 
 @pic.styled
 def rates(
-    tried: Mapping[str, Mapping[float, float]],
-    low: float,
-    high: float,
-    limits: Mapping[str, float] | None = None,
-    among: Mapping[str, str] | None = None,
+    tried: Mapping[str, Mapping[float, float]], low: float, high: float, limits: Mapping[str, float] | None = None
 ) -> pic.Picture:
     """The loss by the rate, a curve for each part of a model; what is above leaves the picture.
 
-    The best rate of each has a ring. A part may have a limit, a dotted line in its colour,
-    and a word for what its rows are of.
+    The best rate of each has a ring. A part may have a limit, a dotted line in its colour.
     """
-    figure, axes = chart(3.5 + 0.2 * bool(among))
+    figure, axes = chart(3.5)
     for (name, losses), colour, look in zip(tried.items(), pic.SERIES, ("o-", "s--", "D-.", "^:"), strict=False):
-        label = f"{name}, like “{among[name]}”" if name in (among or {}) else name
-        axes.plot([*losses], [*losses.values()], look, color=colour, label=label)
+        axes.plot([*losses], [*losses.values()], look, color=colour, label=name)
         best = min(losses, key=losses.get)
         axes.plot(best, losses[best], "o", color=colour, markersize=14, markerfacecolor="none", markeredgewidth=1.5)
         if limit := (limits or {}).get(name):
@@ -93,14 +87,8 @@ def valley(paths: pic.Arrays, along: ArrayLike, across: ArrayLike, heights: Arra
     every = slice(None, None, max(1, len(along) // 100)), slice(None, None, max(1, len(across) // 100))
     figure, panels = pic.picture(pic.PHONE, 0.6 + 1.35 * len(paths), rows=len(paths), sharex=True, sharey=True)
     for axes, below, (name, path) in zip(panels.flat, maps, paths.items(), strict=True):
-        axes.contour(
-            along[every[0]],
-            across[every[1]],
-            below[every[::-1]],
-            levels=[1, 4, 12, 30, 60, 100],
-            colors=pic.FAINT,
-            linewidths=1,
-        )
+        levels = {"levels": [1, 4, 12, 30, 60, 100], "colors": pic.FAINT, "linewidths": 1}
+        axes.contour(along[every[0]], across[every[1]], below[every[::-1]], **levels)
         points = np.asarray(path)
         axes.plot(*points.T, "o-", color=pic.QUERY, linewidth=1.2, markersize=3)
         axes.plot(0, 0, "+", color=pic.KEY, markersize=14, markeredgewidth=2.5)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
-from tested_transformer.book.figures.kit import DASHES, curves, width, write
+from tested_transformer.book.figures.kit import DASHES, chart, curves, width, write
 
 READ, ASKED = pic.KEY, pic.QUERY
 """The colours of what is only read, and of what the loss asks for."""
@@ -34,13 +34,12 @@ def tasks(rows: Mapping[str, tuple[str, str]]) -> pic.Picture:
 @pic.styled
 def ways(steps: Sequence[int], lines: Mapping[str, ArrayLike], ylabel: str) -> pic.Picture:
     """For each way the runs as thin lines over the steps, (seeds, steps), and their mean as a thick one."""
-    figure, ((axes,),) = pic.picture(pic.WIDE, 3.6)
+    figure, axes = chart(3.6, pic.WIDE)
     colours, marks = (pic.QUERY, pic.KEY, pic.VALUE), ("o", "s", "^")
     for runs, colour in zip(lines.values(), colours, strict=False):
         axes.plot(steps, np.asarray(runs).T, color=colour, linewidth=0.8, alpha=0.5)
     means = {name: np.mean(runs, axis=0) for name, runs in lines.items()}
-    look = {"linewidth": 2.6, "markersize": 6, "clip_on": False}
-    curves(axes, steps, means, colours=colours, dashes=DASHES, marks=marks, **look)
+    curves(axes, steps, means, colours, DASHES, marks, linewidth=2.6, markersize=6, clip_on=False)
     axes.set(xlim=(0, max(steps)), ylim=(0, 1), yticks=[0, 0.5, 1])
     axes.set(xlabel="steps after the first training", ylabel=ylabel)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.02), ncols=len(lines))
@@ -57,6 +56,5 @@ def fooled(steps: Sequence[int], panels: Mapping[str, Mapping[str, ArrayLike]]) 
         axes.set(xlim=(0, max(steps)), ylim=(0, 1), yticks=[0, 0.5, 1], title=title)
         axes.set(xticks=[0, 100, 200], xlabel="steps")
     row[0].set_ylabel("share of the answers")
-    handles, names = row[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper left", ncols=2)
+    figure.legend(*row[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
     return figure

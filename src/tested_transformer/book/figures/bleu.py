@@ -18,16 +18,12 @@ def pieces(words: Sequence[str], found: Mapping[int, Sequence[bool]]) -> pic.Pic
 
     For each length, found has a truth value for every piece, from left to right.
     """
-    return _stacked({"": (words, found)})
+    return compared({"": (words, found)})
 
 
 @pic.styled
 def compared(lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]]) -> pic.Picture:
     """Several translations, one below the other, as `pieces` has one; each with a name, or its score."""
-    return _stacked(lines)
-
-
-def _stacked(lines: Mapping[str, tuple[Sequence[str], Mapping[int, Sequence[bool]]]]) -> pic.Picture:
     high = [1.6 + sum(n + 0.8 for n in found) for _, found in lines.values()]
     figure, grid = pic.picture(pic.WIDE, 0.24 * sum(high) + 0.2 * len(high), rows=len(high))
     wide = max(_ends(words)[-1] for words, _ in lines.values())

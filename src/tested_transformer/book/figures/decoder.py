@@ -52,11 +52,6 @@ FROM_THERE, FROM_HERE = pic.SERIES[4:]
 """What comes from the other sentence, and what from the own one: no colours of queries, keys, values, outputs."""
 
 
-def _middles(tokens: Sequence[str]) -> np.ndarray:
-    """Where the tokens of a sentence stand in one line, in letters."""
-    return np.cumsum([len(token) + 0.1 for token in tokens]) - np.array([len(token.strip()) for token in tokens]) / 2
-
-
 @pic.styled
 def layer(
     steps: pic.Arrays, target: Sequence[str], source: Sequence[str], row: int | None = None, word: str = ""

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
@@ -28,7 +27,8 @@ def kinds(panels: Panels) -> pic.Picture:
     figure.get_layout_engine().set(h_pad=0.15)
     for (axes,), (title, (a, queries, keys)) in zip(grid, panels.items(), strict=True):
         axes.imshow(a, cmap=pic.WEIGHTS, vmin=0, vmax=1, aspect="auto")
-        _named(axes, queries, keys)
+        named(axes, queries, keys)
+        axes.tick_params(length=0)
         axes.set_title(title, loc="center")
         axes.spines[:].set(visible=True, color=pic.FAINT)
     return figure
@@ -56,8 +56,7 @@ def heads(
         axes.set_yticks(range(rows), queries)
         axes.set_xticks(range(len(keys)), keys, rotation=90)
         axes.tick_params(length=0, labelbottom=layer == layers - 1)
-        axes.spines[:].set_visible(True)
-        axes.spines[:].set_color(pic.FAINT)
+        axes.spines[:].set(visible=True, color=pic.FAINT)
         if framed is not None and framed[:2] == (layer, head):
             row, column = framed[2:]
             outline(axes, (column - 0.5, row - 0.5, 1, 1), pic.KEY, 2.5)
@@ -149,7 +148,7 @@ def traces(panels: Mapping[str, tuple[ArrayLike, Sequence[str]]], depths: Sequen
     figure.get_layout_engine().set(h_pad=0.12)
     for (axes,), (title, (a, words)) in zip(grid, panels.items(), strict=True):
         pic.tiles(axes, a, pic.WEIGHTS, (0, 1), decimals=2, whole=1)
-        _named(axes, depths, words)
+        named(axes, depths, words)
         axes.set_aspect("auto")
         axes.set_title(title, loc="center")
     return figure
@@ -212,9 +211,8 @@ def cuts(followed: Mapping[str, Sequence[tuple[str, float]]], columns: Sequence[
     axes.set_yticks(range(len(followed)), followed)
     axes.set_xticks(np.arange(len(columns)) + 0.46, columns)
     axes.xaxis.tick_top()
-    axes.tick_params(length=0)
     axes.set(xlim=(-0.02, len(columns)), ylim=(len(followed) - 0.5, -0.5))
-    axes.spines[:].set_visible(False)
+    bare(axes)
     return figure
 
 
@@ -245,9 +243,3 @@ def removed(right: pic.Arrays, whole: float) -> pic.Picture:
     figure.supxlabel("the head that was taken out")
     figure.supylabel("sentences that are still right")
     return figure
-
-
-def _named(axes: Axes, queries: Sequence[str], keys: Sequence[str]) -> None:
-    """Words beside the rows and above the columns."""
-    named(axes, queries, keys)
-    bare(axes)

@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, PathPatch
 from matplotlib.path import Path
-from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from tested_transformer.book import colours, coreference
 from tested_transformer.book.coreference import FRAMES, THINGS
 from tested_transformer.book.experiments import Answer
+from tested_transformer.book.figures import kit
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, blank, joint, part, tile
 from tested_transformer.book.figures.interactive import Interactive
@@ -79,8 +79,7 @@ def three(answers: Sequence[Answer]) -> pic.Picture:
         noun = words.index(THINGS[answer.thing].german)
         pronoun = words.index(coreference.pronoun(answer.german))
         german = _words(frame, answer.german, bottom + 0.33, {noun: colour, pronoun: colour})
-        look = {"ha": "center", "color": colour, "size": SMALL}
-        frame.text(german[noun], bottom + 0.11, GENDERS[gender], **look)
+        frame.text(german[noun], bottom + 0.11, GENDERS[gender], ha="center", color=colour, size=SMALL)
     return figure
 
 
@@ -91,8 +90,8 @@ def _words(frame: Axes, text: str, y: float, marked: Mapping[int, str]) -> list[
         weight = "bold" if n in marked else "normal"
         bare = word.rstrip(",.") if n in marked else word
         width, rest = _width(bare, weight), _width(word, weight) - _width(bare, weight)
-        look = {"weight": weight, "color": marked.get(n, pic.INK), "size": LARGE}
-        frame.text(x + width / 2, y, bare, ha="center", **look)
+        colour = marked.get(n, pic.INK)
+        frame.text(x + width / 2, y, bare, ha="center", weight=weight, color=colour, size=LARGE)
         if bare != word:
             frame.text(x + width + rest / 2, y, word[len(bare) :], ha="center", size=LARGE)
         middles.append(x + width / 2)
@@ -102,8 +101,7 @@ def _words(frame: Axes, text: str, y: float, marked: Mapping[int, str]) -> list[
 
 def _width(word: str, weight: str) -> float:
     """The width of a word, in inches."""
-    extents = TextPath((0, 0), word, size=LARGE, prop={"weight": weight}).get_extents()
-    return extents.x1 / 72 + 0.012
+    return kit.width(word, LARGE, weight) + 0.012
 
 
 def _arc(frame: Axes, start: float, end: float, y: float, weight: float, colour: str) -> None:
@@ -161,10 +159,8 @@ def stream(
         for box, plus in enumerate((first, second)):
             step = 1 + 2 * layer + box
             _box(frame, xs[row], plus, added[step], box)
-        place = xs[row] - 0.6, second
-        arrow(frame, (xs[row], second + 0.5), (place[0], second + 0.2), pic.FEED_FORWARD, 9)
-    place = 0.18, levels[2] - 0.44
-    _numbered(frame, place, "5", "added, not replaced", GROUND)
+        arrow(frame, (xs[row], second + 0.5), (xs[row] - 0.6, second + 0.2), pic.FEED_FORWARD, 9)
+    _numbered(frame, (0.18, levels[2] - 0.44), "5", "added, not replaced", GROUND)
     _numbered(frame, (0.18, levels[4] + 0.96), "7", "the same again")
     _decoder(frame, xs, asked, german)
     return figure
@@ -190,8 +186,7 @@ def _numbered(frame: Axes, place: tuple[float, float], number: str, words: str, 
     """A number in a disc and what it stands for."""
     x, y = place
     frame.add_patch(Circle((x, y), 0.115, color=pic.INK, zorder=6))
-    look = {"va": "center_baseline", "zorder": 7, "weight": "bold"}
-    frame.text(x, y, number, color="white", size=SMALL, ha="center", **look)
+    kit.write(frame, x, y, number, color="white", size=SMALL, weight="bold", zorder=7)
     _over(frame, (x + 0.18, y), words, size=LARGE - 1, weight="bold", ground=ground)
 
 
@@ -208,14 +203,12 @@ def _vectors(frame: Axes, xs: Sequence[float], vectors: np.ndarray) -> None:
     for x, vector in zip(xs, vectors, strict=True):
         for n, number in enumerate(vector):
             face = pic.SIGNED(0.5 + number / (2 * most))
-            place = (x - 0.08, 7.63 - 0.1 * n, 0.16, 0.1)
-            tile(frame, place, face, linewidth=0.6, zorder=3)
+            tile(frame, (x - 0.08, 7.63 - 0.1 * n, 0.16, 0.1), face, linewidth=0.6, zorder=3)
 
 
 def _layer(frame: Axes, layer: int, y: float) -> None:
     """The ground of a layer, with its name."""
-    place, size = (0.06, y - 1.37), (4.08, 2.15)
-    shape = FancyBboxPatch(place, *size, "round,pad=0,rounding_size=0.1")
+    shape = FancyBboxPatch((0.06, y - 1.37), 4.08, 2.15, "round,pad=0,rounding_size=0.1")
     shape.set(facecolor=GROUND, edgecolor="none", zorder=0)
     frame.add_patch(shape)
     _over(frame, (4.1, y + 0.92), f"layer {layer + 1}", ha="right")
@@ -228,17 +221,15 @@ def _attention(frame: Axes, xs: Sequence[float], row: int, y: float, weights: Ar
         if place == row:
             start = x, y + 0.5
         path = Path([start, (x, y + 0.4), (end[0], y + 0.62), end], [1, 4, 4, 4])
-        look = {"color": pic.ATTENTION, "linewidth": 0.6 + 9 * weight, "zorder": 3}
-        head = "-|>,head_width=0.12,head_length=0.16"
-        look |= {"arrowstyle": head, "mutation_scale": 14, "shrinkB": 0}
+        look = {"arrowstyle": "-|>,head_width=0.12,head_length=0.16", "mutation_scale": 14, "shrinkB": 0}
+        look |= {"color": pic.ATTENTION, "linewidth": 0.6 + 9 * weight, "zorder": 3}
         frame.add_patch(FancyArrowPatch(path=path, **look))
 
 
 def _box(frame: Axes, x: float, y: float, added: float, box: int) -> None:
     """A box beside the river: it reads from above, and adds at the plus."""
     number, name, words = WORK[box]
-    place, size = (x - 1.95, y - 0.18), (1.6, 0.36)
-    part(frame, (*place, *size), name)
+    part(frame, (x - 1.95, y - 0.18, 1.6, 0.36), name)
     _numbered(frame, (x - 1.77, y), number, name, "none")
     _over(frame, (0.12, y), words, va="center", ground=GROUND)
     look = {"color": (pic.ATTENTION, pic.FEED_FORWARD)[box], "linewidth": max(0.8, RIVER * added), "zorder": 3}
@@ -250,15 +241,13 @@ def _box(frame: Axes, x: float, y: float, added: float, box: int) -> None:
 def _decoder(frame: Axes, xs: Sequence[float], weights: ArrayLike, german: tuple[str, str]) -> None:
     """The decoder asks all rows, and writes the next word."""
     for x, weight in zip(xs, weights, strict=True):
-        look = {"color": pic.ATTENTION, "linewidth": 0.5 + 9 * weight, "zorder": 3}
-        frame.plot([x, x], [1.16, 0.95], **look)
+        frame.plot([x, x], [1.16, 0.95], color=pic.ATTENTION, linewidth=0.5 + 9 * weight, zorder=3)
     part(frame, (0.1, 0.5, 4.0, 0.45), "decoder")
     _numbered(frame, (0.3, 0.72), "8", "decoder asks, writes the next word")
     begun, word = german
     frame.text(0.12, 0.15, begun, size=LARGE - 1)
-    look = {"weight": "bold", "color": pic.FORWARD}
     at = 0.24 + _width(begun, "normal") * (LARGE - 1) / LARGE
-    frame.text(at, 0.15, word, size=LARGE - 1, **look)
+    frame.text(at, 0.15, word, size=LARGE - 1, weight="bold", color=pic.FORWARD)
     arrow(frame, (at + 0.08, 0.5), (at + 0.08, 0.3), pic.FORWARD)
 
 
@@ -316,7 +305,7 @@ def _columns(words: Sequence[Sequence[str]], ids: Sequence[Sequence[int]]) -> tu
 def _framed(frame: Axes, x: float, width: float, ends: tuple[float, float], colour: str) -> None:
     """A frame around a column of this width, between two heights."""
     bottom, top = ends
-    place, size = (x - width / 2 - 0.03, bottom), (width + 0.06, top - bottom)
-    shape = FancyBboxPatch(place, *size, "round,pad=0,rounding_size=0.05")
+    corner = x - width / 2 - 0.03, bottom
+    shape = FancyBboxPatch(corner, width + 0.06, top - bottom, "round,pad=0,rounding_size=0.05")
     shape.set(fill=False, edgecolor=colour, linewidth=1.6, zorder=5)
     frame.add_patch(shape)

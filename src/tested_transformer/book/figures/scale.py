@@ -17,18 +17,14 @@ from tested_transformer.config import Config
 LETTER = 0.092
 """About how wide a letter is, in inches."""
 
-LINES, MARKS = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))), "os^Dv"
+LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 
 
 @pic.styled
 def curves(
-    x: ArrayLike,
-    lines: pic.Arrays,
-    labels: tuple[str, str],
-    points: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
-    levels: Mapping[str, float] | None = None,
+    x: ArrayLike, lines: pic.Arrays, labels: tuple[str, str], levels: Mapping[str, float] | None = None
 ) -> pic.Picture:
-    """Lines over x on logarithmic scales, some with points on them.
+    """Lines over x on logarithmic scales.
 
     labels name the two axes; levels are heights with a name, dotted.
     """
@@ -38,8 +34,6 @@ def curves(
         beside(axes, name, (1, height), (4, 0), va="center", xycoords=("axes fraction", "data"))
     for i, (name, y) in enumerate(lines.items()):
         axes.plot(x, y, color=pic.SERIES[i], linestyle=LINES[i], label=name)
-        if points and name in points:
-            axes.plot(*points[name], MARKS[i], color=pic.SERIES[i])
     axes.set(xscale="log", yscale="log", xlabel=labels[0], ylabel=labels[1])
     figure.legend(loc="outside upper center", ncols=2)
     return figure

@@ -12,16 +12,13 @@ from tested_transformer.book.figures.kit import beside
 
 @pic.styled
 def losses(
-    faults: Mapping[str, Sequence[float]],
-    right: Sequence[float],
-    levels: Mapping[str, tuple[str, float]],
-    columns: int = 3,
+    faults: Mapping[str, Sequence[float]], right: Sequence[float], levels: Mapping[str, tuple[str, float]]
 ) -> pic.Picture:
-    """A panel for each fault, the right run in grey; some have a level, named and dotted."""
+    """A panel for each fault, three in a row, the right run in grey; some have a level, named and dotted."""
+    columns = 3
     rows = -(-len(faults) // columns)
     figure, grid = pic.picture(pic.WIDE, 2.1 * rows + 0.4, rows=rows, columns=columns)
-    for place, (axes, fault) in enumerate(zip(grid.flat, faults, strict=False)):
-        run = faults[fault]
+    for place, (axes, (fault, run)) in enumerate(zip(grid.flat, faults.items(), strict=False)):
         axes.plot(range(1, len(right) + 1), right, color=pic.FAINT, linewidth=3)
         axes.plot(range(1, len(run) + 1), run, color=pic.KEY, linewidth=1.8)
         if fault in levels:
