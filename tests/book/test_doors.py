@@ -175,7 +175,12 @@ LEADS = {
     ),
     # exercises
     "nowhere, if an exercise gives it, and to no solution": (
-        [exercise("64 heads."), solution("assert heads == 64"), exercise("64 heads", 2), solution("x", printed("64"))],
+        [
+            exercise("A model of 64 heads."),
+            solution("assert model.heads == 64"),
+            exercise("A model of 64 heads.", 2),
+            solution("heads = 64", printed("heads 64")),
+        ],
         [("64", "given", "")] * 2,
     ),
     "to what its own exercise shows": (
