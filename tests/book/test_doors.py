@@ -94,7 +94,11 @@ LEADS = {
         [("20", "asserted", "cell-2")],
     ),
     "to no 50, if it is a fiftieth": (
-        [markdown("## A", "Every fiftieth one is pulled."), code("pulled(every=50)"), prints("one to another: 50.0")],
+        [
+            markdown("## A", "Every fiftieth gradient is pulled."),
+            code("pulled(every=50)"),
+            prints("one gradient to another: 50.0"),
+        ],
         [("fiftieth", "in code", "cell-1")],
     ),
     # a text that looks back on the page
