@@ -67,18 +67,8 @@ LOOK_ALIKE = {  # all look like the same sentence, or have no more than space th
     "a line separator": "I need\u2028the lamp.",
 }  # fmt: skip
 UNSEEN = (
-    "",
-    " ",
-    "\u200b",
-    "\ufeff",
-    "\u2060\u200e",
-    "\u200d",
-    "\ufe0f",
-    "\x00",
-    "\xad \u3164\n",
-    "\U000e0041",
-    "\u180e",
-)
+    "", " ", "\u200b", "\ufeff", "\u2060\u200e", "\u200d", "\ufe0f", "\x00", "\xad \u3164\n", "\U000e0041", "\u180e",
+)  # fmt: skip
 KEPT = (
     *ONE_EMOJI.values(), "½ ² …", "「こんにちは！」、はい。", "“quoted” — and so on", "C'est l'été !",
     "1\ufe0f\u20e3", "©\ufe0f", "раз", "کتاب\u200cها", "क्\u200dष",

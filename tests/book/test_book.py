@@ -90,28 +90,11 @@ def is_shown(name, shown):
     return name in shown or (bool(methods) and all(f"{name}.{method}" in shown for method in methods))
 
 
-AWAITED: dict[str, tuple[str, ...]] = {}
-"""A chapter that is to come, and the modules that it will show."""
-
-
 def test_every_public_function_of_the_mathematics_is_shown_in_a_chapter():
     shown = {name for path in CHAPTERS for name, _ in guards.shown(path)}
     parts = ("byhand", "model", "config", "exchange", "text", "data", "decoding")
     wanted = [name for name in public(tested_transformer) if name.split(".")[1] in parts]
-    for chapter, modules in AWAITED.items():
-        if not (BOOK / f"{chapter}.ipynb").exists():
-            excused = tuple(f"tested_transformer.{module}." for module in modules)
-            wanted = [name for name in wanted if not name.startswith(excused)]
     assert [name for name in wanted if not is_shown(name, shown)] == []
-
-
-def test_a_class_is_shown_whole_or_by_all_its_public_methods():
-    name = "tested_transformer.text.tokens.WordPiece"
-    methods = {f"{name}.{method}" for method in ("train", "encode", "decode", "to_json", "save", "load")}
-    assert is_shown(name, {name})
-    assert is_shown(name, methods)
-    assert not is_shown(name, methods - {f"{name}.load"})
-    assert not is_shown("tested_transformer.text.tokens.pad", methods)
 
 
 def uses(tree, module=""):

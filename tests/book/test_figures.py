@@ -67,7 +67,6 @@ FIGURES = {
     "two heads": lambda: figures.attention.heads(HEADS, rows=(1, 2)),
     "film": lambda: figures.attention.film({f"{n} steps": A for n in range(6)}, range(6), WORDS, row=1),
 }
-OF_ATTENTION = tuple(FIGURES)
 SAYS = np.linspace(0, 1, 31) ** 4
 TURNS = [("system", ["<|im_start|>", "system", "↵"], [True, False, False]), ("user", ["Hi", "."], [False, False])]
 EACH_HEAD = np.linspace(0, 0.9, 270).reshape(30, 9)
@@ -414,12 +413,6 @@ def test_the_letters_of_a_picture_can_be_read_on_a_phone(name):
     assert smallest_letter(drawn(name)[1]) >= 10
 
 
-@pytest.mark.parametrize("name", ["mixture", "temperature", "widths"])
-def test_what_is_no_query_key_value_or_output_has_not_their_colours(name):
-    for colour in set(re.findall("#[0-9a-f]{6}", drawn(name)[1])):
-        assert np.ptp(to_rgb(colour)) < 0.1, f"{colour} is not grey"
-
-
 def test_tiles_show_the_numbers_of_the_array_where_they_stand():
     x = np.array([[0.12345, 1.0, -0.25], [-0.00001, 1 / 3, 1 - 1e-15]])
     _, ((axes,),) = picture(3, 2)
@@ -652,16 +645,6 @@ def test_the_plane_has_the_shadows_on_the_left_and_the_output_in_the_triangle_on
     assert np.allclose([line.get_xydata() for line in pulls], [[value, A_OUT[1, :2]] for value in FLAT["V"]])
     assert np.allclose([line.get_linewidth() for line in pulls], 12 * A[1])
     assert np.allclose(right.lines[-1].get_xydata(), A_OUT[1, :2])
-    left, _ = figures.attention.plane(FLAT | {"Q": np.zeros((1, 2))}, WORDS, 0).axes
-    assert len(left.lines) == 2, "a query of zeros has no line and no shadow"
-
-
-def test_heads_have_their_own_words_and_numbers_where_a_weight_counts():
-    figure = figures.attention.heads(HEADS, rows=(1, 2), least=0.05)
-    for axes, (a, queries, keys), row in zip(figure.axes, HEADS.values(), (1, 2), strict=True):
-        assert (labels(axes.get_yticklabels()), labels(axes.get_xticklabels())) == (list(queries), list(keys))
-        assert [text.get_visible() for text in axes.texts] == (a > 0.05).ravel().tolist()
-        assert axes.patches[0].get_y() == row - 0.5
 
 
 def test_the_machine_has_the_sizes_of_the_run_and_ends_with_its_largest_logits():
@@ -722,13 +705,6 @@ def test_ways_of_a_family_have_a_line_in_their_colour_and_those_of_none_stay_in_
     assert colours == {"greedy": INK, "all": INK, "top-k 5": QUERY, "top-k 50": QUERY}
 
 
-def test_a_point_hits_the_piece_that_it_lies_on_and_an_end_belongs_to_the_next():
-    for point, hit in ((0, "a"), (0.49, "a"), (0.5, "b"), (0.79, "b"), (0.8, "c")):
-        axes = figures.gpt.hit([0.5, 0.3, 0.2], "abc", point).axes[0]
-        pieces = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
-        assert "abc"[np.argmin([sum(piece.get_facecolor()) for piece in pieces])] == hit == bold_of(axes)[0][0]
-
-
 def test_a_line_of_probabilities_has_pieces_end_to_end_with_all_others_as_the_tail():
     (axes,) = FIGURES["lines"]().axes
     rows = np.geomspace(0.5, 1e-4, 30), np.full(30, 1 / 30)
@@ -755,12 +731,6 @@ def test_each_token_has_a_bar_as_long_as_its_surprise_and_another_one_is_named_i
     widths = [bar.get_width() for bar in bars]
     assert np.allclose(widths, np.array([2, 4, 0, 0, 8, 0]) * widths[0] / 2)
     assert [bar.get_facecolor()[:3] == to_rgb(KEY) for bar in bars] == [False] * 4 + [True, False]
-
-
-def test_a_limit_stands_at_its_rate_in_the_colour_of_its_part_and_names_what_is_among_it():
-    (axes,) = drawn("limits of parts")[0].axes
-    (limit,) = (line for line in axes.lines if set(line.get_xdata()) == {0.94})
-    assert limit.get_color() == next(line for line in axes.lines if line.get_label() == "two, like “the”").get_color()
 
 
 def test_a_role_has_a_dot_for_each_word_on_its_side_and_rings_where_that_is_wrong():
@@ -828,12 +798,6 @@ def test_tokens_of_one_word_touch_and_are_filled_and_words_stand_apart():
     assert [tile.get_facecolor()[:3] for tile in tiles] == [plain, part, part, part, plain, plain]
 
 
-def test_what_a_word_takes_stands_beside_its_row_and_the_row_that_gives_most_is_bold():
-    (frame,) = FIGURES["taken"]().axes
-    assert words_of(frame)[2:] == ["I", "0.004", "need", "0.992", "it", "0.003", "<eos>", "0.001", "it takes"]
-    assert bold_of(frame)[:2] == ["need", "0.992"]
-
-
 def test_what_broadcasting_repeats_is_dashed():
     (frame,) = FIGURES["broadcast"]().axes
     numbers = [text.get_text() for text in frame.texts if text.get_text()[-1].isdigit()]
@@ -851,12 +815,6 @@ def test_a_line_at_a_point_touches_it_with_its_slope(name, line, slope, at):
     (x0, y0), (x1, y1) = axes.lines[line].get_xydata()
     assert (y1 - y0) / (x1 - x0) == pytest.approx(slope)
     assert y0 + slope * (at[0] - x0) == pytest.approx(at[1])
-
-
-def test_votes_that_were_taken_after_the_softmax_leave_a_hatched_hole():
-    (axes,) = FIGURES["votes"]().axes
-    assert [bool(patch.get_hatch()) for patch in axes.patches] == [False] * 5 + [True]
-    assert labels(axes.texts) == ["I\n0.25", "love\n0.50", "padding\n0.25", "I\n0.25", "love\n0.50"]
 
 
 def test_orders_have_their_german_below_them_and_the_word_that_moves_is_marked():
@@ -924,13 +882,6 @@ def test_the_lengths_of_all_gradients_are_written_on_the_way_back():
     assert {"er +1.0", "sie −1.0"} <= set(written)
 
 
-def test_lines_of_a_nudge_have_the_slopes_beside_their_names():
-    (axes,) = FIGURES["nudged"]().axes
-    for line, text in zip(*axes.get_legend_handles_labels(), strict=True):
-        x, y = line.get_xdata(), line.get_ydata()
-        assert (y[-1] - y[0]) / (x[-1] - x[0]) == pytest.approx(float(text.rpartition(" ")[2]))
-
-
 def test_a_look_that_helps_lies_above_the_sentence_and_the_right_word_has_the_arrow_up():
     (frame,) = figures.backward.blame(**BLAMED | {"p": {"er": 0.25, "sie": 0.7, "es": 0.05}}, right="es").axes
     arcs = [line for line in frame.lines if len(line.get_xdata()) > 2]
@@ -975,12 +926,6 @@ def test_more_runs_of_one_name_are_thin_and_a_curve_may_end_early():
     assert [line.get_xydata().tolist() for line in (one, thin[1])] == [[[1, 5], [2, 1]], [[1, 9], [2, 6], [3, 0]]]
     assert max(line.get_linewidth() for line in thin) < first.get_linewidth()
     assert end.get_xdata()[0] == 2.5
-
-
-def test_what_is_written_stands_below_its_step_and_only_what_is_right_is_bold():
-    _, told = FIGURES["learns"]().axes
-    places = {text.get_text(): (*text.get_position(), text.get_weight()) for text in told.texts}
-    assert places == {"aa": (10, 1, "normal"), "b": (10, 2, "normal"), "ba": (20, 1, "bold"), "c": (20, 2, "bold")}
 
 
 def test_each_link_is_a_line_at_its_weight_and_those_that_do_much_are_thick():
@@ -1058,7 +1003,7 @@ def test_no_window_and_no_global_state_is_left_behind():
     assert dict(matplotlib.rcParams) == before
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_name_on_the_map_of_words_lies_on_no_mark_and_on_no_other_name(seed):
     rng = np.random.default_rng(seed)
     points = np.concatenate([centre + rng.normal(0, 0.35, (8, 2)) for centre in rng.normal(0, 3, (5, 2))])

@@ -20,7 +20,6 @@ AB = ["a", "b"]
 ENCODED, DECODED = ["a", " b"], ["x", " y"]
 SAID = RUNNING[0]
 EIGHT = [0.0, 0.0, 0.0, NEAR, 0.0, 0.0, 0.0, 1 - NEAR]
-SIDE = {"ids": np.array([0, 1])}
 
 
 def box():
