@@ -4,9 +4,11 @@ Figures do not jump: whatever is set, their height stays the same, and a window 
 `test_pages.py` tries them.
 """
 
+import functools
 import re
 from typing import NamedTuple
 
+import lxml.html
 import pytest
 from guards import ROOT, SCRIPTS, outputs
 from live import to_pages
@@ -113,6 +115,39 @@ def test_the_built_book_is_the_present_one():
         assert to_pages(data) in page, "run `make book` again"
 
 
+@functools.cache
+def alone(name):
+    """The page of a figure with its frame, its styles and its scripts; of what it tells, only what is around the figure.
+
+    A whole page has up to 15,000 elements, and a browser lays most of them out again whenever a figure changes.
+    """
+    path = HTML / FIGURES[name].path
+    page = lxml.html.fromstring(path.read_text(encoding="utf-8"))
+    (part,) = page.iter(f"{name}-figure")
+    while part.tag != "article":
+        around = part.getparent()
+        for other in list(around):
+            if other is not part and other.tag not in ("summary", "script"):
+                other.drop_tree()
+        part = around
+    for link in page.xpath("//nav//a[starts-with(@href, '#')]"):  # to the sections that are gone
+        link.set("href", "#main-content")
+    html = lxml.html.tostring(page, doctype="<!doctype html>", encoding="unicode")
+    return html.replace('="../', f'="{HTML.as_uri()}/')
+
+
+@pytest.fixture
+def visit_alone(visit, tmp_path):
+    """Opens the page of a figure without what else it tells."""
+
+    def visited(name, **settings):
+        path = tmp_path / "page.html"
+        path.write_text(alone(name), encoding="utf-8")
+        return visit(path, **settings)
+
+    return visited
+
+
 def assert_stands_in(page, name):
     """The tables stand in for the figure."""
     for folded in page.locator(f"details:has({name}-figure) > summary").all():  # what goes deeper is opened first
@@ -125,13 +160,13 @@ def assert_stands_in(page, name):
 
 
 @each
-def test_without_scripts_the_tables_are_seen(visit, name):
-    assert_stands_in(visit(FIGURES[name].path, java_script_enabled=False), name)
+def test_without_scripts_the_tables_are_seen(visit_alone, name):
+    assert_stands_in(visit_alone(name, java_script_enabled=False), name)
 
 
 @each
-def test_a_figure_that_fails_leaves_the_tables(visit, name, complaints):
-    assert_stands_in(visit(FIGURES[name].path, before="JSON.parse = () => ({})"), name)
+def test_a_figure_that_fails_leaves_the_tables(visit_alone, name, complaints):
+    assert_stands_in(visit_alone(name, before="JSON.parse = () => ({})"), name)
     assert complaints
     complaints.clear()
 
@@ -147,10 +182,10 @@ def drive(page, name, still=False):
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.driven])
-def test_nothing_jumps_or_leads_out_of_the_page(visit, name, width):
+def test_nothing_jumps_or_leads_out_of_the_page(visit_alone, name, width):
     figure = FIGURES[name]
     jump = figure.jump[WIDTHS.index(width)]
-    page = visit(figure.path, width=width, has_touch=width < 1000, reduced_motion="reduce", hurry=True)
+    page = visit_alone(name, width=width, has_touch=width < 1000, reduced_motion="reduce", hurry=True)
     found = drive(page, name, still=jump is not None)
     for what, height, wider in found:
         assert wider <= 0, what
@@ -163,11 +198,11 @@ def test_nothing_jumps_or_leads_out_of_the_page(visit, name, width):
 
 
 @pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.word and figure.driven])
-def test_words_stay_words(visit, name):
+def test_words_stay_words(visit_alone, name):
     word, evil = FIGURES[name].word, "<img/src=x/onerror=alert(1)>"
     worse = f'"{evil}"' if '"' in word else f"{word}{evil}"
     swap = f"const parse = JSON.parse; JSON.parse = text => parse(text.replaceAll({word!r}, {worse!r}));"
-    page = visit(FIGURES[name].path, before=swap, hurry=True)
+    page = visit_alone(name, before=swap, hurry=True)
     drive(page, name)
     live = page.locator(f"{name}-figure .live")
     assert live.locator("img").count() == 0
