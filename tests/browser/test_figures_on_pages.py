@@ -117,7 +117,7 @@ def test_the_built_book_is_the_present_one():
 
 @functools.cache
 def alone(name):
-    """The page of a figure with its frame, its styles and its scripts; of what it tells, only what is around the figure.
+    """The page of a figure with its frame, its styles and its scripts; of what it tells, what is around the figure.
 
     A whole page has up to 15,000 elements, and a browser lays most of them out again whenever a figure changes.
     """
