@@ -15,6 +15,9 @@ import pytest
 import weights
 from playwright.sync_api import sync_playwright
 
+from tested_transformer.book.experiments import all_answers
+from tested_transformer.book.pretrained import load
+
 ROOT = pathlib.Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
 STATIC = ROOT / "book" / "_static"
@@ -175,3 +178,9 @@ def show(visit, tmp_path):
         return visit(path, **settings)
 
     return shown
+
+
+@pytest.fixture(scope="session")
+def told():
+    """What the translator writes of each sentence about "it", with its head and without."""
+    return all_answers(load())
