@@ -56,26 +56,29 @@ FIGURES = {
     "walk": Figure("transformer", "where", "love", (0, 0, None), 1000),
 }
 # Sets all that can be set, to its ends, and presses what can be pressed; what a figure says about it comes half a
-# second later. Finds what was set, how high the figure was, and by how much the page was too wide. The buttons of the
-# live figure bring sentences that go wrong, which show more: they are left out where it is to stand `still`.
+# second later, which is waited for at the end of a list and of the choices. Finds what was set, how high the figure
+# was, and by how much the page was too wide. The buttons of the live figure bring sentences that go wrong, which show
+# more: they are left out where it is to stand `still`.
 DRIVE = """async ([name, still]) => {
   const live = document.querySelector(`${name}-figure .live`), root = document.documentElement, found = [];
   const all = selector => [...live.querySelectorAll(selector)];
-  const look = async what => {
-    for (const pause of [20, 600]) {
+  const look = async (what, pauses = [20, 600]) => {
+    for (const pause of pauses) {
       await new Promise(done => setTimeout(done, pause));
       found.push([what, live.getBoundingClientRect().height, root.scrollWidth - root.clientWidth]);
     }
   };
-  const set = async (field, value) => {
+  const set = async (field, value, pauses) => {
     field.value = value;
     for (const kind of ['input', 'change']) field.dispatchEvent(new Event(kind, {bubbles: true}));
-    await look(`${field.closest('label')?.innerText} ${value}`);
+    await look(`${field.closest('label')?.innerText} ${value}`, pauses);
   };
-  const click = async (element, what) => { element.click(); await look(what); };
+  const click = async (element, what, pauses) => { element.click(); await look(what, pauses); };
   await look('at first');
-  for (const list of all('select'))
-    for (const option of [...list.options].reverse()) await set(list, option.value);
+  for (const list of all('select')) {
+    for (const option of [...list.options].reverse()) await set(list, option.value, [20]);
+    await look('the first of a list');
+  }
   const ranges = all('input[type=range]');
   const values = ranges.map(range => range.value);
   for (const [n, range] of ranges.entries()) for (const end of [range.max, range.min, values[n]]) await set(range, end);
@@ -83,7 +86,9 @@ DRIVE = """async ([name, still]) => {
   for (const [n, range] of ranges.entries()) await set(range, values[n]);
   for (const box of all('input[type=checkbox]'))
     for (const way of ['on', 'off']) await click(box, `${box.parentElement.innerText} ${way}`);
-  for (const one of all('input[type=radio]')) await click(one, one.parentElement.innerText);
+  for (const one of all('input[type=radio]'))
+    if (one.checkVisibility({visibilityProperty: true})) await click(one, one.parentElement.innerText, [20]);
+  await look('the last choice');
   const button = text => all('button').find(button => button.textContent === text);
   if (button('Start again')) await click(button('Start again'), 'start again');
   for (const next = button('Next step'); next && !next.disabled;) await click(next, 'next step');
