@@ -217,8 +217,8 @@ def test_words_stay_words(visit_alone, name):
 # What some are alone with
 
 
-def test_the_geometry_is_seen_whole_on_a_laptop_whatever_it_says(visit):
-    page = visit(FIGURES["geometry"].path, width=1280, height=720)
+def test_the_geometry_is_seen_whole_on_a_laptop_whatever_it_says(visit_alone):
+    page = visit_alone("geometry", width=1280, height=720)
     figure, sentence = page.locator("geometry-figure .live"), page.locator("geometry-figure [role=status]")
     box = figure.bounding_box()
     assert box["height"] <= 560
@@ -240,9 +240,9 @@ def test_the_terms_are_in_view_wherever_the_result_is(visit, width, height):
         assert cell["y"] + cell["height"] <= terms["y"], "the terms do not cover what they are about"
 
 
-def test_attention_by_hand_is_seen_whole_and_beside_the_contents(visit):
+def test_attention_by_hand_is_seen_whole_and_beside_the_contents(visit_alone):
     for width, height in ((1024, 768), (1280, 900), (1440, 900), (1920, 1080)):
-        page = visit(FIGURES["attention"].path, width=width, height=height)
+        page = visit_alone("attention", width=width, height=height)
         figure, contents = page.locator("attention-figure .live"), page.locator(".bd-sidebar-secondary")
         for name in ("hide later words", "add positions"):
             page.get_by_label(name).check()
@@ -254,9 +254,9 @@ def test_attention_by_hand_is_seen_whole_and_beside_the_contents(visit):
             assert figure.locator(".part").evaluate_all(hidden) == [0, 0], "no number is out of sight"
 
 
-def test_the_switches_of_attention_stand_beside_the_weights(visit):
+def test_the_switches_of_attention_stand_beside_the_weights(visit_alone):
     for width in (1280, 390):
-        page = visit(FIGURES["attention"].path, width=width, height=844)
+        page = visit_alone("attention", width=width, height=844)
         switches, weights = (page.locator(f"attention-figure {s}").bounding_box() for s in (".controls", ".of-weights"))
         assert 0 <= weights["y"] - switches["y"] - switches["height"] <= 40
 
@@ -268,8 +268,8 @@ def test_the_data_of_a_figure_is_small(name):
     assert 0 < max(map(len, data)) < 150_000
 
 
-def test_the_points_that_are_drawn_stand_where_they_hit_the_line(visit):
-    page = visit(FIGURES["sampler"].path)
+def test_the_points_that_are_drawn_stand_where_they_hit_the_line(visit_alone):
+    page = visit_alone("sampler")
     page.get_by_role("button", name="Draw ten").click()
     boxes = [page.locator(f"sampler-figure .{part}").bounding_box() for part in ("pieces", "points")]
     assert boxes[0]["x"] == boxes[1]["x"]
@@ -277,8 +277,8 @@ def test_the_points_that_are_drawn_stand_where_they_hit_the_line(visit):
     assert page.locator("sampler-figure .points span").count() == 10
 
 
-def test_a_word_of_the_film_that_is_right_stands_on_the_line_of_its_neighbours(visit):
-    lines = visit(FIGURES["film"].path).locator("film-figure .written").all()
+def test_a_word_of_the_film_that_is_right_stands_on_the_line_of_its_neighbours(visit_alone):
+    lines = visit_alone("film").locator("film-figure .written").all()
     places = "spans => spans.map(e => [e.className, e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])"
     for line in lines:
         words = line.locator(":scope > span").evaluate_all(places)
