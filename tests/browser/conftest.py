@@ -15,12 +15,17 @@ import pytest
 import weights
 from playwright.sync_api import sync_playwright
 
+from tested_transformer.book.experiments import all_answers
+from tested_transformer.book.pretrained import load
+
 ROOT = pathlib.Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
 STATIC = ROOT / "book" / "_static"
 SCREENSHOTS = ROOT / "build" / "screenshots"
 # Pauses take a tenth of their time, in their order: those of a test, and those that a figure makes before it speaks.
 HURRY = "{ const wait = setTimeout; window.setTimeout = (f, ms, ...rest) => wait(f, (ms ?? 0) / 10, ...rest); }"
+# What a page leaves behind goes. Is the clock that of the browser?
+LEFT = "() => { localStorage.clear(); sessionStorage.clear(); return `${Date}`.includes('native'); }"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 
@@ -59,37 +64,80 @@ def pictures():
     return taken
 
 
+class Tab:
+    """A page that tests have one after the other: to open a new one for each takes longer than much of what they do."""
+
+    def __init__(self, browser, begins, settings):
+        self.context = browser.new_context(**settings)
+        self.context.add_init_script(begins)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(float(os.environ.get("PATIENCE", 60_000)))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", self.asked)
+        self.page.on("requestfinished", lambda r: self.loaded.append(pathlib.Path(unquote(urlsplit(r.url).path))))
+
+    def asked(self, request):
+        if not re.match("file:|data:|blob:", request.url):
+            self.complaints.append(request.url)
+
+    def begin(self, complaints, loaded, width, height):
+        """As new: on a screen of this size, with the pointer outside."""
+        self.complaints, self.loaded = complaints, loaded
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(media="screen")
+        self.page.mouse.move(-9, -9)
+
+    def end(self):
+        """Leaves what was visited, and nothing is stored."""
+        assert self.page.evaluate(LEFT), "who changes the clock asks for `own_tab`"
+        self.page.goto("about:blank")
+
+
+@pytest.fixture(scope="session")
+def tabs(browser):
+    """Those that no test has at present, by their settings."""
+    free = {}
+    yield free
+    for tab in (tab for tabs in free.values() for tab in tabs):
+        tab.context.close()
+
+
 @pytest.fixture
-def visit(request, browser, complaints):
+def own_tab():
+    """For tests that change their tab for good: its clock, its scripts, what other tabs of theirs have stored."""
+
+
+@pytest.fixture
+def visit(request, browser, tabs, complaints):
     """Opens a page of the built book, or any other file; runs a script `before` its own."""
-    contexts = []
+    taken = []
 
     def visited(path, width=1280, height=900, loaded=None, hurry=False, before="", **settings):
-        context = browser.new_context(viewport={"width": width, "height": height}, **settings)
-        context.add_init_script(HURRY * hurry + before)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(float(os.environ.get("PATIENCE", 60_000)))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-        page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda r: None if re.match("file:|data:|blob:", r.url) else complaints.append(r.url))
-        if loaded is not None:
-            page.on("requestfinished", lambda r: loaded.append(pathlib.Path(unquote(urlsplit(r.url).path))))
-        page.goto((HTML / path).as_uri(), wait_until="load")
-        return page
+        free = tabs.setdefault(f"{hurry} {sorted(settings.items())}", [])
+        own = before or "own_tab" in request.fixturenames
+        tab = Tab(browser, HURRY * hurry + before, settings) if own or not free else free.pop()
+        taken.append((tab, None if own else free))
+        tab.begin(complaints, [] if loaded is None else loaded, width, height)
+        tab.page.goto((HTML / path).as_uri(), wait_until="load")
+        return tab.page
 
     yield visited
-    for n, context in enumerate(contexts):
-        if getattr(request.node, "has_failed", False):
+    for n, (tab, free) in enumerate(taken):
+        if failed := getattr(request.node, "has_failed", False):
             name = re.sub(r"[^\w.-]+", "-", request.node.name)
-            context.pages[0].screenshot(path=SCREENSHOTS / "failed" / f"{name}-{n}.png")
-        context.close()
+            tab.page.screenshot(path=SCREENSHOTS / "failed" / f"{name}-{n}.png")
+        if free is None or failed:
+            tab.context.close()
+        else:
+            tab.end()
+            free.append(tab)
     assert complaints == []
 
 
 @pytest.fixture
-def stored():
+def stored(own_tab):
     """Waits until what a page stored has arrived where other pages read it: Chromium brings it there by itself.
 
     A page that was opened too early may never hear of it, so each time a new one asks.
@@ -130,3 +178,9 @@ def show(visit, tmp_path):
         return visit(path, **settings)
 
     return shown
+
+
+@pytest.fixture(scope="session")
+def told():
+    """What the translator writes of each sentence about "it", with its head and without."""
+    return all_answers(load())

@@ -13,7 +13,6 @@ from guards import SCRIPTS
 
 from tested_transformer.book import figures
 from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS, pronoun
-from tested_transformer.book.experiments import all_answers
 from tested_transformer.book.pretrained import load, other_training
 from tested_transformer.shares import as_share
 
@@ -37,6 +36,31 @@ def page(show, figure, tmp_path):
         weights.script(weights=weights.OTHER_TRAINING, name=weights.OTHER), encoding="utf-8"
     )
     return show(figure, reduced_motion="reduce")
+
+
+@pytest.fixture
+def phone(show, figure):
+    """The figure as a finger has it, with the model loaded."""
+    page = show(figure, width=390, height=844, has_touch=True, reduced_motion="reduce")
+    settled(page)
+    return page
+
+
+@pytest.fixture
+def first_page(show, told, tmp_path):
+    """The figure of the first page, which grows into this one, with room around it."""
+
+    def shown(**settings):
+        (tmp_path / "figures").mkdir()
+        shutil.copy(SCRIPTS / "cut.js", tmp_path / "figures")
+        opens = figures.cut.sizes(load(), MODELS)
+        sentence = figures.running.sentence(*told, ("chair", "lamp", "picture"), opens)
+        page = show(sentence, reduced_motion="reduce", **settings)
+        page.add_style_tag(path=SCRIPTS / "cut.css")
+        page.evaluate("document.body.style.paddingBlock = '60rem'")
+        return page
+
+    return shown
 
 
 def settled(page, action="this.ready()"):
@@ -414,17 +438,16 @@ def middle(page, link, t=0.5):
     )
 
 
-def test_a_finger_names_a_line_before_it_cuts_it(show, figure):
-    page = show(figure, width=390, has_touch=True, reduced_motion="reduce")
-    settled(page, f"this.ask('{LAMP}')")
-    page.get_by_label("✂ cut a line").check()
-    place = middle(page, LINK)
-    page.touchscreen.tap(*place)
-    assert "press again to cut" in page.locator(".pointed:visible").inner_text()
-    assert page.evaluate(f"{FIGURE}.changed") == 0
-    page.touchscreen.tap(*place)
-    page.wait_for_function(f"{FIGURE}.now.text.includes('weil er alt')")
-    assert page.evaluate(f"[...{FIGURE}.changes.hidden]") == [LINK]
+def test_a_finger_names_a_line_before_it_cuts_it(phone):
+    settled(phone, f"this.ask('{LAMP}')")
+    phone.get_by_label("✂ cut a line").check()
+    place = middle(phone, LINK)
+    phone.touchscreen.tap(*place)
+    assert "press again to cut" in phone.locator(".pointed:visible").inner_text()
+    assert phone.evaluate(f"{FIGURE}.changed") == 0
+    phone.touchscreen.tap(*place)
+    phone.wait_for_function(f"{FIGURE}.now.text.includes('weil er alt')")
+    assert phone.evaluate(f"[...{FIGURE}.changes.hidden]") == [LINK]
 
 
 def test_of_lines_that_lie_together_the_nearest_is_meant(page):
@@ -648,12 +671,8 @@ def test_it_fits(show, figure, width):
     assert min(words) >= 10
 
 
-def test_the_first_page_grows_into_it_with_what_was_switched(show, tmp_path):
-    (tmp_path / "figures").mkdir()
-    shutil.copy(SCRIPTS / "cut.js", tmp_path / "figures")
-    told = all_answers(load())
-    opens = figures.cut.sizes(load(), MODELS)
-    page = show(figures.running.sentence(*told, ("chair", "lamp", "picture"), opens), reduced_motion="reduce")
+def test_the_first_page_grows_into_it_with_what_was_switched(first_page):
+    page = first_page()
     page.get_by_role("switch").check()
     without = page.locator("sentence-figure .german").first.inner_text()
     page.get_by_role("button", name="Open the whole model").click()
@@ -666,16 +685,8 @@ def test_the_first_page_grows_into_it_with_what_was_switched(show, tmp_path):
     assert page.locator("sentence-figure .german").is_visible()
 
 
-def test_on_the_first_page_it_opens_at_its_german_and_escape_closes_what_was_opened_last(show, tmp_path):
-    (tmp_path / "figures").mkdir()
-    shutil.copy(SCRIPTS / "cut.js", tmp_path / "figures")
-    page = show(
-        figures.running.sentence(*all_answers(load()), ("chair", "lamp", "picture"), figures.cut.sizes(load(), MODELS)),
-        reduced_motion="reduce",
-        height=500,
-    )
-    page.add_style_tag(path=SCRIPTS / "cut.css")
-    page.evaluate("document.body.style.paddingBlock = '60rem'")
+def test_on_the_first_page_it_opens_at_its_german_and_escape_closes_what_was_opened_last(first_page):
+    page = first_page(height=500)
     opens = page.get_by_role("button", name="Open the whole model")
     opens.scroll_into_view_if_needed()
     opens.press("Enter")
@@ -770,10 +781,8 @@ def figures_name(name):
     return f"{kinds[kind]}, layer {int(layer) + 1}, head {int(head) + 1}"
 
 
-def test_on_a_phone_no_line_of_the_decoder_runs_through_a_word(show, figure):
-    page = show(figure, width=390, has_touch=True, reduced_motion="reduce")
-    settled(page)
-    through = page.evaluate(
+def test_on_a_phone_no_line_of_the_decoder_runs_through_a_word(phone):
+    through = phone.evaluate(
         f"""() => {{
             const figure = {FIGURE}, found = new Set(), words = '.tokens span, .stage > .name, .depth, .before';
             for (let n = 0; n < figure.now.writes.length; n++) {{
@@ -1067,19 +1076,8 @@ def test_an_address_with_a_cut_brings_its_reader_to_the_figure(page, tmp_path):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_the_model_opened_on_the_first_page_shows_its_drawing(show, tmp_path, width, height):
-    (tmp_path / "figures").mkdir()
-    shutil.copy(SCRIPTS / "cut.js", tmp_path / "figures")
-    opens = figures.cut.sizes(load(), MODELS)
-    told = all_answers(load())
-    page = show(
-        figures.running.sentence(*told, ("chair", "lamp", "picture"), opens),
-        reduced_motion="reduce",
-        width=width,
-        height=height,
-    )
-    page.add_style_tag(path=SCRIPTS / "cut.css")
-    page.evaluate("document.body.style.paddingBlock = '40rem'")
+def test_the_model_opened_on_the_first_page_shows_its_drawing(first_page, width, height):
+    page = first_page(width=width, height=height)
     page.get_by_role("button", name="Open the whole model").evaluate("b => b.scrollIntoView({ block: 'end' })")
     page.get_by_role("button", name="Open the whole model").click()
     page.wait_for_function(f"{FIGURE}?.now?.rows")
@@ -1088,22 +1086,20 @@ def test_the_model_opened_on_the_first_page_shows_its_drawing(show, tmp_path, wi
     assert page.locator(".says").bounding_box()["y"] >= 0
 
 
-def test_on_a_phone_the_sheet_leaves_the_drawing_in_sight_and_the_tools_are_few(show, figure):
-    page = show(figure, width=390, height=844, has_touch=True, reduced_motion="reduce")
-    settled(page)
-    assert not page.locator(".tools select").is_visible()
-    page.locator(".tools summary").click()
-    assert page.locator(".tools select").is_visible()
-    page.locator(".tools summary").click()
+def test_on_a_phone_the_sheet_leaves_the_drawing_in_sight_and_the_tools_are_few(phone):
+    assert not phone.locator(".tools select").is_visible()
+    phone.locator(".tools summary").click()
+    assert phone.locator(".tools select").is_visible()
+    phone.locator(".tools summary").click()
     begin, row = (
-        page.locator(".live").bounding_box()["y"],
-        page.locator(".tokens.read button").first.bounding_box()["y"],
+        phone.locator(".live").bounding_box()["y"],
+        phone.locator(".tokens.read button").first.bounding_box()["y"],
     )
     assert row - begin < 500
     for side, n in (("read", 9), ("write", 11)):
-        page.locator(f".tokens.{side} button").nth(n).tap()
+        phone.locator(f".tokens.{side} button").nth(n).tap()
         word, sheet = (
-            box.bounding_box() for box in (page.locator(f".tokens.{side} button").nth(n), page.locator(".aside"))
+            box.bounding_box() for box in (phone.locator(f".tokens.{side} button").nth(n), phone.locator(".aside"))
         )
         assert word["y"] + word["height"] <= sheet["y"]
         assert 844 - sheet["y"] < 250
@@ -1207,22 +1203,20 @@ def test_the_verdict_says_what_the_model_did_and_is_said_once(page, text, word, 
     assert not re.search("right|wrong|guess", page.locator(".says .verdict").inner_text(), re.IGNORECASE)
 
 
-def test_on_a_phone_the_guess_opens_the_sheet_at_the_lit_line_and_the_trial_at_its_headings(show, figure):
-    page = show(figure, width=390, height=844, has_touch=True, reduced_motion="reduce")
-    settled(page)
+def test_on_a_phone_the_guess_opens_the_sheet_at_the_lit_line_and_the_trial_at_its_headings(phone):
 
     def inside(part):
-        box, pane = part.bounding_box(), page.locator(".aside > :not(.tabs, .pointed):visible").bounding_box()
+        box, pane = part.bounding_box(), phone.locator(".aside > :not(.tabs, .pointed):visible").bounding_box()
         return pane["y"] <= box["y"] and box["y"] + box["height"] <= pane["y"] + pane["height"]
 
-    guess(page, "er")
-    lit = page.locator(".links li > button:last-child").first
+    guess(phone, "er")
+    lit = phone.locator(".links li > button:last-child").first
     assert inside(lit)
-    settled(page, "this.querySelector('.links li > button:last-child').click()")
-    page.get_by_role("button", name="Try this on all sentences").tap()
-    page.wait_for_function(f"{FIGURE}.result")
+    settled(phone, "this.querySelector('.links li > button:last-child').click()")
+    phone.get_by_role("button", name="Try this on all sentences").tap()
+    phone.wait_for_function(f"{FIGURE}.result")
     for n in range(3):
-        assert inside(page.locator(".dots text:not(.column)").nth(n))
+        assert inside(phone.locator(".dots text:not(.column)").nth(n))
 
 
 @pytest.mark.parametrize("t", [0.3, 0.4, 0.5, 0.7, 0.8])

@@ -149,6 +149,7 @@ def test_slider_buttons_and_texts_lead_to_the_same_stops(page):
 # For every reader
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_it_is_worked_and_played_with_the_keyboard_alone(page):
     page.clock.install()
     keys(page, "Tab End")

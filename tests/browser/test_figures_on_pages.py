@@ -4,9 +4,11 @@ Figures do not jump: whatever is set, their height stays the same, and a window 
 `test_pages.py` tries them.
 """
 
+import functools
 import re
 from typing import NamedTuple
 
+import lxml.html
 import pytest
 from guards import ROOT, SCRIPTS, outputs
 from live import to_pages
@@ -54,26 +56,29 @@ FIGURES = {
     "walk": Figure("transformer", "where", "love", (0, 0, None), 1000),
 }
 # Sets all that can be set, to its ends, and presses what can be pressed; what a figure says about it comes half a
-# second later. Finds what was set, how high the figure was, and by how much the page was too wide. The buttons of the
-# live figure bring sentences that go wrong, which show more: they are left out where it is to stand `still`.
+# second later, which is waited for at the end of a list and of the choices. Finds what was set, how high the figure
+# was, and by how much the page was too wide. The buttons of the live figure bring sentences that go wrong, which show
+# more: they are left out where it is to stand `still`.
 DRIVE = """async ([name, still]) => {
   const live = document.querySelector(`${name}-figure .live`), root = document.documentElement, found = [];
   const all = selector => [...live.querySelectorAll(selector)];
-  const look = async what => {
-    for (const pause of [20, 600]) {
+  const look = async (what, pauses = [20, 600]) => {
+    for (const pause of pauses) {
       await new Promise(done => setTimeout(done, pause));
       found.push([what, live.getBoundingClientRect().height, root.scrollWidth - root.clientWidth]);
     }
   };
-  const set = async (field, value) => {
+  const set = async (field, value, pauses) => {
     field.value = value;
     for (const kind of ['input', 'change']) field.dispatchEvent(new Event(kind, {bubbles: true}));
-    await look(`${field.closest('label')?.innerText} ${value}`);
+    await look(`${field.closest('label')?.innerText} ${value}`, pauses);
   };
-  const click = async (element, what) => { element.click(); await look(what); };
+  const click = async (element, what, pauses) => { element.click(); await look(what, pauses); };
   await look('at first');
-  for (const list of all('select'))
-    for (const option of [...list.options].reverse()) await set(list, option.value);
+  for (const list of all('select')) {
+    for (const option of [...list.options].reverse()) await set(list, option.value, [20]);
+    await look('the first of a list');
+  }
   const ranges = all('input[type=range]');
   const values = ranges.map(range => range.value);
   for (const [n, range] of ranges.entries()) for (const end of [range.max, range.min, values[n]]) await set(range, end);
@@ -81,7 +86,9 @@ DRIVE = """async ([name, still]) => {
   for (const [n, range] of ranges.entries()) await set(range, values[n]);
   for (const box of all('input[type=checkbox]'))
     for (const way of ['on', 'off']) await click(box, `${box.parentElement.innerText} ${way}`);
-  for (const one of all('input[type=radio]')) await click(one, one.parentElement.innerText);
+  for (const one of all('input[type=radio]'))
+    if (one.checkVisibility({visibilityProperty: true})) await click(one, one.parentElement.innerText, [20]);
+  await look('the last choice');
   const button = text => all('button').find(button => button.textContent === text);
   if (button('Start again')) await click(button('Start again'), 'start again');
   for (const next = button('Next step'); next && !next.disabled;) await click(next, 'next step');
@@ -113,6 +120,39 @@ def test_the_built_book_is_the_present_one():
         assert to_pages(data) in page, "run `make book` again"
 
 
+@functools.cache
+def alone(name):
+    """The page of a figure with its frame, its styles and its scripts; of what it tells, what is around the figure.
+
+    A whole page has up to 15,000 elements, and a browser lays most of them out again whenever a figure changes.
+    """
+    path = HTML / FIGURES[name].path
+    page = lxml.html.fromstring(path.read_text(encoding="utf-8"))
+    (part,) = page.iter(f"{name}-figure")
+    while part.tag != "article":
+        around = part.getparent()
+        for other in list(around):
+            if other is not part and other.tag not in ("summary", "script"):
+                other.drop_tree()
+        part = around
+    for link in page.xpath("//nav//a[starts-with(@href, '#')]"):  # to the sections that are gone
+        link.set("href", "#main-content")
+    html = lxml.html.tostring(page, doctype="<!doctype html>", encoding="unicode")
+    return html.replace('="../', f'="{HTML.as_uri()}/')
+
+
+@pytest.fixture
+def visit_alone(visit, tmp_path):
+    """Opens the page of a figure without what else it tells."""
+
+    def visited(name, **settings):
+        path = tmp_path / "page.html"
+        path.write_text(alone(name), encoding="utf-8")
+        return visit(path, **settings)
+
+    return visited
+
+
 def assert_stands_in(page, name):
     """The tables stand in for the figure."""
     for folded in page.locator(f"details:has({name}-figure) > summary").all():  # what goes deeper is opened first
@@ -125,13 +165,13 @@ def assert_stands_in(page, name):
 
 
 @each
-def test_without_scripts_the_tables_are_seen(visit, name):
-    assert_stands_in(visit(FIGURES[name].path, java_script_enabled=False), name)
+def test_without_scripts_the_tables_are_seen(visit_alone, name):
+    assert_stands_in(visit_alone(name, java_script_enabled=False), name)
 
 
 @each
-def test_a_figure_that_fails_leaves_the_tables(visit, name, complaints):
-    assert_stands_in(visit(FIGURES[name].path, before="JSON.parse = () => ({})"), name)
+def test_a_figure_that_fails_leaves_the_tables(visit_alone, name, complaints):
+    assert_stands_in(visit_alone(name, before="JSON.parse = () => ({})"), name)
     assert complaints
     complaints.clear()
 
@@ -147,10 +187,10 @@ def drive(page, name, still=False):
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.driven])
-def test_nothing_jumps_or_leads_out_of_the_page(visit, name, width):
+def test_nothing_jumps_or_leads_out_of_the_page(visit_alone, name, width):
     figure = FIGURES[name]
     jump = figure.jump[WIDTHS.index(width)]
-    page = visit(figure.path, width=width, has_touch=width < 1000, reduced_motion="reduce", hurry=True)
+    page = visit_alone(name, width=width, has_touch=width < 1000, reduced_motion="reduce", hurry=True)
     found = drive(page, name, still=jump is not None)
     for what, height, wider in found:
         assert wider <= 0, what
@@ -163,11 +203,11 @@ def test_nothing_jumps_or_leads_out_of_the_page(visit, name, width):
 
 
 @pytest.mark.parametrize("name", [name for name, figure in FIGURES.items() if figure.word and figure.driven])
-def test_words_stay_words(visit, name):
+def test_words_stay_words(visit_alone, name):
     word, evil = FIGURES[name].word, "<img/src=x/onerror=alert(1)>"
     worse = f'"{evil}"' if '"' in word else f"{word}{evil}"
     swap = f"const parse = JSON.parse; JSON.parse = text => parse(text.replaceAll({word!r}, {worse!r}));"
-    page = visit(FIGURES[name].path, before=swap, hurry=True)
+    page = visit_alone(name, before=swap, hurry=True)
     drive(page, name)
     live = page.locator(f"{name}-figure .live")
     assert live.locator("img").count() == 0
@@ -177,8 +217,8 @@ def test_words_stay_words(visit, name):
 # What some are alone with
 
 
-def test_the_geometry_is_seen_whole_on_a_laptop_whatever_it_says(visit):
-    page = visit(FIGURES["geometry"].path, width=1280, height=720)
+def test_the_geometry_is_seen_whole_on_a_laptop_whatever_it_says(visit_alone):
+    page = visit_alone("geometry", width=1280, height=720)
     figure, sentence = page.locator("geometry-figure .live"), page.locator("geometry-figure [role=status]")
     box = figure.bounding_box()
     assert box["height"] <= 560
@@ -200,9 +240,9 @@ def test_the_terms_are_in_view_wherever_the_result_is(visit, width, height):
         assert cell["y"] + cell["height"] <= terms["y"], "the terms do not cover what they are about"
 
 
-def test_attention_by_hand_is_seen_whole_and_beside_the_contents(visit):
+def test_attention_by_hand_is_seen_whole_and_beside_the_contents(visit_alone):
     for width, height in ((1024, 768), (1280, 900), (1440, 900), (1920, 1080)):
-        page = visit(FIGURES["attention"].path, width=width, height=height)
+        page = visit_alone("attention", width=width, height=height)
         figure, contents = page.locator("attention-figure .live"), page.locator(".bd-sidebar-secondary")
         for name in ("hide later words", "add positions"):
             page.get_by_label(name).check()
@@ -214,9 +254,9 @@ def test_attention_by_hand_is_seen_whole_and_beside_the_contents(visit):
             assert figure.locator(".part").evaluate_all(hidden) == [0, 0], "no number is out of sight"
 
 
-def test_the_switches_of_attention_stand_beside_the_weights(visit):
+def test_the_switches_of_attention_stand_beside_the_weights(visit_alone):
     for width in (1280, 390):
-        page = visit(FIGURES["attention"].path, width=width, height=844)
+        page = visit_alone("attention", width=width, height=844)
         switches, weights = (page.locator(f"attention-figure {s}").bounding_box() for s in (".controls", ".of-weights"))
         assert 0 <= weights["y"] - switches["y"] - switches["height"] <= 40
 
@@ -228,8 +268,8 @@ def test_the_data_of_a_figure_is_small(name):
     assert 0 < max(map(len, data)) < 150_000
 
 
-def test_the_points_that_are_drawn_stand_where_they_hit_the_line(visit):
-    page = visit(FIGURES["sampler"].path)
+def test_the_points_that_are_drawn_stand_where_they_hit_the_line(visit_alone):
+    page = visit_alone("sampler")
     page.get_by_role("button", name="Draw ten").click()
     boxes = [page.locator(f"sampler-figure .{part}").bounding_box() for part in ("pieces", "points")]
     assert boxes[0]["x"] == boxes[1]["x"]
@@ -237,8 +277,8 @@ def test_the_points_that_are_drawn_stand_where_they_hit_the_line(visit):
     assert page.locator("sampler-figure .points span").count() == 10
 
 
-def test_a_word_of_the_film_that_is_right_stands_on_the_line_of_its_neighbours(visit):
-    lines = visit(FIGURES["film"].path).locator("film-figure .written").all()
+def test_a_word_of_the_film_that_is_right_stands_on_the_line_of_its_neighbours(visit_alone):
+    lines = visit_alone("film").locator("film-figure .written").all()
     places = "spans => spans.map(e => [e.className, e.getBoundingClientRect().top, e.getBoundingClientRect().bottom])"
     for line in lines:
         words = line.locator(":scope > span").evaluate_all(places)

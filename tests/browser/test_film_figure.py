@@ -111,6 +111,7 @@ def test_it_begins_with_the_first_stop_and_the_head_that_it_was_told(show):
     assert np.array_equal(table(page)[2], hundredths(SEEN.stops[0].cross[0][1, 2]))
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_it_opens_at_the_step_that_it_was_told_and_plays_on_from_there(show):
     page = show(film(opens=20))
     page.clock.install()
@@ -201,6 +202,7 @@ def test_a_radio_button_of_a_head_has_its_number_in_its_name(page):
     assert np.allclose(means, w.max(-1).mean(-1).ravel(), rtol=0, atol=0.00501)
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_it_is_played_to_the_end_and_stops_and_begins_again(page):
     page.clock.install()
     page.get_by_role("button", name="Play").click()
@@ -216,6 +218,7 @@ def test_it_is_played_to_the_end_and_stops_and_begins_again(page):
     assert page.get_by_text("Written at step 0:").is_visible()
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_who_moves_the_slider_stops_the_film(page):
     page.clock.install()
     page.get_by_role("button", name="Play").click()

@@ -229,6 +229,7 @@ def test_a_reader_who_opened_everything_still_arrives_where_a_link_leads(visit):
     assert 0 <= page.evaluate(HEADING)[1] < 200
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_where_nothing_can_be_stored_the_switch_still_works(visit):
     page = visit(PAGE)
     page.add_init_script("""for (const how of ['getItem', 'setItem']) {

@@ -336,6 +336,7 @@ def test_the_tip_is_dragged_with_the_mouse_and_keeps_to_tenths_and_to_the_plane(
     assert page.get_by_label(FIRST).input_value() == "2.5", "let go is let go"
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_a_finger_drags_the_tip_and_scrolls_the_page_everywhere_else(show):
     page = show(figure(), width=390, height=600, has_touch=True)
     page.evaluate("document.body.style.paddingBottom = '100vh'")

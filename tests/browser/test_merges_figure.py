@@ -84,6 +84,7 @@ def test_back_leads_back_and_both_ends_hold(page):
     page.get_by_text("No pair is left.").wait_for()
 
 
+@pytest.mark.usefixtures("own_tab")
 def test_it_is_played_by_keyboard_to_the_end_and_stops(page):
     page.clock.install()
     keys(page, "Tab Tab Tab Enter")

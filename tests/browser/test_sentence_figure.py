@@ -8,8 +8,6 @@ from keyboard import keys
 
 from tested_transformer.book import figures
 from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS, another, pronoun
-from tested_transformer.book.experiments import all_answers
-from tested_transformer.book.pretrained import load
 from tested_transformer.shares import as_share
 
 PAGE = os.environ.get("SENTENCE_PAGE", "book/index.html")
@@ -21,11 +19,6 @@ TEXT = "e => e.innerText.replace(/\\s+/g, ' ').trim()"
 GERMAN = """p => [...p.querySelectorAll(':scope > span')].map(e => e.firstChild.textContent).join(' ')"""
 ENGLISH = """p => [...p.querySelectorAll('.english > span, .place > span')].map(e => e.textContent).join('')
     .replace(/\\s+/g, ' ').trim()"""
-
-
-@pytest.fixture(scope="module")
-def told():
-    return all_answers(load())
 
 
 @pytest.fixture
