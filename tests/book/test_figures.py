@@ -231,7 +231,6 @@ SIZES = {"norms": [("encoder", 0.1), ("decoder", 0.3)], "table": [("shared table
 FIGURES |= {
     "sizes": lambda: figures.adam.sizes(SIZES),
     "rates of parts": lambda: figures.adam.rates({"one": {0.5: 3.0, 1: 4.0}, "two": {1: 9.0}}, 0, 5),
-    "limits of parts": lambda: figures.adam.rates({"all": {0.5: 3.0, 8: 4.0}, "two": {1: 4.0}}, 0, 5, {"two": 0.94}),
     "across": lambda: figures.adam.across({"one": CURVE, "two": -CURVE}, 100),
     "valley": lambda: figures.adam.valley({"one": normal(5, 2)}, CURVE, CURVE, CURVE**2 + 100 * CURVE[:, None] ** 2),
     "starts": lambda: figures.adam.starts({"one": np.arange(7, 1, -1), "two": np.ones(6)}),

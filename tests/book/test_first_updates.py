@@ -115,14 +115,3 @@ def test_a_sweep_has_the_last_losses_of_each_part_at_each_rate(translator, sever
     everything = {"everything": {}}
     too_fast = first_updates.sweep(translator, [several[0]] * 3, torch.optim.SGD, (1e4,), everything)
     assert too_fast == {"everything": {1e4: 100}}, "higher than any picture"
-
-
-def test_curvature_is_the_largest_of_its_rows_however_long_the_gradient_is(translator, several, monkeypatch):
-    model = first_updates.untrained(translator)
-    table, bends = model.embedding.weight, torch.ones_like(model.embedding.weight)
-    bends[1, 0], bends[2, 0] = 4, 9
-
-    monkeypatch.setattr(first_updates, "loss_of", lambda model, batch: (bends * table**2 / 2 + 100 * table).sum())
-    for last, steepest in ((1, 4), (2, 9)):
-        rows = np.arange(len(table)) <= last
-        assert first_updates.curvature(model, several[0], rows, 40) == pytest.approx(steepest, rel=1e-6)

@@ -46,6 +46,7 @@ def test_each_preset_frames_pads_and_hides_with_its_own_special_ids(preset):
     for row, length, (first, second) in zip(p.wanted.tolist(), p.lengths, texts, strict=True):
         assert row[:length] == [bos, *first, eos, *second, eos]
         assert set(row[length:]) <= {pad}
+    assert MASK in p.ids[p.chosen], "some words are hidden"
     asked = set(p.wanted[p.chosen].tolist())
     assert asked <= set(words), "special tokens are never asked for"
     assert not set(p.ids[p.chosen].tolist()) & set(config.special_ids), "nor written in place of a word"

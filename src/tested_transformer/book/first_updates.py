@@ -227,26 +227,3 @@ def sweep(
         name: {rate: mean(rule, part) for rate, rule in rules.items()}
         for name, part in parts.items()
     }
-
-
-def curvature(
-    model: Transformer, batch: Batch, rows: np.ndarray, n_steps: int = 8
-) -> float:
-    """How fast the gradient changes where it changes most, among some of the rows.
-
-    A small step at random changes the gradient most along that one, so that the next
-    step goes where the last one changed it.
-    """
-    table, some = model.embedding.weight, torch.from_numpy(rows).unsqueeze(1)
-    start, small, found = table.detach().clone(), 1e-3, 0.0
-    way = torch.from_numpy(np.random.default_rng(0).normal(size=table.shape)) * some
-    for _ in range(n_steps):
-        way, sides = way / way.norm(), []
-        for sign in (1, -1):
-            table.data = start + sign * small * way
-            (slope,) = torch.autograd.grad(loss_of(model, batch), table)
-            sides.append(slope * some)
-        change = (sides[0] - sides[1]) / (2 * small)
-        found, way = (change * way).sum().item(), change
-    table.data = start
-    return found

@@ -36,21 +36,16 @@ def sizes(typical: Mapping[str, Sequence[tuple[str, float]]]) -> pic.Picture:
 
 
 @pic.styled
-def rates(
-    tried: Mapping[str, Mapping[float, float]], low: float, high: float, limits: Mapping[str, float] | None = None
-) -> pic.Picture:
+def rates(tried: Mapping[str, Mapping[float, float]], low: float, high: float) -> pic.Picture:
     """The loss by the rate, a curve for each part of a model; what is above leaves the picture.
 
-    The best rate of each has a ring. A part may have a limit, a dotted line in its colour.
+    The best rate of each has a ring.
     """
     figure, axes = chart(3.5)
     for (name, losses), colour, look in zip(tried.items(), pic.SERIES, ("o-", "s--", "D-.", "^:"), strict=False):
         axes.plot([*losses], [*losses.values()], look, color=colour, label=name)
         best = min(losses, key=losses.get)
         axes.plot(best, losses[best], "o", color=colour, markersize=14, markerfacecolor="none", markeredgewidth=1.5)
-        if limit := (limits or {}).get(name):
-            axes.axvline(limit, color=colour, linewidth=1.5, linestyle=":", zorder=1)
-            beside(axes, f"limit {limit:.1f}", (limit, low), (4, 4), color=colour)
     axes.set_xscale("log")
     every = sorted({rate for losses in tried.values() for rate in losses})
     axes.set_xticks(every, [f"{rate:g}" for rate in every])
