@@ -39,14 +39,6 @@ def page(show, figure, tmp_path):
 
 
 @pytest.fixture
-def phone(show, figure):
-    """The figure as a finger has it, with the model loaded."""
-    page = show(figure, width=390, height=844, has_touch=True, reduced_motion="reduce")
-    settled(page)
-    return page
-
-
-@pytest.fixture
 def first_page(show, told, tmp_path):
     """The figure of the first page, which grows into this one, with room around it."""
 
@@ -353,7 +345,7 @@ def test_in_another_training_what_was_done_to_single_heads_goes(page):
     assert sorted(page.evaluate(f"[...{FIGURE}.changes.hidden]")) == sorted(EVERYWHERE)
     assert page.evaluate(f"{FIGURE}.changes.gains.size") == 0
     told = "Undone, since a head of the same number is another head in this training: encoder, layer 2, head 3."
-    assert told in page.locator(".says").inner_text()
+    page.locator(".says", has_text=told).wait_for()
 
 
 def test_another_training_says_beforehand_what_it_will_undo(page):
@@ -438,16 +430,17 @@ def middle(page, link, t=0.5):
     )
 
 
-def test_a_finger_names_a_line_before_it_cuts_it(phone):
-    settled(phone, f"this.ask('{LAMP}')")
-    phone.get_by_label("✂ cut a line").check()
-    place = middle(phone, LINK)
-    phone.touchscreen.tap(*place)
-    assert "press again to cut" in phone.locator(".pointed:visible").inner_text()
-    assert phone.evaluate(f"{FIGURE}.changed") == 0
-    phone.touchscreen.tap(*place)
-    phone.wait_for_function(f"{FIGURE}.now.text.includes('weil er alt')")
-    assert phone.evaluate(f"[...{FIGURE}.changes.hidden]") == [LINK]
+def test_a_finger_names_a_line_before_it_cuts_it(show, figure):
+    page = show(figure, width=390, has_touch=True, reduced_motion="reduce")
+    settled(page, f"this.ask('{LAMP}')")
+    page.get_by_label("✂ cut a line").check()
+    place = middle(page, LINK)
+    page.touchscreen.tap(*place)
+    assert "press again to cut" in page.locator(".pointed:visible").inner_text()
+    assert page.evaluate(f"{FIGURE}.changed") == 0
+    page.touchscreen.tap(*place)
+    page.wait_for_function(f"{FIGURE}.now.text.includes('weil er alt')")
+    assert page.evaluate(f"[...{FIGURE}.changes.hidden]") == [LINK]
 
 
 def test_of_lines_that_lie_together_the_nearest_is_meant(page):
@@ -781,8 +774,10 @@ def figures_name(name):
     return f"{kinds[kind]}, layer {int(layer) + 1}, head {int(head) + 1}"
 
 
-def test_on_a_phone_no_line_of_the_decoder_runs_through_a_word(phone):
-    through = phone.evaluate(
+def test_on_a_phone_no_line_of_the_decoder_runs_through_a_word(show, figure):
+    page = show(figure, width=390, has_touch=True, reduced_motion="reduce")
+    settled(page)
+    through = page.evaluate(
         f"""() => {{
             const figure = {FIGURE}, found = new Set(), words = '.tokens span, .stage > .name, .depth, .before';
             for (let n = 0; n < figure.now.writes.length; n++) {{
@@ -1086,20 +1081,22 @@ def test_the_model_opened_on_the_first_page_shows_its_drawing(first_page, width,
     assert page.locator(".says").bounding_box()["y"] >= 0
 
 
-def test_on_a_phone_the_sheet_leaves_the_drawing_in_sight_and_the_tools_are_few(phone):
-    assert not phone.locator(".tools select").is_visible()
-    phone.locator(".tools summary").click()
-    assert phone.locator(".tools select").is_visible()
-    phone.locator(".tools summary").click()
+def test_on_a_phone_the_sheet_leaves_the_drawing_in_sight_and_the_tools_are_few(show, figure):
+    page = show(figure, width=390, height=844, has_touch=True, reduced_motion="reduce")
+    settled(page)
+    assert not page.locator(".tools select").is_visible()
+    page.locator(".tools summary").click()
+    assert page.locator(".tools select").is_visible()
+    page.locator(".tools summary").click()
     begin, row = (
-        phone.locator(".live").bounding_box()["y"],
-        phone.locator(".tokens.read button").first.bounding_box()["y"],
+        page.locator(".live").bounding_box()["y"],
+        page.locator(".tokens.read button").first.bounding_box()["y"],
     )
     assert row - begin < 500
     for side, n in (("read", 9), ("write", 11)):
-        phone.locator(f".tokens.{side} button").nth(n).tap()
+        page.locator(f".tokens.{side} button").nth(n).tap()
         word, sheet = (
-            box.bounding_box() for box in (phone.locator(f".tokens.{side} button").nth(n), phone.locator(".aside"))
+            box.bounding_box() for box in (page.locator(f".tokens.{side} button").nth(n), page.locator(".aside"))
         )
         assert word["y"] + word["height"] <= sheet["y"]
         assert 844 - sheet["y"] < 250
@@ -1203,20 +1200,22 @@ def test_the_verdict_says_what_the_model_did_and_is_said_once(page, text, word, 
     assert not re.search("right|wrong|guess", page.locator(".says .verdict").inner_text(), re.IGNORECASE)
 
 
-def test_on_a_phone_the_guess_opens_the_sheet_at_the_lit_line_and_the_trial_at_its_headings(phone):
+def test_on_a_phone_the_guess_opens_the_sheet_at_the_lit_line_and_the_trial_at_its_headings(show, figure):
+    page = show(figure, width=390, height=844, has_touch=True, reduced_motion="reduce")
+    settled(page)
 
     def inside(part):
-        box, pane = part.bounding_box(), phone.locator(".aside > :not(.tabs, .pointed):visible").bounding_box()
+        box, pane = part.bounding_box(), page.locator(".aside > :not(.tabs, .pointed):visible").bounding_box()
         return pane["y"] <= box["y"] and box["y"] + box["height"] <= pane["y"] + pane["height"]
 
-    guess(phone, "er")
-    lit = phone.locator(".links li > button:last-child").first
+    guess(page, "er")
+    lit = page.locator(".links li > button:last-child").first
     assert inside(lit)
-    settled(phone, "this.querySelector('.links li > button:last-child').click()")
-    phone.get_by_role("button", name="Try this on all sentences").tap()
-    phone.wait_for_function(f"{FIGURE}.result")
+    settled(page, "this.querySelector('.links li > button:last-child').click()")
+    page.get_by_role("button", name="Try this on all sentences").tap()
+    page.wait_for_function(f"{FIGURE}.result")
     for n in range(3):
-        assert inside(phone.locator(".dots text:not(.column)").nth(n))
+        assert inside(page.locator(".dots text:not(.column)").nth(n))
 
 
 @pytest.mark.parametrize("t", [0.3, 0.4, 0.5, 0.7, 0.8])
