@@ -1,12 +1,16 @@
 """The glossary, held against its guards, and each fault planted."""
 
 import glossary
+import numpy as np
 import pytest
+import torch
 import tracing
 from guards import BOOK
 
 from tested_transformer.book import pretrained
 from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS
+from tested_transformer.decoding.sampling import keep_top_p
+from tested_transformer.text.tokens import UNK, BytePairEncoding, Vocabulary
 
 PAGE = BOOK / "glossary.md"
 
@@ -18,6 +22,58 @@ def test_every_term_has_its_own_definition():
 def test_every_term_is_spoken_of_where_its_definition_links_to():
     assert list(glossary.misplaced(PAGE)) == []
     assert sum(map(len, glossary.blocks(PAGE))) > 180
+
+
+def shares(*logits, temperature=1.0):
+    return (torch.tensor(logits) / temperature).softmax(0)
+
+
+def temperature_keeps_the_order():
+    cold, warm, hot = (shares(3.0, 2.0, 0.0, temperature=t) for t in (0.5, 1.0, 2.0))
+    assert cold.argsort().equal(hot.argsort())
+    assert cold[0] > warm[0] > hot[0]
+
+
+def a_sigmoid_is_bounded_and_gelu_is_not():
+    x = torch.tensor([-100.0, 0.0, 100.0])
+    assert x.sigmoid().min() >= 0
+    assert x.sigmoid().max() <= 1
+    assert torch.nn.functional.gelu(x).max() == 100
+
+
+def a_nucleus_may_hold_more_than_p():
+    logits = torch.tensor([0.5, 0.3, 0.2]).log()
+    kept = logits.softmax(0)[keep_top_p(logits, 0.6) > -torch.inf]
+    assert torch.allclose(kept, torch.tensor([0.5, 0.3]))
+
+
+def typed_tokens_may_be_unknown_only():
+    typed = "<pad> <bos> <eos>"
+    assert min(BytePairEncoding.train([typed], 30).encode(typed)) > UNK
+    assert Vocabulary(["tea"]).encode(["tea", "<eos>", "coffee"]) == [UNK + 1, UNK, UNK]
+
+
+def independent_words_share_nothing():
+    counts = np.outer([1, 2, 3], [4, 5, 6])  # each pair as often as chance would have it
+    chance = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    assert np.allclose(np.log(counts / chance), 0)
+    assert not np.allclose(np.log(counts) / chance, 0)  # the logarithm is of the quotient
+
+
+@pytest.mark.parametrize(
+    ("term", "said", "holds"),
+    [
+        ("temperature", "Which of two tokens is likelier never changes", temperature_keeps_the_order),
+        ("gate, gated feed-forward network", "have no upper bound", a_sigmoid_is_bounded_and_gelu_is_not),
+        ("nucleus, top-p", "at least $p$", a_nucleus_may_hold_more_than_p),
+        ("special token", "one of the first three", typed_tokens_may_be_unknown_only),
+        ("pointwise mutual information (PMI)", "The logarithm of a ratio", independent_words_share_nothing),
+    ],
+)
+def test_what_a_definition_claims_can_be_computed(term, said, holds):
+    meanings = dict(entry for block in glossary.blocks(PAGE) for entry in block)
+    assert said in meanings[term]
+    holds()
 
 
 def test_the_facts_that_come_back_are_those_of_the_model_and_the_sentences():
@@ -53,6 +109,11 @@ mask (M)
   A cover.
 ```
 """
+
+
+def test_a_glossary_in_order_has_no_faults(tmp_path):
+    (tmp_path / "page.md").write_text(GLOSSARY, encoding="utf-8")
+    assert list(glossary.out_of_order(tmp_path / "page.md")) == []
 
 
 @pytest.mark.parametrize(
