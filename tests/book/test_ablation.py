@@ -105,6 +105,12 @@ def test_all_have_as_many_parameters_within_a_hundredth_but_the_larger_one(size)
     assert count[WIDER] == paper + VOCABULARY * SIZES[size].d_model
 
 
+def test_a_model_without_shifts_still_scales(models):
+    norm = next(m for m in models["no biases"].modules() if isinstance(m, LayerNorm))
+    x = torch.randn(3, norm.weight.numel())
+    assert torch.allclose(norm(x).mean(-1), torch.zeros(3), atol=1e-6)
+
+
 def test_what_is_measured_are_the_loss_of_a_token_and_the_sentences_that_are_right(few):
     translator = Translator.load(width=1)
     found = ablation.measure(translator.model, few)

@@ -38,6 +38,11 @@ def test_without_the_mask_what_moved_is_what_two_runs_differ_by(translator):
     assert not heads.w_k._forward_pre_hooks
 
 
+def test_with_the_mask_nothing_moves(translator):
+    _, moved = cached_decoding.changed(translator, RUNNING[0], 4, layer=2)
+    assert moved.max() < 1e-12
+
+
 def test_costs_are_those_of_the_model_called_and_a_cached_step_grows_by_one_token():
     model, source = lively(0, vocab_size=6).eval(), torch.tensor([[3, 4, 5, 2]])
     without, cached = cached_decoding.costs(model, source, 4)

@@ -21,6 +21,10 @@ def test_between_the_quantiles_is_the_level(level, degrees):
     assert inside(quantile(level, degrees), degrees) == pytest.approx(level, abs=1e-9)
 
 
+def test_with_one_degree_of_freedom_the_probability_is_an_angle():
+    assert inside(1.0, 1) == pytest.approx(0.5)  # Cauchy: arctan(1) of pi / 2
+
+
 def test_a_level_that_is_no_probability_is_refused():
     with pytest.raises(ValueError, match=r"level \(1\) must be between 0 and 1"):
         quantile(1, 3)
@@ -30,6 +34,12 @@ def test_holm_stops_at_the_first_that_is_too_large():
     assert holm({"a": 0.04, "b": 0.01, "c": 0.02, "d": 0.03}) == {"b"}  # 0.02 is more than 0.05 / 3
     assert holm({"a": 0.04, "b": 0.01, "c": 0.015, "d": 0.02}) == {"a", "b", "c", "d"}
     assert holm({"a": 0.013, "b": 0.9, "c": 0.9, "d": 0.9}) == set()
+
+
+@given(st.lists(st.floats(1e-6, 0.5), min_size=1, max_size=9))
+def test_holm_finds_all_that_equal_shares_of_the_error_find(p):
+    named = {str(i): x for i, x in enumerate(p)}
+    assert {name for name, x in named.items() if x < 0.05 / len(p)} <= holm(named)
 
 
 def test_one_comparison_alone_has_the_interval_of_the_t_test():

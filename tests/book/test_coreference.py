@@ -124,13 +124,30 @@ def test_right_pronouns_and_right_sentences_are_counted():
     assert count_right([wanted[0].replace("er", "es"), wanted[1]], wanted) == (1, 1)
 
 
-def test_a_test_with_two_things_is_counted_for_both_of_them():
-    translator, n = load(), len(FRAMES) * len(THINGS)
-    assert sides(translator, lambda _, frame, thing, other: pronoun(frame.say(thing).german)) == (n, 0)
-    assert sides(translator, lambda _, frame, thing, other: pronoun(frame.say(another(thing)).german)) == (0, n)
-    assert sides(translator, lambda *_: "wir") == (0, 0)
-    assert all(THINGS[another(thing)].gender != THINGS[thing].gender for thing in THINGS)
+def test_the_other_thing_has_another_gender():
+    for thing in THINGS:
+        assert THINGS[another(thing)].gender != THINGS[thing].gender
     assert (another("chair"), another("hotel")) == ("door", "dog")  # the next, and from the end the first
+
+
+def test_a_test_with_two_things_is_counted_for_both_of_them():
+    translator, said = load(), {"first": [], "second": []}
+
+    def first(_, frame, thing, other):
+        said["first"].append((frame, thing, other))
+        return pronoun(frame.say(thing).german)
+
+    def second(_, frame, thing, other):
+        said["second"].append((frame, thing, other))
+        return pronoun(frame.say(other).german)
+
+    n = len(FRAMES) * len(THINGS)
+    assert sides(translator, first) == (n, 0)
+    assert sides(translator, second) == (0, n)
+    assert sides(translator, lambda *_: "wir") == (0, 0)
+    assert said["first"] == said["second"]
+    assert len(set(said["first"])) == n
+    assert all(other == another(thing) for _, thing, other in said["first"])
 
 
 def test_the_german_so_far_is_of_the_other_or_has_only_its_article_or_its_noun():

@@ -12,7 +12,6 @@ from tested_transformer.book.coreference import FRAMES, RUNNING, THINGS, before_
 from tested_transformer.book.interventions import edited, sublayers, without_head
 from tested_transformer.book.patterns import on_the_thing
 from tested_transformer.book.pretrained import begun, load, noun_row, noun_rows, params, probabilities
-from tested_transformer.byhand.softmax import softmax
 from tested_transformer.byhand.transformer import transformer
 
 ENGLISH, GERMAN = "We help the old woman.", "Wir helfen der alten Frau."
@@ -57,8 +56,12 @@ def test_where_german_and_english_agree_nothing_is_contradicted(translator):
     assert experiments.contradicted(translator, frame, "chair", "music", "article") == ""  # music has none
     # with the German of the lamp it is as if that had been written so far
     begun = before_pronoun(frame.say("lamp").german)
-    expected = int(probabilities(translator, frame.say("chair").english, begun).argmax())
-    assert experiments.contradicted(translator, frame, "chair", "lamp") == translator.name(expected).strip()
+    target = torch.tensor([[translator.model.config.bos_id, *translator.tokens.encode(begun)]])
+    source = torch.tensor([translator.encode(frame.say("chair").english, 1)])
+    with torch.no_grad():
+        logits = translator.model(source, target)[0, -1]
+    expected = translator.name(int(logits.argmax())).strip()
+    assert experiments.contradicted(translator, frame, "chair", "lamp") == expected
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +115,32 @@ def test_the_head_is_found_and_not_known(translator, told):
     assert [(a.german, a.without) for a in answers] == [(a.german, a.without) for a in told[2]]
 
 
+def test_with_the_head_all_are_right_and_without_it_only_pronouns_go_wrong(told):
+    answers = told[2]
+    assert all(a.german == a.sentence.german for a in answers)
+    wrong = [a for a in answers if a.without != a.sentence.german]
+    assert 0 < len(wrong) < len(answers)
+    for a in wrong:
+        pairs = zip(a.without.split(), a.sentence.german.split(), strict=True)
+        ((now, right),) = [pair for pair in pairs if pair[0] != pair[1]]
+        assert (now.strip("."), right.strip(".")) == (pronoun(a.without), pronoun(a.sentence.german))
+
+
 def test_of_the_large_weights_of_a_sentence_each_is_cut_alone(translator):
     found = experiments.large_links(translator, RUNNING[1], least=0.9)
     weights = translator.look(RUNNING[1].english, "")[2]["encoder"]
     assert [weight for *_, weight, _ in found] == pytest.approx(weights[weights >= 0.9].tolist())
     assert [(*where, word) for *where, _, word in found if word] == [(2, 3, "it", "lamp", ("sie", "er"))]
     assert experiments.large_links(translator, RUNNING[1], least=1.1) == []
+
+
+def test_a_link_that_is_cut_is_what_hiding_the_thing_is(translator):
+    for thing, sentence in zip(("chair", "lamp", "picture"), RUNNING, strict=True):
+        (link,) = (x for x in experiments.large_links(translator, sentence, least=0.99) if x[2] == "it")
+        layer, head, *_, written = link
+        without = written[1] if written else pronoun(sentence.german)
+        assert experiments.hidden(translator, FRAMES[0], thing, [(layer - 1, head - 1)]) == without
+        assert experiments.hidden(translator, FRAMES[0], thing, []) == pronoun(sentence.german)
 
 
 def test_hiding_nothing_changes_nothing_and_hiding_hides_this_pair_or_place_alone(translator):
@@ -136,6 +159,20 @@ def test_of_all_links_the_one_of_it_is_what_hiding_it_in_this_head_is(translator
     assert np.unravel_index(added.argmax(), added.shape) == (1, 2, 5, 3)
     assert experiments.hidden(translator, FRAMES[0], "picture", [(1, 2)]) == "sie"
     assert added[1, 2, 5, 3] > np.log(2)  # so "es" has less than a half
+
+
+def test_the_gender_comes_through_one_head_of_the_last_layer_and_the_case_through_three(translator):
+    (der,) = translator.tokens.encode(" der")
+    noun, verb = {"cross": [NOUN]}, {"encoder": [(THE, VERB)]}
+
+    def p(heads, ways):
+        last = [(1, head) for head in heads]
+        return float(experiments.probabilities_without(translator, ENGLISH, "Wir helfen", last, **ways)[der])
+
+    as_it_is = probabilities(translator, ENGLISH, "Wir helfen")[der]
+    assert p([], noun) == p([], verb) == pytest.approx(float(as_it_is))
+    assert p([0], noun) < 0.2 < 0.9 < p([1, 2, 3], noun)
+    assert p([0, 1, 2], verb) < 0.2 < 0.9 < p([0], verb)
 
 
 def test_effects_are_those_of_hiding_one_token_after_the_other(translator):
@@ -170,6 +207,13 @@ def test_exchanged_places_do_what_exchanged_words_do(translator):
     assert german == experiments.placed(translator, LOVE, order=TURNED)[1] == "Der Mann liebt die Frau."
 
 
+def test_without_positions_every_order_gives_the_same(translator):
+    orders = [None, [8, 7, 6, 5, 4, 3, 2, 1, 0], [0, 1, 2, 7, 3, 4, 5, 6, 8]]
+    found = [experiments.placed(translator, RUNNING[0].english, order, positions=False) for order in orders]
+    assert len({german for _, german in found}) == 1
+    assert len({english for english, _ in found}) == 3
+
+
 def test_an_order_that_leaves_a_token_out_and_too_few_places_are_refused(translator):
     with pytest.raises(ValueError, match=r"order \(\[0, 1, 1, 3, 4, 5\]\) must number the 6 tokens of 'The woman"):
         experiments.placed(translator, LOVE, order=[0, 1, 1, 3, 4, 5])
@@ -196,18 +240,22 @@ def test_an_arrow_for_what_is_no_thing_or_of_another_width_is_refused(translator
 
 
 def test_a_turned_number_counts_from_one_and_leaves_the_model_as_it_is(translator):
-    before, weights = translator.model.embedding.weight.detach().clone(), params(translator)
-    high, wrong = experiments.turned(translator, "chair", 49, 1.5)
+    before = translator.model.embedding.weight.detach().clone()
+    row = noun_row(translator, "chair")
+    (as_it_is, right), (high, wrong) = (experiments.turned(translator, "chair", 49, value) for value in (row[48], 1.5))
     assert translator.model.embedding.weight.equal(before)
-    assert experiments.turned(translator, "chair", 49, noun_row(translator, "chair")[48])[1] == "er"
-    assert wrong == "es"
+    assert (right, wrong) == ("er", "es")
     assert experiments.surprise(translator, "chair", 49, 1.5) == high
-    table = weights["embedding.weight"] = weights["embedding.weight"].copy()
-    table[translator.tokens.encode(" chair")[0], 48] = 1.5
     source, target = begun(translator, "chair")
-    logits, _ = transformer(source, target, weights, translator.model.config)
-    right = translator.tokens.encode(RUNNING[0].german)[target.shape[1] - 1]
-    assert high == pytest.approx(-np.log(softmax(logits[0, -1])[right]), abs=1e-8)
+    config = translator.model.config
+    for nats, value in ((as_it_is, row[48]), (high, 1.5)):
+        weights = params(translator)
+        table = weights["embedding.weight"] = weights["embedding.weight"].copy()
+        table[translator.tokens.encode(" chair")[0], 48] = value
+        logits, _ = transformer(source, target, weights, config)
+        right = translator.tokens.encode(RUNNING[0].german)[target.shape[1] - 1]
+        chances = np.exp(logits[0, -1]) / np.exp(logits[0, -1]).sum()
+        assert nats == pytest.approx(-np.log(chances[right]), abs=1e-8)
 
 
 def test_a_column_outside_the_table_cannot_be_turned(translator):

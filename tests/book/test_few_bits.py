@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tested_transformer.book import few_bits, figures
-from tested_transformer.book.coreference import RUNNING
+from tested_transformer.book.coreference import RUNNING, SENTENCES
 from tested_transformer.book.few_bits import FALLING
 from tested_transformer.book.figures.bits import SHOWN, shown
 from tested_transformer.decoding.translator import Translator
@@ -55,6 +55,14 @@ def test_what_is_written_is_asked_of_each_translator():
     found = few_bits.written({b: at_each()[b] for b in (8, 3)}, texts)
     assert found == {text: {b: at_each()[b].translate([text])[0] for b in (8, 3)} for text in texts}
     assert found[texts[1]][3] == "Sie hat Musik verkauft verkauft, obwohl sie schön war."
+
+
+def test_down_to_4_bits_every_sentence_about_it_is_right_and_at_2_bits_none():
+    found = few_bits.right(at_each())
+    assert {bits: found[bits] for bits in (8, 7, 6, 5, 4)} == dict.fromkeys((8, 7, 6, 5, 4), (270, 270))
+    assert found[3] == (270, 258)
+    assert found[2][1] == 0
+    assert len(SENTENCES) == 270
 
 
 def test_a_model_weighs_its_bits_and_a_float_for_each_row():
@@ -107,10 +115,26 @@ def test_the_page_gets_row_input_translations_and_sizes():
     assert data["megabytes"] == {str(bits): few_bits.megabytes(weights(), bits) for bits in FALLING}
 
 
+def test_the_tables_have_a_line_for_each_setting():
+    first, second = figure().words.values()
+    assert [line[:2] for line in first[1]] == [(str(b), str(2**b - 1)) for b in FALLING]
+    assert first[1][-1] == ("2", "3", "0.25", "0.2473", "5.152", "11.875")
+    assert second[1][5] == ("3", RUNNING[0].german)
+    assert second[1][6][1].endswith("…")
+
+
 def test_a_translation_for_people_is_short_and_has_a_sign_for_what_is_not_seen():
     assert shown(" Ich\x7f bin ") == "Ich� bin"
     assert shown("x" * SHOWN) == "x" * SHOWN
     assert shown("x" * (SHOWN + 1)) == "x" * SHOWN + "…"
+
+
+def test_words_cannot_become_elements():
+    evil = "<img src=x onerror=alert(1)>"
+    html = figure(evil, dict.fromkeys(FALLING, f"{evil}</script>"))._repr_html_()
+    assert "<img" not in html
+    assert html.count("</script>") == html.count("<script") == 1
+    assert html.count("&lt;img src=x onerror=alert(1)&gt;") == 8, "in a caption and seven lines"
 
 
 def test_without_a_sentence_or_with_one_that_lacks_a_setting_there_is_no_figure():

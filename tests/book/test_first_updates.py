@@ -30,9 +30,22 @@ def test_a_walk_begins_at_the_start_and_follows_its_rule():
     assert optimisers.gradient(optimisers.START).tolist() == [-8, 100]
 
 
+def test_a_steeper_valley_is_one_with_a_larger_rate():
+    steep, fast = optimisers.steeper(partial(descend, rate=0.001), times=10), partial(descend, rate=0.01)
+    assert optimisers.walk(steep) == pytest.approx(optimisers.walk(fast))
+
+
 def test_rules_stay_in_the_valley_up_to_the_rate_that_algebra_says():
     assert optimisers.largest_rate(descend) == pytest.approx(2 / 100, abs=0.001)
     assert optimisers.largest_rate(heavy) == pytest.approx(2 * 1.9 / 0.1 / 100, abs=0.001)
+
+
+def test_gradient_descent_does_not_care_how_the_valley_lies_and_adam_does():
+    for steep in (1, 100):
+        rule = partial(descend, rate=1.8 / steep)
+        plain = optimisers.walk(optimisers.across(rule, steep / 100))
+        assert optimisers.turned(rule, steep) == pytest.approx(plain, abs=1e-9)
+    assert optimisers.turned(optimisers.adam_rule, 100)[-1, 0] < optimisers.walk(optimisers.adam_rule)[-1, 0] - 4
 
 
 def test_the_first_step_of_rms_is_seven_rates_and_that_of_adam_one():
@@ -81,12 +94,34 @@ def test_a_typical_gradient_is_a_root_mean_square(translator, several):
     assert kinds["table"] == [("shared table", 1.0)]
 
 
+def test_the_two_uses_of_the_table_make_up_its_gradient(translator, several):
+    model = first_updates.untrained(translator)
+    ids = first_updates.ids_of(translator, [" the", "Q"])
+    the, never = first_updates.typical_gradients(model, several[:1])[1][ids]
+    first_updates.backward(model, several[0])
+    whole = model.embedding.weight.grad[ids].norm(dim=1).numpy()
+    assert never[0] == 0
+    assert never[1] == pytest.approx(whole[1])
+    assert abs(the[0] - the[1]) < whole[0] < the[0] + the[1]
+    assert first_updates.how_often(several, translator.model.config.vocab_size)[ids].tolist() == [2, 0]
+
+
 def test_a_step_of_descent_goes_against_the_gradient(translator, several):
     learned = first_updates.learn(translator, several[:1], partial(torch.optim.SGD, lr=0.5))
     model = first_updates.untrained(translator, torch.float32)
     loss = first_updates.backward(model, several[0])
     assert learned.losses == [loss]
     assert np.allclose(learned.moved, -0.5 * model.embedding.weight.grad.numpy(), atol=1e-7)
+
+
+def test_rows_of_the_table_can_have_rates_of_their_own(translator, several):
+    rule = partial(torch.optim.SGD, lr=0.5)
+    times = np.ones(translator.model.config.vocab_size)
+    times[5] = 3
+    plain, own = (first_updates.learn(translator, several[:1], rule, n) for n in (1.0, times))
+    assert np.allclose(own.moved, times[:, None] * plain.moved, atol=1e-7)
+    weights = zip(plain.model.named_parameters(), own.model.parameters(), strict=True)
+    assert all(torch.equal(w, v) for (name, w), v in weights if not name.startswith("embedding"))
 
 
 def test_what_learns_alone_learns_as_in_the_whole_and_the_rest_stays(translator, several):
@@ -115,3 +150,10 @@ def test_a_sweep_has_the_last_losses_of_each_part_at_each_rate(translator, sever
     everything = {"everything": {}}
     too_fast = first_updates.sweep(translator, [several[0]] * 3, torch.optim.SGD, (1e4,), everything)
     assert too_fast == {"everything": {1e4: 100}}, "higher than any picture"
+
+
+def test_a_valley_steeper_across_leaves_the_way_along_as_it_is():
+    rule = partial(descend, rate=0.001)
+    plain, steep = optimisers.walk(rule), optimisers.walk(optimisers.across(rule, 5))
+    assert plain[:, 0] == pytest.approx(steep[:, 0])
+    assert steep[:, 1] == pytest.approx((1 - 0.001 * 500) ** np.arange(51))

@@ -5,6 +5,7 @@ import pytest
 
 from tested_transformer.book import gradient_faults
 from tested_transformer.byhand import addnorm
+from tested_transformer.byhand.training import SIZES
 from tested_transformer.byhand.transformer import create_params, transformer, transformer_backward
 from tested_transformer.config import TINY
 
@@ -31,6 +32,15 @@ def test_descent_sees_a_factor_and_adam_does_not():
         right, wrong = (gradient_faults.sixty(gradient_faults.times(factor), step) for factor in (1, 7))
         assert right.shape == (60,)
         assert (gradient_faults.largest_share(wrong, right) > 0.1) == seen
+
+
+def test_adam_moves_as_far_for_gradients_of_another_scale():
+    assert gradient_faults.moves([2, 1, -1]) == pytest.approx(gradient_faults.moves([20, 10, -10]))
+    assert gradient_faults.moves([5])[0] == pytest.approx(1)
+
+
+def test_an_untrained_model_writes_nothing_right():
+    assert gradient_faults.right_of(5, create_params(SIZES, np.random.default_rng(0))) == 0
 
 
 def test_forgetful_norms_hand_back_as_if_their_factors_were_1():

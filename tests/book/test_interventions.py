@@ -6,10 +6,11 @@ import re
 import numpy as np
 import pytest
 import torch
-from helpers import normal
+from helpers import normal, unchecked
 
 from tested_transformer.book.activations import head_gradients
-from tested_transformer.book.coreference import RUNNING
+from tested_transformer.book.coreference import FRAMES, RUNNING
+from tested_transformer.book.experiments import right_pronouns
 from tested_transformer.book.interventions import (
     ablated,
     averaged_attention,
@@ -24,7 +25,7 @@ from tested_transformer.book.interventions import (
     without_head,
     without_part,
 )
-from tested_transformer.book.pretrained import load, written
+from tested_transformer.book.pretrained import load, predictions, written
 from tested_transformer.decoding.attention_weights import attention_weights
 
 
@@ -112,6 +113,18 @@ def test_links_that_are_knocked_out_have_the_weight_zero_and_no_others_change_in
     assert (seen[..., 4] == 0).all(-1).tolist() == [[True] * 4, [False] * 4]
 
 
+def test_without_a_head_only_its_own_output_is_taken_away(translator):
+    heads = translator.model.encoder.layers[1].self_attention
+    x = torch.tensor(normal(1, 5, 128))
+    with torch.no_grad():
+        whole, weights = heads(x, x, x, need_weights=True)
+        own = (weights @ heads.values(x))[:, 2] @ heads.w_o.weight[:, 64:96].T
+        with without_head(translator, 1, 2):
+            rest, same = heads(x, x, x, need_weights=True)
+    assert torch.allclose(rest, whole - own)
+    assert torch.equal(same, weights), "it still looks; what it saw is not handed on"
+
+
 @pytest.mark.parametrize(("kind", "place"), [("cross", "cross_attention"), ("decoder", "self_attention")])
 def test_a_head_of_the_decoder_is_taken_away_alone(translator, kind, place):
     before, name = state(translator), f"decoder.layers.1.{place}.w_o.weight"
@@ -182,10 +195,14 @@ def test_a_head_has_other_matrices(translator):
     with replaced(translator, layer=2, head=3, w_q=zeros):
         queries, *_ = head_gradients(translator, RUNNING[2], layer=2, head=3).parts
         others, *_ = head_gradients(translator, RUNNING[2], layer=2, head=4).parts
+        with unchecked():  # of so many sentences
+            assert right_pronouns(translator) == (151, 270)
     own, *_ = head_gradients(translator, RUNNING[2], layer=2, head=3, w_q=zeros).parts
     assert not own.any()
     assert not queries.any()
     assert others.all()
+    with unchecked():
+        assert right_pronouns(translator) == (270, 270)
     rule = r"the matrix of a head must have shape \(128, 32\), not \(3,\)"
     with pytest.raises(ValueError, match=rule), replaced(translator, 2, 3, w_k=np.ones(3)):
         pass
@@ -203,3 +220,20 @@ def test_a_mask_is_taken_away_and_only_this_one(translator):
         assert (bool(seen["decoder"].triu(1).any()), *padding) == looks
     with pytest.raises(ValueError, match=re.escape("mask ('past') must be future or padding")):
         unmasked(translator, "past")
+
+
+def test_without_its_mask_the_future_disturbs_what_is_given_whole_and_padding_what_is_written(translator):
+    chair, longer = RUNNING[0], FRAMES[5].say("lamp").english
+    with unmasked(translator, "future"):
+        assert not all(right == guess for _, right, guess in predictions(translator, [chair]))
+        assert written(translator, chair.english) == [chair.german]
+    with unmasked(translator, "padding"):
+        assert written(translator, chair.english, longer)[0] != chair.german
+        assert written(translator, chair.english) == [chair.german]
+
+
+def test_without_its_mask_the_future_can_disturb_what_is_written_too(translator):
+    car = ["Does this car belong to your sisters?"]
+    assert translator.translate(car) == ["Gehört dieses Auto deinen Schwestern?"]
+    with unmasked(translator, "future"):
+        assert translator.translate(car) == written(translator, *car) == ["Gehört dieses Auto?"]

@@ -172,6 +172,16 @@ def test_nudging_agrees_and_finds_a_wrong_factor(monkeypatch):
         assert training.largest_error(tiny, np.random.default_rng(1))[1] > 0.01
 
 
+def test_the_file_notices_by_nudging_a_fault_that_needs_smoothing():
+    """Faults that need two layers, or factors other than 1, are planted in the chapter."""
+    old, new = "shape[-1] - (1 - smoothing) * right", "shape[-1] - right"
+    assert TEXT.count(old) == 1
+    for text, seen in ((TEXT, False), (TEXT.replace(old, new), True)):
+        names = onefile.defined(text)
+        error = names["largest_error"](names["Config"](**TINY), np.random.default_rng(1))[1]
+        assert (error > 1e-3) == seen
+
+
 # Faults, one in each line that calculates: the line, and what stands there instead.
 
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.MatMult: ast.Mult}
@@ -216,6 +226,10 @@ def planted(n=None):
 
 
 FAULTS = {line: n for n, line in enumerate(planted()[0])}  # the last place of each line
+
+
+def test_there_are_faults_in_enough_lines():
+    assert len(FAULTS) >= 40
 
 
 @pytest.mark.parametrize("line", FAULTS)

@@ -48,6 +48,12 @@ def test_clauses_are_cut_at_their_signs_and_keep_the_token_before_them():
     assert [w for w, _ in patterns.clauses(writes[:6], weights[:6])] == [writes[:3], writes[3:6]]  # no sign at the end
 
 
+def test_two_words_of_different_clauses_do_not_cross():
+    writes, weights = ["<bos>", "a", " b", ",", " c", " d"], torch.eye(5)[[4, 3, 2, 1, 0, 0]]
+    assert patterns.crossings(writes, weights) == 6
+    assert [patterns.crossings(*clause) for clause in patterns.clauses(writes, weights)] == [1, 1]
+
+
 @pytest.mark.parametrize("layer", [1, 2])
 def test_weights_times_values_in_their_directions_are_what_a_head_adds(translator, layer):
     found = patterns.value_norms(translator, ENGLISH, layer)

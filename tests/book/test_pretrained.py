@@ -99,6 +99,15 @@ def test_the_surprises_of_a_sentence_are_minus_the_logarithms_of_what_the_model_
     assert np.allclose(np.exp(-nats), p[torch.arange(12), right[0]])
 
 
+def test_a_wrong_pronoun_surprises_at_its_own_place_only(translator):
+    sentence = RUNNING[0]
+    wrong = sentence._replace(german=sentence.german.replace(" er ", " sie "))
+    names, nats = pretrained.surprises(translator, wrong)
+    assert names[nats.argmax()] == "sie"
+    assert nats.max() > 10
+    assert np.delete(nats, nats.argmax()).max() < 0.01
+
+
 def test_a_word_that_is_no_single_token_is_refused(translator):
     rule = re.escape("word ('although') must be one token of 'I need the chair because")
     with pytest.raises(ValueError, match=rule):

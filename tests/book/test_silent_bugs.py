@@ -15,6 +15,16 @@ def broken(plant, seed=0):
     return {law.__name__ for law in silent_bugs.LAWS if not law(model)}
 
 
+@pytest.mark.parametrize(
+    ("plant", "named"),
+    [(silent_bugs.right, "no law"), (silent_bugs.shared, "counted"), (silent_bugs.peeking, "agrees, blind to future")],
+)
+def test_the_laws_that_are_broken_are_named(plant, named):
+    model = training.create(silent_bugs.LETTERS)
+    plant(model)
+    assert silent_bugs.broken(model) == named
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_each_bug_breaks_its_laws_and_a_right_model_none(seed):
     assert broken(silent_bugs.right, seed) == set()

@@ -7,6 +7,7 @@ import torch
 from tested_transformer.book.small import rnn
 from tested_transformer.book.small.rnn import (
     by_repeats,
+    evenly,
     exact,
     fresh,
     held,
@@ -77,6 +78,10 @@ def test_the_rate_falls_in_a_straight_line_to_one_step_above_nothing(monkeypatch
     assert seen == pytest.approx([0.02, 0.015, 0.01, 0.005])
 
 
+def test_two_ids_are_soon_learned():
+    assert min(exact(train(fresh(32), rounds=200, longest=2), longest=2)) > 190
+
+
 @pytest.mark.parametrize("task", [copy, reverse])
 def test_only_sequences_without_a_mistake_count(task):
     assert exact(Knows(task), task, longest=4) == [200] * 4
@@ -89,6 +94,10 @@ def test_only_sequences_without_a_mistake_count(task):
 def test_places_are_those_of_the_source():
     counts = places(Knows(wrong=[0, 3]), length=5)
     assert counts.tolist() == [0, 200, 200, 0, 200]
+
+
+def test_places_of_a_copy_are_written_in_the_order_of_reading():
+    assert places(Knows(copy, wrong=[0]), length=3, task=copy).tolist() == [0, 200, 200]
 
 
 def test_a_look_has_a_row_of_shares_for_each_id_that_is_written():
@@ -110,6 +119,12 @@ def test_a_look_back_mixes_the_memory_by_what_fits_each_state():
     memory = torch.tensor([[[0.0, 9.0], [9.0, 0.0]]])
     states = torch.tensor([[[0.0, 9.0], [9.0, 0.0], [0.0, 0.0]]])
     assert torch.allclose(look_back(states, memory), torch.tensor([[[0.0, 9.0], [9.0, 0.0], [4.5, 4.5]]]))
+
+
+def test_an_even_look_back_is_the_mean_whatever_the_states():
+    memory = torch.tensor([[[0.0, 2.0], [4.0, 6.0]]])
+    for states in (torch.zeros(1, 3, 2), torch.ones(1, 3, 2)):
+        assert evenly(states, memory).tolist() == [[[2.0, 4.0]] * 3]
 
 
 def test_a_look_at_the_place_needed_and_one_at_the_id_just_read_are_told_apart(monkeypatch):

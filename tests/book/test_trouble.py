@@ -6,11 +6,12 @@ import torch
 from tested_transformer.book import trouble
 from tested_transformer.book.small import training
 from tested_transformer.book.trouble import EOS, LETTERS, PAD, batch_at
-from tested_transformer.training.diagnosis import diagnose
+from tested_transformer.training.diagnosis import diagnose, replay
 
 BATCH = batch_at(0)
 PLANTS = [trouble.softmax_twice, trouble.memory_empty, trouble.encoder_cut_off, trouble.mask_inverted]
 PLANTS += [trouble.no_causal_mask, trouble.no_positions, trouble.dropout_always]
+QUIET = [trouble.other_epsilon, trouble.sines_in_halves, trouble.transposed, trouble.minus_infinity]
 
 
 def broken(model):
@@ -31,6 +32,19 @@ def test_a_batch_has_letters_and_the_same_backwards_and_another_one_without_ends
 @pytest.mark.parametrize("plant", PLANTS)
 def test_a_fault_of_the_model_breaks_a_property(plant):
     assert broken(trouble.planted(plant))
+
+
+@pytest.mark.parametrize("plant", [lambda model: None, *QUIET])
+def test_other_faults_and_none_break_no_property(plant):
+    assert broken(trouble.planted(plant)) == []
+
+
+@pytest.mark.parametrize("plant", [*PLANTS, *QUIET[:3]])
+def test_a_fault_changes_the_answer_or_the_gradient(plant):
+    models = training.create(LETTERS), trouble.planted(plant)
+    answers = [model(BATCH[0], BATCH[1][:, :-1]) for model in models]
+    changed = not torch.allclose(*answers)
+    assert changed != (plant is trouble.encoder_cut_off)
 
 
 def test_minus_infinity_is_right_until_a_source_is_empty():
@@ -63,6 +77,13 @@ def test_learning_is_the_loop_of_the_small_models_and_the_fault_is_planted_befor
     assert "source" in broken(other)
 
 
+def test_while_a_model_learns_the_loss_of_pairs_kept_apart_is_looked_at():
+    losses, seen = trouble.watched(lambda step: BATCH, batch_at(-1))
+    assert len(losses) == 150
+    assert list(seen) == list(range(10, 151, 10))
+    assert losses[-1] < 0.1 < seen[150]
+
+
 def test_what_is_written_is_counted_whole_by_its_letters_and_by_orders(monkeypatch):
     model = training.create(LETTERS)
     source = torch.tensor([[4, 5, 6, 0, 0], [4, 4, 5, 0, 0]])
@@ -74,6 +95,24 @@ def test_what_is_written_is_counted_whole_by_its_letters_and_by_orders(monkeypat
     assert trouble.n_right_letters(model, source, target) == 2
     assert [trouble.n_orders(row) for row in source] == [6, 3]
     assert trouble.n_known(source, source[1:]) == 1
+
+
+def test_of_five_programs_only_the_first_agrees_with_training():
+    model = trouble.learn(n_steps=30)[0]
+    programs = trouble.programs(model)
+    torch.manual_seed(0)
+    gaps = [replay(step, model, *BATCH) for step in programs.values()]
+    assert next(iter(programs)) == "plain"
+    assert gaps[0] < 1e-9
+    assert min(gaps[1:]) > 1e-3
+
+
+def test_the_share_of_exact_sentences_is_that_of_greedy_decoding():
+    model = trouble.learn(batch_at=lambda step: BATCH)[0]
+    new = batch_at(-1)
+    plain = trouble.programs(model)["plain"]
+    assert trouble.share_exact(plain, *BATCH) == 1
+    assert trouble.share_exact(plain, *new) == trouble.n_exact(model, *new) / 48
 
 
 def test_a_first_step_moves_by_the_rate_unless_something_is_wrong():
