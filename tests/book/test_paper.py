@@ -10,12 +10,16 @@ import pytest
 import torch
 from guards import BOOK, cells, outputs
 from helpers import legible, unchecked
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tested_transformer.book import figures
+from tested_transformer.book.figures.picture import KEY
 from tested_transformer.book.paper import (
     GIVEN,
     PUBLISHED,
     SETTINGS,
+    half_a_step,
     judged,
     ledger,
     printed,
@@ -73,7 +77,19 @@ def test_the_counts_by_hand():
     assert parameters(BASE.replace(vocab_size=4)) - 4 * 512 == 6 * (3_150_336 + 4_199_936) == 44_101_632
 
 
+def test_the_number_of_heads_changes_no_count():
+    assert {parameters(TABLE_3[name]) for name in TABLE_3 if name.startswith(("(A)", "(D)"))} == {parameters(BASE)}
+
+
 # How a figure is judged
+
+
+@pytest.mark.parametrize(
+    ("digits", "half"),
+    [("65", 0.5), ("0.4", 0.05), ("1.0", 0.05), ("26.36", 0.005), ("3.3e18", 5e16), ("1e3", 500), ("10000", 0.5)],
+)
+def test_half_a_step_by_hand(digits, half):
+    assert np.isclose(half_a_step(digits), half, rtol=1e-12)
 
 
 def test_verdicts_by_hand():
@@ -91,6 +107,18 @@ def test_the_noise_of_floats_is_no_difference_and_a_digit_is():
     assert verdict(25.8 - 24.9, "0.9") == "equal"
     assert verdict(0.9 + 1e-6, "0.9") == "rounds to"
     assert verdict(1e-12, "0") == "rounds to"
+
+
+@given(st.floats(1e-3, 1e6), st.integers(0, 6))
+def test_what_was_rounded_to_digits_never_differs_from_them(value, places):
+    assert verdict(value, f"{value:.{places}f}") != "differs"
+    assert verdict(value, f"{value:.{places}e}") != "differs"
+
+
+@given(st.integers(1, 10**6), st.floats(0.501, 100), st.sampled_from([-1, 1]), st.integers(0, 3))
+def test_what_lies_further_off_than_half_a_step_differs(steps, off, sign, places):
+    digits = f"{steps / 10**places:.{places}f}"
+    assert verdict(float(digits) + sign * off / 10**places, digits) == "differs"
 
 
 def test_a_figure_is_found_by_name_wherever_it_stands():
@@ -115,6 +143,18 @@ def test_the_vocabulary_sizes_of_the_base_model_by_hand():
     sizes = vocabulary_sizes("65", 512, 44_101_632)
     assert (sizes[0], sizes[-1]) == (39_841, 41_793)
     assert vocabulary_sizes("0.01", 1000, 5000) == range(0, 11)
+
+
+@given(st.integers(1, 300), st.integers(1, 2048), st.integers(1, 10**8))
+def test_exactly_these_sizes_round_to_the_published_figure(published, d_model, others):
+    def rounds(size):
+        return abs((size * d_model + others) / 1e6 - published) <= 0.5
+
+    sizes = vocabulary_sizes(str(published), d_model, others)
+    for size in {*sizes[:2], *sizes[-2:]}:
+        assert rounds(size)
+    assert not rounds(sizes.start - 1)
+    assert not rounds(sizes.stop)
 
 
 def test_sizes_of_nothing_are_refused():
@@ -162,6 +202,12 @@ def test_a_row_of_the_ledger_shows_enough_digits_to_check_its_verdict():
     assert table["big: days"] == ["3.5", "3.472", "rounds to", "Section 5.2"]
     assert table["self-attention: operations, n doubled"] == ["n² · d, so 4", "3.00", "differs", "Table 1"]
     assert table["big: seconds a step"][:2] == ["1.0", "1.0"]
+
+
+def test_the_ledger_reads_the_same_in_a_terminal():
+    shown = ledger(AS_PRINTED)
+    lines = [re.split(r"  +", line) for line in repr(shown).split("\n")]
+    assert {line[0]: line[1:] for line in lines[1:]} == rows(shown)
 
 
 def test_the_ledger_of_a_part_of_the_paper_has_that_part():
@@ -245,6 +291,8 @@ def test_operations_are_points_and_formulas_lines():
         assert np.array_equal(points.get_ydata(), counts)
         assert np.array_equal(line.get_ydata(), 2 * counts)
         assert points.get_label() == name
+        assert points.get_linestyle() == "None"
+    assert axes.get_xscale() == axes.get_yscale() == "log"
 
 
 def test_shares_are_stacked_to_one():
@@ -253,12 +301,14 @@ def test_shares_are_stacked_to_one():
     assert (low.min(), low.max()) == (0, 0.5)
     assert (high.min(), high.max()) == (0.2, 1)
     assert list(axes.lines[0].get_xdata()) == [100, 100]
+    assert "2d" in [text.get_text() for text in axes.texts]
 
 
 def test_bars_are_as_long_as_the_boxes():
     (axes,) = FIGURES["boxes"]().axes
     assert [bar.get_width() for bar in axes.patches] == [18.944, 6.291, 0.012]
     assert [text.get_text() for text in axes.texts] == ["18.94", "6.29", "0.01"]
+    assert axes.yaxis_inverted()
 
 
 def test_intervals_reach_from_the_first_size_to_the_last():
@@ -269,3 +319,5 @@ def test_intervals_reach_from_the_first_size_to_the_last():
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["base", "big"]
     (mark,) = axes.lines
     assert list(mark.get_xdata()) == [37_000, 37_000]
+    assert mark.get_color() == KEY
+    assert axes.get_xlim()[0] < 35_368

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from helpers import normal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from tested_transformer.book import exercises
 from tested_transformer.book.example import W_Q, WORDS, X
 from tested_transformer.book.figures.attention import weights as styled_function
 from tested_transformer.book.show import (
+    Shown,
     _plain,
     beside,
     compared,
@@ -25,6 +27,7 @@ from tested_transformer.book.show import (
     softmax_terms,
     table,
 )
+from tested_transformer.byhand.attention import attention
 from tested_transformer.byhand.linear import linear
 from tested_transformer.byhand.softmax import softmax
 from tested_transformer.config import Config
@@ -99,6 +102,14 @@ def test_what_nobody_can_import_is_refused():
 # Forms
 
 
+def test_each_form_is_given_to_who_asks_for_it():
+    shown = Shown("text", "latex", "markdown")
+    assert (repr(shown), shown._repr_latex_(), shown._repr_markdown_()) == ("text", "latex", "markdown")
+    assert (Shown("text")._repr_latex_(), Shown("text")._repr_markdown_()) == (None, None)
+    assert matrix("X", X)._repr_markdown_() is None
+    assert show(linear)._repr_latex_() is None
+
+
 # Numbers
 
 
@@ -156,6 +167,10 @@ def test_infinity_and_not_a_number_are_shown_as_what_they_are():
     shown = matrix("x", [[1, -np.inf], [np.inf, np.nan]])
     assert shown.latex == "$$\nx = \\begin{bmatrix} 1 & -\\infty \\\\ \\infty & \\text{NaN} \\end{bmatrix}\n$$"
     assert shown.text == "x =   1  -inf\n    inf   NaN"
+
+
+def test_yes_and_no_are_one_and_zero():
+    assert matrix("M", np.array([[True, False]])).text == "M = 1  0"
 
 
 def test_tensors_are_numbers_too():
@@ -280,16 +295,54 @@ def test_a_wide_product_is_written_entry_by_entry():
         assert product(name, a, b).latex == f"$$\n\\begin{{aligned}}\n{inside}\n\\end{{aligned}}\n$$"
 
 
-@given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
-def test_each_entry_of_a_product_has_its_terms_at_its_place(n, inner, m):
-    a, b = np.arange(1, n * inner + 1).reshape(n, inner), 100 * np.arange(1, inner * m + 1).reshape(inner, m)
+def written_out(latex):
+    """The sums and the results of a product by their places, whichever way it is written."""
+    entries = re.findall(r"_\{(\d+),(\d+)\} &(?:=|\\approx) (.*?) (?:=|\\approx) (.*?) \\\\", latex)
+    if entries:
+        return {(int(i) - 1, int(j) - 1): (terms, result) for i, j, terms, result in entries}
+    sums, result = map(np.array, grids(latex)[2:])
+    return {place: (sums[place], result[place]) for place in np.ndindex(sums.shape)}
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (X, W_Q),
+        (normal(2, 3), normal(3, 4)),
+        (1e-5 * normal(2, 2), 100 * normal(2, 1)),
+        (attention(X, X, X)[1], X - 2),
+    ],
+    ids=["whole", "random", "tiny and large", "weights"],
+)
+def test_the_terms_of_a_product_give_the_result(a, b):
+    latex = product("AB", a, b).latex
+    left, right, *_, result = grids(latex)
+    assert np.allclose(values(left), a, rtol=0.05, atol=0.50001e-4)
+    assert np.allclose(values(right), b, rtol=0.05, atol=0.50001e-4)
+    assert np.allclose(values(result), a @ b, rtol=0.05, atol=0.50001e-4)
+    places = written_out(latex)
+    assert sorted(places) == list(np.ndindex(result_shape := (len(a), b.shape[1])))
+    assert values(result).shape == result_shape
+    for (i, j), (terms, total) in places.items():
+        factors = re.findall(rf"{NUMBER} \\cdot {NUMBER}", terms)
+        pairs = [(float(p) * 10.0 ** int(s or 0), float(q) * 10.0 ** int(t or 0)) for p, s, q, t in factors]
+        assert pairs == [(number(left[i][k]), number(right[k][j])) for k in range(len(b))]
+        rounding = sum(0.5e-4 * (abs(p) + abs(q) + 1e-4) for p, q in pairs) + 0.5e-4
+        assert abs(sum(p * q for p, q in pairs) - (a @ b)[i, j]) <= rounding
+        assert total == result[i][j]
+        assert abs(sum(p * q for p, q in pairs) - number(total)) <= rounding + 0.5e-4
+
+
+def test_the_text_of_a_product_has_the_same_terms():
+    a, b = normal(2, 3), normal(3, 2)
     lines = product("AB", a, b).text.splitlines()[1:]
-    wanted = [(i, j, "+".join(f"{p}·{q}" for p, q in zip(a[i], b[:, j], strict=True))) for i, j in np.ndindex(n, m)]
-    told = [re.fullmatch(r"  row (\d), column (\d): (.*) = (\d+)", line).groups() for line in lines]
-    assert [(int(i) - 1, int(j) - 1, terms.replace(" ", "")) for i, j, terms, _ in told] == wanted
-    assert [int(result) for *_, result in told] == (a @ b).ravel().tolist()
-    places = re.findall(r"_\{(\d),(\d)\} &= ", product("AB", np.tile(a, 9), np.tile(b, (9, 1))).latex)
-    assert places == [(i, j) for i, j, *_ in told] * (n > 1)
+    assert len(lines) == 4
+    for line, exact in zip(lines, (a @ b).ravel(), strict=True):
+        terms, result = line.partition(": ")[2].split(" ≈ ")
+        pairs = re.findall(r"\(?(-?[\d.]+)\)?·\(?(-?[\d.]+)\)?", terms)
+        assert len(pairs) == 3
+        assert abs(sum(float(p) * float(q) for p, q in pairs) - exact) < 5e-4
+        assert abs(float(result) - exact) <= 0.50001e-4
 
 
 def test_a_product_says_where_it_is_only_about_equal():
@@ -332,6 +385,27 @@ def test_a_softmax_by_hand_with_every_term():
         "  exp(0) ≈ 1, divided by 4: 0.25",
         "  exp(1.0986) ≈ 3, divided by 4: 0.75",
     ]
+
+
+@pytest.mark.parametrize("x", [[6.0, 2.0, 4.0], normal(5), [-11.0, 0.0, 1.0], 3 * normal(2)], ids=str)
+def test_the_terms_of_a_softmax_give_its_shares(x):
+    first, second, third, fourth = re.findall(
+        r"&(?:=|\\approx) (.*?)(?: \\\\\[0.6em\])?\n", softmax_terms("s", x).latex
+    )
+    powers, summed = re.fullmatch(r"\\frac\{\((.*)\)\}\{(.*)\}", first).groups()
+    assert powers.split(", ") == summed.split(" + ")
+    scores = [number(power[3:-1]) for power in powers.split(", ")]
+    assert np.allclose(scores, x, rtol=0, atol=0.50001e-4)
+    tops, summed = re.fullmatch(r"\\frac\{\((.*)\)\}\{(.*)\}", second).groups()
+    assert tops.split(", ") == summed.split(" + ")
+    exps = [number(top) for top in tops.split(", ")]
+    assert np.allclose(exps, np.exp(x), rtol=0.05, atol=0.50001e-4)
+    tops, total = re.fullmatch(r"\\frac\{\((.*)\)\}\{(.*)\}", third).groups()
+    assert [number(top) for top in tops.split(", ")] == exps
+    assert abs(sum(exps) - number(total)) <= 0.5e-4 * (len(exps) + 1)
+    shares = [number(share) for share in fourth[1:-1].split(", ")]
+    assert np.allclose(shares, softmax(np.array(x)), rtol=0.05, atol=0.50001e-4)
+    assert np.allclose(shares, np.array(exps) / number(total), rtol=0.05, atol=2e-4)
 
 
 def test_a_hidden_score_is_minus_infinity_and_its_share_nothing():

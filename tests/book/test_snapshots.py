@@ -1,6 +1,8 @@
 """A training seen afterwards: what is recorded is what the package gives with each copy of the weights."""
 
 import copy
+import itertools
+import json
 
 import numpy as np
 import pytest
@@ -83,13 +85,28 @@ def test_no_copy_and_no_pair_are_refused(translator, copies):
         record(translator, copies, [])
 
 
+def subsequence(words, others):
+    rest = iter(others)
+    return all(word in rest for word in words)
+
+
 def test_right_words_are_as_many_as_stand_in_the_wanted_sentence_in_their_order():
     assert right_words("Wir sind geschwommen.", "Wir sind oft geschwommen.") == [True, True, True]
     assert right_words("Tee Ich liebe", "Ich liebe Tee") == [False, True, True]
     assert right_words("ja ja ja", "ja nein") == [True, False, False]
     assert right_words("", "Ich") == []
-    assert right_words("b c a b d a b", "a b c b d") == [True, True, False, True, True, False, False]
-    assert right_words("c a b c", "a b x c") == [False, True, True, True]
+    draws = np.random.default_rng(0)
+    for _ in range(200):
+        a, b = (["xyz"[i] for i in draws.integers(3, size=draws.integers(7))] for _ in range(2))
+        marks = right_words(" ".join(a), " ".join(b))
+        assert len(marks) == len(a)
+        assert subsequence(itertools.compress(a, marks), b)
+        most = max(
+            sum(keep)
+            for keep in itertools.product((0, 1), repeat=len(a))
+            if subsequence(itertools.compress(a, keep), b)
+        )
+        assert sum(marks) == most
 
 
 def weights(data, sentence, stop):
@@ -137,6 +154,32 @@ def test_what_has_no_end_is_cut_and_what_is_right_is_never():
     (first, last) = film(long).data["sentences"][0]["stops"]
     assert (first["written"], first["marks"]) == ("b" * 80 + "…", "0")
     assert (last["written"], last["marks"]) == ("b" * 80, "1")
+
+
+def test_the_tables_have_the_loss_of_each_stop_and_the_sentences_at_three():
+    words = film().words
+    head, rows = words["The loss at each stop"]
+    assert head == ("step", "training loss", "validation loss", "sentences right")
+    assert [row[0] for row in rows] == ["0", "20", "45", "60"]
+    assert rows[0][1:] == ["–", "8.00", "0 of 3"]
+    assert rows[2] == ["45", f"{8 * np.exp(-44 / 20) + 0.3 * np.sin(44):.2f}", f"{8 * np.exp(-45 / 20):.2f}", "1 of 3"]
+    head, rows = words["What the model writes"]
+    assert head == ("when", "sentence")
+    assert len(rows) == 5 * len(PAIRS)
+    texts = "We often swam.", "x" * 60 + "…", "Wir oft sind oft geschwommen.", "Wir sind oft geschwommen.", PAIRS[1][1]
+    assert rows[5:10] == [*zip(("read", "step 0", "step 45", "step 60", "right"), texts, strict=True)]
+    html = film()._repr_html_()
+    assert html.index("</svg>") < html.index("<table"), "on paper the maps stand before the tables"
+
+
+def test_a_film_of_the_size_of_the_chapter_stays_small():
+    words = [f"word{n}" for n in range(10)]
+    pairs = [(" ".join(words[:9]), " ".join(words))] * 5
+    seen = reel(pairs, {53 * n: [" ".join(words)] * 5 for n in range(11)}, layers=2, heads=4)
+    losses = np.linspace(8, 0.7, 530) + 1 / 3
+    figure = figures.film.learning(seen, losses, dict.fromkeys(seen.stops, 1.0))
+    assert 50_000 < len(json.dumps(figure.data)) < 110_000
+    assert len(figure._repr_html_()) < 200_000
 
 
 @pytest.mark.parametrize(

@@ -397,6 +397,9 @@ def _aligned(
         labels = [*[""] * bool(columns), *rows]
         table = [[label, *row] for label, row in zip(labels, table, strict=True)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ("  ".join(map(str.rjust, row, widths)) for row in table)
-    openings = [opening, *[" " * len(opening)] * (len(table) - 1)]
-    return [*map(str.__add__, openings, lines)]
+    lines = (
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in table
+    )
+    below = " " * len(opening)
+    return [(below if i else opening) + line for i, line in enumerate(lines)]
