@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tested_transformer.book import trouble
+from tested_transformer.book import silent_bugs, trouble
 from tested_transformer.book.small import training
 from tested_transformer.book.trouble import EOS, LETTERS, PAD, batch_at
 from tested_transformer.training.diagnosis import diagnose, replay
@@ -93,7 +93,7 @@ def test_what_is_written_is_counted_whole_by_its_letters_and_by_orders(monkeypat
     assert trouble.written(model, source).tolist() == [[6, 4, 5, 2, 0, 0], [5, 4, 4, 2, 0, 0]]
     assert trouble.n_exact(model, source, target) == 1
     assert trouble.n_right_letters(model, source, target) == 2
-    assert [trouble.n_orders(row) for row in source] == [6, 3]
+    assert [silent_bugs.arrangements(row) for row in source] == [6, 3]
     assert trouble.n_known(source, source[1:]) == 1
 
 

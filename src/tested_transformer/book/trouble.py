@@ -9,7 +9,6 @@ from torch.nn import functional as F
 from torch.optim.lr_scheduler import LambdaLR
 
 from tested_transformer.book.silent_bugs import EOS, LETTERS, PAD, words
-from tested_transformer.book.silent_bugs import arrangements as n_orders  # noqa: F401 (for the page)
 from tested_transformer.book.small import training
 from tested_transformer.data import tasks
 from tested_transformer.decoding.greedy import greedy
