@@ -31,7 +31,7 @@ import yaml
 
 FRONT = "index"
 THREE_LINES = "In three lines"
-END = [THREE_LINES, *lanes.LANES]  # how the headings of the second level end, the questions only where a part does
+END = lanes.LANES  # how the headings of the second level end, the questions only where a part does
 
 ANSWER = re.compile(r"^<details><summary>Show the answer</summary>\n\n.+\]\(.+\)\n\n</details>$", re.M)
 
@@ -109,7 +109,7 @@ def out_of_form(path):
     if any(part.cell["cell_type"] == "code" for part in parts if part.section == lanes.DEEPER):
         yield f"{path.name}: a cell between {lanes.DEEPER} and its first section: it would belong to none"
     text = "".join(part.cell["source"] for part in parts if part.section == THREE_LINES)
-    if (items := len(re.findall(r"^(?:[-*]|\d\.) ", text, re.M))) != 3:
+    if text and (items := len(re.findall(r"^(?:[-*]|\d\.) ", text, re.M))) != 3:
         yield f"{path.name}: {THREE_LINES}: a list of {items}"
     text = "".join(part.cell["source"] for part in parts if part.section == lanes.QUESTIONS)
     asked, answered = re.findall(r"^\*\*\d\.\*\* .*\?$", text, re.M), ANSWER.findall(text)

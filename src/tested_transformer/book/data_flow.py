@@ -51,7 +51,7 @@ ABOUT = {
     "source": "The sentence to read, as numbers. An id is a place in the vocabulary.",
     "target": "What has been written so far, as numbers. It begins with <bos>.",
     "embedding": "Each id takes its row of the table E, which both sentences share. "
-    "Times √d_model, it has about the size of the positions.",
+    "Times √d_model, it starts out at about the size of the positions.",
     "positions": "Attention doesn't see order. So each row gets a pattern of sines "
     "and cosines that belongs to its position.",
     "maps": "In each head, every row becomes a query, a key and a value.",
@@ -66,7 +66,7 @@ ABOUT = {
     "join": "Each head mixes its values by its shares. The mixtures are put side by "
     "side, and W^O brings them back to the width of the model.",
     "add & norm": "What attention has found is added to what was there. Then each "
-    "row is brought to mean 0 and variance 1.",
+    "row is brought to mean 0 and variance 1, and learned numbers scale and shift it.",
     "feed-forward": "Each row is widened by itself, its negative numbers are set to 0, and "
     "it is made narrow again.",
     "second": "Added and normalised once more.",

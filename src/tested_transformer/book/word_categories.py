@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tested_transformer.phrasebook.corpus import sentences
+from tested_transformer.phrasebook.words import VERBS
 from tested_transformer.text.vectors import nearest, train_skip_gram
 
 KINDS = {
@@ -47,6 +48,17 @@ SIX = [
     "a lady sips coffee",
 ]
 """Sentences that are short enough to count in by hand."""
+
+
+def verb_forms() -> set[str]:
+    """The verbs of the phrasebook in all their English forms, and some that no sentence has."""
+    forms = set()
+    for verb in VERBS:
+        base, *irregular = verb.english
+        forms |= {base, *irregular, f"{base}s", f"{base}es", f"{base}d", f"{base}ed"}
+        forms |= {f"{base}ing", f"{base[:-1]}ing", f"{base}{base[-1]}ing"}
+        forms |= {f"{base}{base[-1]}ed", f"{base[:-1]}ies", f"{base[:-1]}ied"}
+    return forms
 
 
 def english(n: int) -> list[list[str]]:

@@ -218,7 +218,7 @@ def foreign_name(name: str) -> str:
 def halves(rows: Tensor, n_heads: int) -> Tensor:
     """Rows of W_Q or W_K with the pairs of each head in its two halves.
 
-    In GGUF the columns that are turned together are neighbours: 0 1 2 3 is 0 2 1 3 here.
+    llama.cpp stores the columns that Llama turns together as neighbours: 0 1 2 3 is 0 2 1 3 here.
     """
     pairs = rows.unflatten(0, (n_heads, -1, 2))
     return pairs.transpose(1, 2).reshape(rows.shape)
