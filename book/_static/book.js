@@ -332,6 +332,31 @@ const tell = () => {
 document.addEventListener("toggle", tell, true);
 tell();
 
+// The book remembers where it was last read, and the first page leads back there.
+const READ = "read last", first = /\/book\/index\.html$/.test(location.pathname), subtitle = document.querySelector(".bd-article h1 + p");
+const remember = () => {
+  const passed = [...document.querySelectorAll(".bd-article section > h2")].filter((h2) => h2.checkVisibility() && h2.getBoundingClientRect().top < innerHeight / 2);
+  if (!passed.length) return; // only looked into
+  const [page, section] = [document.querySelector(".bd-article h1"), passed.at(-1)].map((heading) => heading.firstChild.textContent);
+  try {
+    localStorage.setItem(READ, JSON.stringify([`${here}#${passed.at(-1).parentElement.id}`, `${page}: ${section}`]));
+  } catch {}
+};
+if (first) {
+  try {
+    const [address, place] = JSON.parse(localStorage.getItem(READ)), link = document.createElement("a");
+    link.href = address;
+    link.textContent = place;
+    subtitle.append(" Go on reading: ", link);
+  } catch {} // nothing was read, or a browser stores nothing
+} else if (/\/book\/\w+\.html$/.test(location.pathname)) {
+  let still;
+  document.addEventListener("scroll", () => {
+    clearTimeout(still);
+    still = setTimeout(remember, 1000);
+  }, { passive: true });
+}
+
 // On paper the folds stand open and the ground is white.
 let before;
 window.addEventListener("beforeprint", () => {

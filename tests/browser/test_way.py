@@ -1,5 +1,7 @@
 """The frame of the pages: what comes next, the cards of the first page; `test_a_page_is_sound` measures the machine."""
 
+import json
+
 import front
 import pytest
 import routes
@@ -77,3 +79,20 @@ def test_on_paper_there_is_no_strip(visit):
     page = visit("book/heads.html")
     page.emulate_media(media="print")
     assert not page.locator(".machine").is_visible()
+
+
+def test_the_first_page_leads_back_to_where_the_book_was_last_read(visit, stored):
+    page = visit("book/adam.html")
+    section = page.locator("section:has(> h2)").nth(1)
+    title = section.locator("h2").evaluate("h2 => h2.firstChild.textContent")
+    section.evaluate("section => section.scrollIntoView()")
+    page.wait_for_function("localStorage.getItem('read last')")
+    place = f"{page.url}#{section.get_attribute('id')}"
+    stored(page, **{"read last": json.dumps([place, f"Adam: {title}"], ensure_ascii=False, separators=(",", ":"))})
+    page.goto(page.url.replace("adam", "index"))
+    page.get_by_role("link", name=f"Adam: {title}").click()
+    page.wait_for_url(place)
+
+
+def test_the_first_page_says_nothing_to_those_who_have_not_read_yet(visit):
+    assert "Go on reading" not in visit(FIRST).locator(".bd-article").inner_text()
