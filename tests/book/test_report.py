@@ -47,7 +47,6 @@ PLANTED = [
     ({"deeper": [markdown("## Going deeper"), code("x")]}, "it would belong to none"),
     ({"title": [markdown("# Title", "word " * 121)]}, "122 words before the first picture; 120 fit"),
     ({"picture": None, "sight": None, "section": None}, "no picture"),
-    ({"guess": None}, 'begins with "Before you look" or "Guess first"'),
     ({"sight": [code("assert x")]}, "no sight, or no assert, in the three cells after the guess"),
     ({"idea": [code("np.tril(x)")]}, "tril is called, and no sentence has named it"),
     ({"idea": [code("y = x + 1\nassert y\nassert x"), code("y")]}, "2 claims stand open"),
