@@ -332,24 +332,24 @@ const tell = () => {
 document.addEventListener("toggle", tell, true);
 tell();
 
-// The book remembers where it was last read, and the first page leads back there.
-const READ = "read last", first = /\/book\/index\.html$/.test(location.pathname), subtitle = document.querySelector(".bd-article h1 + p");
+// The book remembers in which section of a chapter it was last read, and the first page leads back there.
+const LAST_READ = "last read", subtitle = document.querySelector("#the-tested-transformer > h1 + p"); // of the first page
 const remember = () => {
   const passed = [...document.querySelectorAll(".bd-article section > h2")].filter((h2) => h2.checkVisibility() && h2.getBoundingClientRect().top < innerHeight / 2);
   if (!passed.length) return; // only looked into
   const [page, section] = [document.querySelector(".bd-article h1"), passed.at(-1)].map((heading) => heading.firstChild.textContent);
   try {
-    localStorage.setItem(READ, JSON.stringify([`${here}#${passed.at(-1).parentElement.id}`, `${page}: ${section}`]));
+    localStorage.setItem(LAST_READ, JSON.stringify([`${here}#${passed.at(-1).parentElement.id}`, `${page}: ${section}`]));
   } catch {}
 };
-if (first) {
+if (subtitle) {
   try {
-    const [address, place] = JSON.parse(localStorage.getItem(READ)), link = document.createElement("a");
+    const [address, place] = JSON.parse(localStorage.getItem(LAST_READ)), link = document.createElement("a");
     link.href = address;
     link.textContent = place;
     subtitle.append(" Go on reading: ", link);
   } catch {} // nothing was read, or a browser stores nothing
-} else if (/\/book\/\w+\.html$/.test(location.pathname)) {
+} else if (document.getElementById("going-deeper")) { // what is only looked up has no such part
   let still;
   document.addEventListener("scroll", () => {
     clearTimeout(still);

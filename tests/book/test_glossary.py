@@ -66,7 +66,7 @@ def independent_words_share_nothing():
         ("temperature", "Which of two tokens is likelier never changes", temperature_keeps_the_order),
         ("gate, gated feed-forward network", "have no upper bound", a_sigmoid_is_bounded_and_gelu_is_not),
         ("nucleus, top-p", "at least $p$", a_nucleus_may_hold_more_than_p),
-        ("special token", "one of the first four", typed_tokens_may_be_unknown_only),
+        ("special token", "one of the first three", typed_tokens_may_be_unknown_only),
         ("pointwise mutual information (PMI)", "The logarithm of a ratio", independent_words_share_nothing),
     ],
 )
