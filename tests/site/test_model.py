@@ -326,7 +326,7 @@ def test_any_row_is_rounded_to_the_same_integers_and_scale(answered, bits):
         assert float(found["scale"]) == scale.item(), row
 
 
-PARTS = [slice(SOME), pytest.param(slice(SOME, OFTEN), marks=pytest.mark.slow)]
+PARTS = [slice(SOME), pytest.param(slice(SOME, OFTEN), marks=[pytest.mark.slow, pytest.mark.nightly])]
 
 
 @pytest.mark.parametrize("part", PARTS, ids=["first", "others"])

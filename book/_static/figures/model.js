@@ -168,15 +168,24 @@
     // One line: an end of line within what was written becomes a space.
     text(ids) { return this.tokens.decode(ids.filter((id) => id !== this.config.eos_id)).replace(/^[\r\n]+|[\r\n]+$/g, "").replace(/[\r\n]+/g, " "); }
 
-    // A linear layer: the rows of its matrix times x.
+    // A linear layer: the rows of its matrix times x. Four sums at a time, as a processor waits for each of its additions.
     linear(name, x) {
-      const weight = this.weights[`${name}.weight`], bias = this.weights[`${name}.bias`], width = x.length;
-      const out = new Float64Array(weight.length / width);
-      for (let o = 0, n = 0; o < out.length; o++) {
-        let sum = 0;
-        for (let i = 0; i < width; i++) sum += weight[n++] * x[i];
-        out[o] = bias ? sum + bias[o] : sum;
+      const weight = this.weights[`${name}.weight`], bias = this.weights[`${name}.bias`], w = x.length;
+      const out = new Float64Array(weight.length / w);
+      for (let o = 0, n = 0; o < out.length; o += 4, n += 3 * w) {
+        let a = 0, b = 0, c = 0, d = 0;
+        for (let i = 0; i < w; i++, n++) {
+          a += weight[n] * x[i];
+          b += weight[n + w] * x[i];
+          c += weight[n + 2 * w] * x[i];
+          d += weight[n + 3 * w] * x[i];
+        }
+        out[o] = a;
+        out[o + 1] = b;
+        out[o + 2] = c;
+        out[o + 3] = d;
       }
+      if (bias) for (let o = 0; o < out.length; o++) out[o] += bias[o];
       return out;
     }
 
@@ -191,7 +200,9 @@
     }
 
     feedForward(name, x) {
-      const hidden = this.linear(`${name}.w_1`, x).map((number) => Math.max(number, 0)), out = this.linear(`${name}.w_2`, hidden);
+      const hidden = this.linear(`${name}.w_1`, x);
+      for (let i = 0; i < hidden.length; i++) if (hidden[i] < 0) hidden[i] = 0;
+      const out = this.linear(`${name}.w_2`, hidden);
       this.note?.(name, { hidden, out });
       return out;
     }

@@ -14,7 +14,7 @@ def layer_norm(
 ) -> Float[np.ndarray, "*B D"]:
     """Each row brought to mean 0 and variance 1, then times weight, plus bias.
 
-    The variance divides by D, and eps is inside the root (Ba et al., 2016).
+    The variance divides by D (Ba et al., 2016); eps is inside the root, as in their program.
     """
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = (centred**2).mean(axis=-1, keepdims=True)
