@@ -14,9 +14,11 @@ GROUND = re.compile(r'<rect x="0" y="0" [^>]*fill="#ffffff"/>\n')
 ON_TILE = {"#ffffff": "white", "#000000": "black"}
 WORDS = re.compile(r'(<text[^>]*?) fill="(#ffffff|#000000)"')
 COLOUR = re.compile(r'(fill|stroke)="(#[0-9a-f]{6})"')
+# A picture with which a page begins is as wide as the text, unless it would become too high, or its letters too large.
+COLUMN, HIGHEST, LARGEST = 688, 460, 1.4
 
 
-def placed(svg, number, known, alt=None):
+def placed(svg, number, known, alt=None, opens=False):
     """A drawing as a part of its page, the so-manieth there; `known` are the colours that the page has in the dark."""
     new = {}
 
@@ -39,8 +41,21 @@ def placed(svg, number, known, alt=None):
     known |= new
     night = "".join(f"--ink-{colour[1:]}:{dark};" for colour, dark in new.items())
     style = f'<style>html[data-theme="dark"]{{{night}}}</style>' if new else ""
-    room = f"width:{width}px;aspect-ratio:{width}/{height}"
+    fits = min(COLUMN / float(width), HIGHEST / float(height), LARGEST)
+    wide = f"{float(width) * max(1, fits):g}" if opens else width
+    room = f"width:{wide}px;aspect-ratio:{width}/{height}"
     return f'{style}<div class="drawn" style="{room}">{svg}</div>'
+
+
+def before_headings(node):
+    """Whether this stands before the first heading below the title."""
+    while not isinstance(node.parent, nodes.section | nodes.document):
+        node = node.parent
+    above = node.parent.parent
+    return isinstance(above, nodes.document | None) and not any(
+        isinstance(sibling, nodes.section)
+        for sibling in node.parent[: node.parent.index(node)]
+    )
 
 
 def place_drawings(app, doctree, page):
@@ -55,7 +70,9 @@ def place_drawings(app, doctree, page):
             and "jupyter_execute" in node["uri"]
         ):
             svg = pathlib.Path(app.srcdir, node["uri"]).read_text(encoding="utf-8")
-            html, number = placed(svg, number, known, node.get("alt", "")), number + 1
+            opens = not number and before_headings(node)
+            html = placed(svg, number, known, node.get("alt", ""), opens)
+            number += 1
             node.replace_self(nodes.raw("", html, format="html"))
         elif isinstance(node, nodes.raw) and DRAWING.search(text := node.astext()):
             number += 1

@@ -410,7 +410,8 @@ def test_a_line_is_cut_with_the_scissors_and_mended_with_them(page):
         page.mouse.move(*place)
         assert page.locator("path.aimed").get_attribute("data-link") == LINK
         said = page.locator(".pointed:visible").inner_text()
-        assert said == f"“it” looks at “lamp”, encoder, layer\xa02, head\xa03:\xa00.999: press to {will}"
+        mended = ", now cut" * (will == "mend")
+        assert said == f"“it” looks at “lamp”, encoder, layer\xa02, head\xa03:\xa00.999{mended}: press to {will}"
         page.mouse.click(*place)
         page.wait_for_function(f"{FIGURE}.now.text.includes('{wanted}')")
         assert page.locator(f'.own path.cut[data-link="{LINK}"]').count() == (will == "cut")
@@ -1600,3 +1601,106 @@ def test_the_button_of_all_sentences_is_quiet_when_it_has_been_pressed(page):
     assert button.evaluate(ground) == "400"
     cut(page, f"{NOUN_HEAD} 0 0")
     assert button.evaluate(ground) == "600"
+
+
+# Back a step, by the keyboard, and from the text
+
+
+def changed(page):
+    return page.evaluate(f"[...{FIGURE}.changes.hidden]")
+
+
+def test_a_step_back_leaves_what_was_done_before(page):
+    cut(page, LINK)
+    page.evaluate(f"{FIGURE}.remember()")
+    cut(page, f"{NOUN_HEAD} {IT} 6")
+    settled(page, "this.back1.click()")
+    assert changed(page) == [LINK]
+    settled(page, "this.changes.gains.set('encoder 1 2', 0.5); this.ready()")
+    page.locator(".tokens button").first.focus()
+    page.keyboard.press("Control+z")
+    page.wait_for_function(f"{FIGURE}.changes.gains.size === 0")
+    assert changed(page) == [LINK]
+    page.keyboard.press("Control+z")
+    page.wait_for_function(f"{FIGURE}.now === {FIGURE}.plain")
+    assert page.get_by_role("button", name="Undo the last change").is_disabled()
+
+
+def test_what_was_cut_before_the_sentence_changed_is_one_step(page):
+    for name in (LINK, f"{NOUN_HEAD} {IT} 6"):
+        cut(page, name)
+        page.evaluate(f"{FIGURE}.remember()")
+    settled(page, f"this.ask('{LAMP}')")
+    assert len(changed(page)) == 2
+    settled(page, "this.back1.click()")
+    assert changed(page) == []
+
+
+def test_the_keyboard_stays_where_it_cuts(page):
+    settled(page)
+    held = "(e => [e.closest('[data-link]')?.dataset.link, e.textContent, e.className])(document.activeElement)"
+    page.locator(f'.links [data-link="{LINK}"] > button:not(.look)').focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"{FIGURE}.now !== {FIGURE}.plain")
+    assert page.evaluate(held)[:2] == [LINK, "mend"]
+    page.get_by_role("button", name="Undo all").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"{FIGURE}.now === {FIGURE}.plain")
+    assert "live" in page.evaluate(held)[2].split()
+
+
+def test_a_link_of_the_text_works_the_figure(page):
+    cut(page, f"{NOUN_HEAD} {IT} 6")
+    href = f"?text={LAMP.replace(' ', '+')}&cut={LINK.replace(' ', '.')}"
+    page.evaluate(
+        "href => { const a = document.createElement('a'); a.href = href; a.text = 'cut it';"
+        " document.body.append(a); window.stays = true; }",
+        href,
+    )
+    page.get_by_role("link", name="cut it").click()
+    page.wait_for_function(f"{FIGURE}.sound === '{LAMP}' && {FIGURE}.now !== {FIGURE}.plain")
+    assert changed(page) == [LINK]
+    assert page.evaluate("window.stays")
+
+
+def test_a_case_that_was_tried_opens_with_its_result(page):
+    cut(page, LINK)
+    n = page.evaluate(f"{FIGURE}.data.sentences.findIndex(({{ english }}) => english === '{LAMP}')")
+    for tried, waits in ((True, False), (False, True)):
+        page.evaluate(
+            f"Object.assign({FIGURE}, {{ tally: [0, 1], came: {'Array(270).fill(`er`)' if tried else '[]'} }})"
+        )
+        settled(page, f"this.grid.children[{n}].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
+        assert page.evaluate(f"{FIGURE}.withheld") is waits
+        settled(page, f"this.ask('{CHAIR}', true)")
+
+
+def test_what_a_second_cut_has_done_is_told_beside_the_first(page):
+    more = f"encoder 1 3 {IT} 6"
+    for names in ([LINK], [LINK, more]):
+        cut(page, names[-1])
+        answer = parity.answer(CHAIR, hidden=[[*n.split()[:1], *map(int, n.split()[1:])] for n in names])
+        er = [math.exp(row[i]) for row, i in zip(answer["next"], answer["ids"], strict=True)][
+            answer["ids"].index(er_id())
+        ]
+        said = page.locator(".says .verdict").inner_text()
+        if len(names) == 1:
+            first = f"{100 * er:.1f}\xa0%"
+            assert "before this change" not in said
+        else:
+            assert f"{100 * er:.1f}\xa0%" in said
+            assert f", and {first} before this change." in said
+
+
+def er_id():
+    (token,) = parity.translator().tokens.encode(" er")
+    return token
+
+
+def test_three_nouns_are_one_press_away_also_from_a_sentence_of_ones_own(page):
+    settled(page, "this.ask('My dog eats the newspaper.')")
+    chip = page.locator(".chips").get_by_role("button", name="picture")
+    assert chip.get_attribute("aria-pressed") == "false"
+    chip.click()
+    page.wait_for_function(f"{FIGURE}.sound === '{PICTURE}'")
+    assert chip.get_attribute("aria-pressed") == "true"

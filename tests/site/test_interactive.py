@@ -1,5 +1,6 @@
 """Interactive figures without a browser: what a cell puts out, what a page loads, what the scripts may not do."""
 
+import gzip
 import json
 import re
 
@@ -616,13 +617,12 @@ def test_every_script_belongs_to_a_figure():
     assert {path.stem for path in FILES if path.suffix == ".js"} == used
 
 
-def test_scripts_and_styles_of_a_figure_are_small():
-    sizes = {path.name: path.stat().st_size for path in FILES}
-    model = sizes["model.js"]
+def test_what_travels_of_the_scripts_and_styles_of_a_figure_is_small():
+    """Packed, as a server sends them; the weights apart."""
+    sizes = {path.name: len(gzip.compress(path.read_bytes(), 6)) for path in FILES}
     for path in FILES:
         if path.suffix == ".js" and path.stem not in ("common", "model"):
-            loaded = live.files([path.stem])
-            most = 125_000 if path.name == "cut.js" else 62_000
-            assert sum(map(sizes.get, loaded)) < most + (model if "model.js" in loaded else 0), path.name
-    assert sizes["cut.js"] < 70_000
-    assert model < 20_500
+            most = 50_000 if path.name == "cut.js" else 28_000
+            assert sum(map(sizes.get, live.files([path.stem]))) < most, path.name
+    assert sizes["cut.js"] < 24_000
+    assert sizes["model.js"] < 8_000

@@ -83,7 +83,7 @@ class CutFigure extends Player {
   turn = 0;
 
   build(data, live) {
-    Object.assign(this, { data, model: null, file: data.models[0].file, stale: true, now: null, aimed: [], guess: null, withheld: false, tally: [0, 0], uncut: {}, kept: {}, came: [], down: [0, 0], trial: 0 });
+    Object.assign(this, { data, model: null, file: data.models[0].file, past: [], stale: true, now: null, aimed: [], guess: null, withheld: false, tally: [0, 0], uncut: {}, kept: {}, came: [], down: [0, 0], trial: 0 });
     this.things = Object.keys(data.genders).flatMap((gender) => Object.keys(data.things).filter((thing) => data.things[thing][1] === gender));
     this.clear();
     this.classList.add("wide");
@@ -100,10 +100,22 @@ class CutFigure extends Player {
     else this.take(ofPage(this.given));
     if (asked) setTimeout(() => scrollY || this.scrollIntoView());
     live.tabIndex = -1;
+    on(this, "keydown", (event) => event.key === "z" && (event.ctrlKey || event.metaKey) && !event.target.matches("[type=text]") && this.stepBack());
     on(this, "keydown", (event) => event.key === "Escape" && !event.target.matches("select, [type=text]") && this.escape() && event.preventDefault());
     on(ROOMY, "change", () => { this.more.open = ROOMY.matches; });
     new ResizeObserver(() => this.draw()).observe(this.stage);
     on(this, "pointerenter focusin", () => this.ready(true));
+    on(document, "click", (event) => {
+      const link = event.target.closest('a[href^="?"]');
+      if (!link || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      history.replaceState(null, "", link.href);
+      this.clear();
+      Object.assign(this, { guess: null, opened: null, asked: null, stale: true, holds: false, judged: false, file: data.models[0].file });
+      this.settle(this.addressed().text);
+      this.ready();
+      this.scrollIntoView();
+    });
   }
 
   clear() { this.changes = { gains: new Map(), hidden: new Set(), swaps: new Map(), placed: true }; }
@@ -120,14 +132,12 @@ class CutFigure extends Player {
     this.nouns = make("select", {}, Object.entries(genders).map(([gender, article]) => make("optgroup", { label: `German: ${article}` }, this.things.filter((thing) => things[thing][1] === gender).map((thing) => make("option", {}, thing)))), make("option", { value: "", hidden: true }, "your own"));
     on(this.frames, "change", changed);
     on(this.nouns, "change", changed);
-    this.another = this.button("Another noun", () => {
-      const names = Object.keys(things), after = names.slice(names.indexOf(this.nouns.value)).concat(names);
-      this.nouns.value = after.find((thing) => things[thing][1] !== things[this.nouns.value][1]);
-      changed();
-    });
-    const { form } = field("Read it", (text) => this.ask(text));
+    this.chips = ["chair", "lamp", "picture"].filter((thing) => things[thing]).map((thing) => make("button", { type: "button", class: `chip of-${things[thing][1]}` }, thing));
+    for (const chip of this.chips) on(chip, "click", () => this.ask(this.about(chip.textContent).english));
+    const { form, input } = field("Read it", (text) => this.ask(text));
     this.field = make("details", {}, make("summary", {}, "A sentence of your own"), form, p("ghost", `Room for ${MOST} tokens, with the full stop and <eos>.`));
-    return div("begin", div("controls", named("sentence", this.frames), named("noun", this.nouns), this.another), this.field);
+    on(this.field, "toggle", () => { if (this.field.open && this.known) { input.value = this.text; input.select(); } });
+    return div("begin", div("controls", named("sentence", this.frames), div("chips", this.chips), named("noun", this.nouns)), this.field);
   }
 
   ours(text) { return this.data.sentences.find(({ english }) => english === text); }
@@ -141,17 +151,19 @@ class CutFigure extends Player {
     this.own.hidden = Boolean(known);
     if (known) this.field.open = false;
     this.nouns.value = known?.thing ?? "";
-    this.nouns.disabled = this.another.disabled = !known;
+    this.nouns.disabled = !known;
+    for (const chip of this.chips) press(chip, chip.textContent === known?.thing);
   }
 
   // What was cut is cut in another sentence, too; in one's own, only heads are.
-  ask(text) {
+  ask(text, isTold = false) {
     const roles = this.asked ?? (this.known && this.changed ? this.roles() : null);
     this.settle(text.trim());
     Object.assign(this, { guess: null, opened: null, stale: true });
     if (roles && this.known) this.asked = roles;
     else { this.asked = null; this.changes.hidden.clear(); this.changes.swaps.clear(); }
-    this.holds = this.tally[1] > 0;
+    this.holds = this.tally[1] > 0 && !isTold;
+    this.aim([]);
     this.judged = false;
     this.given = this.data.first.find(({ english }) => english === this.text);
     if (!this.changed && !this.model && this.given) { this.take(ofPage(this.given)); this.ready(true); } else this.ready();
@@ -194,7 +206,7 @@ class CutFigure extends Player {
       this.holds = false;
       this.take(this.withheld ? plain : now, plain);
     } catch (error) {
-      const [, tokens] = /has (\d+) tokens/.exec(error.message) ?? [], told = tokens ? `Too long: ${tokens} tokens, and the figure has room for ${MOST}.` : `This cannot be done: ${error.message}.`;
+      const [, tokens] = /has (\d+) tokens/.exec(error.message) ?? [], told = tokens ? `Too long: ${tokens} tokens, and the figure has room for ${MOST}. (Words that the model never saw fall into pieces.)` : `This cannot be done: ${error.message}.`;
       if (!this.sound || this.sound === this.text) { this.tell(told); return; }
       this.settle(this.sound); // the last that could be read stays
       Object.assign(this, { left: told, stale: true });
@@ -226,9 +238,9 @@ class CutFigure extends Player {
   take(now, plain = now) {
     const { reads } = now;
     if (this.sound !== this.text) this.picked = { side: "read", n: Math.max(0, reads.indexOf(" it")) };
-    const same = this.sound === this.text && this.now, late = same && !this.changed && (this.playing || !same.rows); // only the weights have come
+    const same = this.sound === this.text && this.now, prior = same && same !== this.plain ? same : null, late = same && !this.changed && (this.playing || !same.rows); // only the weights have come
     this.spread = same && this.moves ? { begun: performance.now(), tints: this.tints, widths: this.widths } : null;
-    Object.assign(this, { now, plain, stale: false, sound: this.text, peeked: null, moves: false, twins: paired(now, plain) });
+    Object.assign(this, { now, plain, prior, stale: false, sound: this.text, peeked: null, moves: false, twins: paired(now, plain) });
     this.tinted();
     this.last = this.layers + now.writes.length;
     if (!late) { this.pause(); this.stop = this.last; }
@@ -270,11 +282,11 @@ class CutFigure extends Player {
   }
 
   unsettled() {
-    const of = (run) => run.state?.ids.map((id, n) => Math.exp(run.state.steps[n].logP[id])), [before, after] = [of(this.plain), of(this.now)];
+    const of = (run) => run.state?.ids.map((id, n) => Math.exp(run.state.steps[n].logP[id])), [before, after] = [of(this.plain), of(this.now)], last = this.prior?.text === this.now.text && of(this.prior);
     if (!before || !after) return [];
     const lost = before.map((p, n) => p - after[n]), n = lost.indexOf(Math.max(...lost));
     if (lost[n] < 0.001 * before[n]) return ["Every word is as sure as before, to within 0.1 %."];
-    return ["But ", german(shown(this.now.writes[n])), ` is less sure: ${percent(after[n], 1)} instead of ${percent(before[n], 1)}.`];
+    return ["But ", german(shown(this.now.writes[n])), ` is less sure: ${percent(after[n], 1)} instead of ${percent(before[n], 1)}${last && percent(last[n], 1) !== percent(after[n], 1) && percent(last[n], 1) !== percent(before[n], 1) ? `, and ${percent(last[n], 1)} before this change` : ""}.`];
   }
 
   choice(n, text) {
@@ -317,11 +329,29 @@ class CutFigure extends Player {
     this.pairs = [0, 1, 2].map((n) => this.button("", () => { this.opened = null; this.cut(this.between(this.meant[n])); }));
     [this.pair] = this.pairs;
     this.order = onOff("English word order", true, (on) => { this.tidy(); this.changes.placed = on; this.ready(); });
+    this.back1 = this.button("↶", () => this.stepBack());
+    this.back1.setAttribute("aria-label", this.back1.title = "Undo the last change");
     this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model || this.stale) this.ready(); else this.take(this.plain); });
     this.time = slider([], { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
     this.time.range.setAttribute("aria-label", "how far it has calculated");
     return div("controls tools",
-      make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pairs, this.undo, this.more = make("details", { open: ROOMY.matches }, make("summary", {}, "more"), this.order, this.trained()));
+      make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pairs, this.back1, this.undo, this.more = make("details", { open: ROOMY.matches }, make("summary", {}, "more"), this.order, this.trained()));
+  }
+
+  // What was changed before, in this sentence; what is done at once, as with a slider, is one step.
+  remember() {
+    const changes = structuredClone(this.changes), is = JSON.stringify(Object.values(changes).map((all) => (all === Object(all) ? [...all] : all)));
+    if (this.past[0]?.text !== this.text) this.past = [];
+    if (this.past.at(-1)?.is !== is) this.past.push({ text: this.text, is, changes });
+  }
+
+  stepBack() {
+    this.remember();
+    this.past.pop();
+    if (this.past.length) this.changes = structuredClone(this.past.at(-1).changes);
+    else this.clear();
+    this.opened = null;
+    if (this.model || this.stale) this.ready(); else this.take(this.plain);
   }
 
   moment(n) {
@@ -512,7 +542,7 @@ class CutFigure extends Player {
 
   named(link) {
     const { kind, layer, head, row, weight } = link;
-    return `${said(this.row(sideOf(kind), row))} looks at ${said(this.column(link))}, ${numbered(kind, layer, head)}: ${asShare(weight, 3)}`.replace(/ (?=\d)/g, "\u00a0");
+    return `${said(this.row(sideOf(kind), row))} looks at ${said(this.column(link))}, ${numbered(kind, layer, head)}: ${asShare(weight, 3)}${link.cut ? ", now cut" : ""}`.replace(/ (?=\d)/g, "\u00a0");
   }
 
   when({ kind, layer, row }) { return kind === "encoder" ? layer + 1 : this.layers + row + 1; }
@@ -585,8 +615,9 @@ class CutFigure extends Player {
   }
 
   open() {
-    const { opened } = this;
-    this.sheet.replaceChildren(...(opened?.lines ? this.crossing(opened.lines) : opened?.bead ? this.vector(opened.bead) : this.word(this.peeked ?? this.picked)));
+    const { opened, sheet } = this, had = sheet.contains(document.activeElement) && document.activeElement, link = had && had.closest("[data-link]")?.dataset.link, at = [...sheet.querySelectorAll("button, select")].indexOf(had);
+    sheet.replaceChildren(...(opened?.lines ? this.crossing(opened.lines) : opened?.bead ? this.vector(opened.bead) : this.word(this.peeked ?? this.picked)));
+    if (had) (sheet.querySelector(`[data-link="${link}"] > ${had.matches(".look") ? "" : ":not(.look)"}`) ?? sheet.querySelectorAll("button, select")[at] ?? sheet.querySelector("button"))?.focus({ preventScroll: true });
   }
 
   token(n) { return quoted(shown(this.now.reads[n] ?? "").trim(), "en"); }
@@ -717,11 +748,12 @@ class CutFigure extends Player {
     const swapped = side === "read" && this.changes.swaps.has(`${depth} ${n}`);
     const moved = old && side === "write" && (twin !== n || this.readBy(n) !== this.readBy(twin, plain));
     const said = !old ? `${x.length} numbers. Before your change, there was no such row.` : far < 1e-9 ? `${x.length} numbers. ${swapped ? "The vector that you put in is the same, so nothing is exchanged." : "Nothing that you did has changed them."}` : `${x.length} numbers. Your change has moved the vector by ${percent(far, 0)} of its length.${moved ? ` Before, it was row ${twin + 1}, and read “${this.readBy(twin, plain)}”.` : ""}`;
-    return [title, ...(side === "read" ? this.offers(depth, n) : []), p("strips", this.strip(x, "now"), far > 1e-9 ? this.strip(old, "before") : []), p(null, said), this.back()];
+    const strips = Object.entries(far > 1e-9 ? { now: x, before: old, change: x.map((number, i) => number - old[i]) } : { now: x }), most = Math.max(...strips.flatMap(([, row]) => [...row]).map(Math.abs));
+    return [title, ...(side === "read" ? this.offers(depth, n) : []), p("strips", strips.map(([kind, row]) => this.strip(row, kind, most))), p(null, said), this.back()];
   }
 
-  strip(x, kind) {
-    const most = Math.max(...[...x].map(Math.abs)), tiles = [...x].map((number, i) => draw("rect", { x: (i % 32) * 8, y: 12 * Math.floor(i / 32), width: 7.4, height: 11.4, class: number > 0 ? "above" : "below", "fill-opacity": (Math.abs(number) / most).toFixed(2) }));
+  strip(x, kind, most) {
+    const tiles = [...x].map((number, i) => draw("rect", { x: (i % 32) * 8, y: 12 * Math.floor(i / 32), width: 7.4, height: 11.4, class: number > 0 ? "above" : "below", "fill-opacity": (Math.abs(number) / most).toFixed(2) }));
     return span(null, make("small", {}, kind), draw("svg", { viewBox: `0 0 256 ${12 * Math.ceil(x.length / 32)}`, class: `strip ${kind}`, "aria-hidden": "true" }, tiles));
   }
 
@@ -770,6 +802,7 @@ class CutFigure extends Player {
 
   async tab(name) {
     this.tidy();
+    this.aim([]);
     this.turnTo(name, this.panes[name].hidden || !this.beside.classList.contains("raised"));
     if (name !== "all") return;
     await this.ready(true);
@@ -827,7 +860,9 @@ class CutFigure extends Player {
       pair.textContent = `${whole ? "mend" : "✂"} ${meant[n] ? this.line(meant[n]) : "all lines “it” – noun"}`;
     }
     this.order.firstChild.checked = this.changes.placed;
+    if (!this.changed && this.undo === document.activeElement) this.live.focus({ preventScroll: true });
     this.undo.disabled = !this.changed;
+    this.back1.disabled = !this.changed && this.past.length < 2;
     this.rule.hidden = !this.known || this.withheld;
     const undoes = this.singles.length + this.changes.gains.size;
     for (const option of this.models) option.textContent = this.data.models[option.value].name + (undoes && !option.selected ? ": undoes what is done to single heads" : "");
@@ -863,7 +898,7 @@ class CutFigure extends Player {
       blocks.flatMap((_, block) => frames.map((__, n) => draw("text", { x: SPOT * (block * (frames.length + 1) + n + 0.5), y: -4, class: "column", "text-anchor": "middle" }, n + 1))),
       columns.map((names, block) => draw("text", { x: SPOT * block * (frames.length + 1) + 1, y: -18, class: `of-${blocks[block]}` }, `${genders[blocks[block]]}: ${names.length} nouns`)));
     const about = ({ target }) => sentences[target.closest("[data-n]")?.dataset.n];
-    on(this.dots, "click keydown", (event) => about(event) && (event.type === "click" || event.key === "Enter") && this.ask(about(event).english));
+    on(this.dots, "click keydown", (event) => about(event) && (event.type === "click" || event.key === "Enter") && this.ask(about(event).english, this.came.length > 0));
     on(this.dots, "keydown", (event) => {
       const { thing, frame } = about(event) ?? {}, [right, down] = STEPS[event.key] ?? [];
       const next = this.grid.children[sentences.indexOf(this.about(this.things[this.things.indexOf(thing) + down], frame + right))];
@@ -933,7 +968,7 @@ class CutFigure extends Player {
     const { its } = this;
     if (this.known) return [];
     const [noun, ...more] = this.meant;
-    if (noun) return [more.length ? "The figure doesn’t know which of the nouns “it” means here: choose one above the drawing." : `I assume that “it” means the ${noun}.`];
+    if (noun) return [more.length ? "The figure doesn’t know which of the nouns “it” means here: press ✂ and its name above the drawing." : `I assume that “it” means the ${noun}.`];
     return [`${its > 1 ? "More than one “it”" : !its ? "No “it”" : this.now.reads.includes(" it") ? "No noun of the list" : "“It” in pieces"} in this sentence: cut line by line.`];
   }
 
@@ -1065,6 +1100,7 @@ class CutFigure extends Player {
   address() {
     clearTimeout(this.keeping);
     this.keeping = setTimeout(() => {
+      this.remember();
       const { gains, hidden, swaps, placed } = this.changes, url = new URL(location.href);
       const told = { text: this.text === this.begun && !this.changed ? "" : this.text, gain: [...gains].map(([name, gain]) => `${name.replaceAll(" ", ".")}.${Math.round(100 * gain)}`).join("~"), cut: [...hidden].map((name) => name.replaceAll(" ", ".")).join("~"), swap: [...swaps].map(([at, { text, row }]) => `${at.replace(" ", ".")}.${row}.${text}`).join("~"), order: placed ? "" : "off", model: this.file === this.data.models[0].file ? "" : this.file };
       for (const [name, value] of Object.entries(told)) { if (value) url.searchParams.set(name, value); else url.searchParams.delete(name); }

@@ -57,7 +57,7 @@ def heads(
         for text, weight in zip(axes.texts, np.ravel(a), strict=True):
             text.set_visible(bool(weight > least))
             if 0.995 < weight < 1:  # how near to one it is
-                text.set(text=as_share(weight, 3), size=11)
+                text.set(text=as_share(weight, 3), size=9)
         axes.spines[:].set(visible=True, color=pic.FAINT)
         named(axes, queries, keys, rotation=90 if len(keys) > 3 else 0)
         outline(axes, (-0.5, row - 0.5, len(keys), 1), pic.QUERY, 2, clip_on=False, zorder=3)

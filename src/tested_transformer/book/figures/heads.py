@@ -6,13 +6,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from tested_transformer.book import colours
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, link, outline, tile
 from tested_transformer.book.figures.kit import arc, bare, chart, middles, named, write
 from tested_transformer.shares import as_share
 
-COLOURS = pic.SERIES[4:]
-"""Heads side by side: none of the colours of queries, keys, values and outputs."""
+COLOURS = colours.GENDERS["der"].light, colours.OTHERS["grey"].light
+"""What the head takes that looks at a masculine noun, as in all pictures of it, and what another one does."""
 
 
 @pic.styled
@@ -60,7 +61,7 @@ def row_of(weights: ArrayLike, tokens: Sequence[str], marked: tuple[int, int]) -
         for text, weight in zip(axes.texts, of_layer.flat, strict=True):
             text.set_visible(bool(weight > LEAST))
             if 0.995 < weight < 1:  # how near to one it is
-                text.set(text=as_share(weight, 3), size=11)
+                text.set(text=as_share(weight, 3), size=9)
         axes.spines[:].set(visible=True, color=pic.FAINT)
         named(axes, [f"head {h + 1}" for h in range(n_heads)], [""] * n if layer else tokens, rotation=90)
         figure.text(0.02, (top - 0.16) / height, f"layer {layer + 1}", weight="bold")

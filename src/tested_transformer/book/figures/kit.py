@@ -58,6 +58,14 @@ def named(axes: Axes, rows: Sequence[str], columns: Sequence[str], **look: objec
     axes.set_yticks(range(counted[0][0]), rows)
     axes.set_xticks(range(counted[0][1]), columns, **look)
     axes.xaxis.tick_top()
+    upright(axes)
+
+
+def upright(axes: Axes) -> None:
+    """Names of a single character stand, where the others are turned: a lying I is a dash."""
+    for name in axes.get_xticklabels():
+        if len(name.get_text().strip()) == 1:
+            name.set_rotation(0)
 
 
 def bare(axes: Axes) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import outline
 from tested_transformer.book.figures.interactive import Interactive
-from tested_transformer.book.figures.kit import bare, chart, named
+from tested_transformer.book.figures.kit import bare, chart, named, upright
 from tested_transformer.shares import as_share
 
 Panels = Mapping[str, tuple[ArrayLike, Sequence[str], Sequence[str]]]
@@ -55,6 +55,7 @@ def heads(
         axes.set_title(f"layer {layer + 1}, head {head + 1}", loc="center")
         axes.set_yticks(range(rows), queries)
         axes.set_xticks(range(len(keys)), keys, rotation=90)
+        upright(axes)
         axes.tick_params(length=0, labelbottom=layer == layers - 1)
         axes.spines[:].set(visible=True, color=pic.FAINT)
         if framed is not None and framed[:2] == (layer, head):
