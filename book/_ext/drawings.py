@@ -12,10 +12,17 @@ DRAWING = re.compile(
 )
 GROUND = re.compile(r'<rect x="0" y="0" [^>]*fill="#ffffff"/>\n')
 ON_TILE = {"#ffffff": "white", "#000000": "black"}
+QUOTED, APOSTROPHE = re.compile("&quot;(.+?)&quot;"), re.compile(r"(?<=\w)'")
+TEXT = re.compile(r"(<text[^>]*>)([^<]+)")
 WORDS = re.compile(r'(<text[^>]*?) fill="(#ffffff|#000000)"')
 COLOUR = re.compile(r'(fill|stroke)="(#[0-9a-f]{6})"')
 # A picture with which a page begins is as wide as the text, unless it would become too high, or its letters too large.
-COLUMN, HIGHEST, LARGEST = 688, 460, 1.4
+COLUMN, HIGHEST, LARGEST = 688, 460, 1.15
+
+
+def curly(words):
+    """With the quotation marks and apostrophes of the text around a drawing."""
+    return APOSTROPHE.sub("’", QUOTED.sub("“\\1”", words))
 
 
 def placed(svg, number, known, alt=None, opens=False):
@@ -34,6 +41,7 @@ def placed(svg, number, known, alt=None, opens=False):
 
     width, height = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg).groups()
     svg = COLOUR.sub(themed, WORDS.sub(on_tile, GROUND.sub("", svg, count=1)))
+    svg = TEXT.sub(lambda found: found[1] + curly(found[2]), svg)
     svg = re.sub(r'(id="|url\(#)(hatch)', rf"\1d{number}-\2", svg)
     svg = re.sub(r' xmlns="[^"]*"| font-family="[^"]*"', "", svg, count=2)
     if alt is not None:

@@ -358,6 +358,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @linux
 def test_two_hundred_steps_from_a_hundred_million_ids_stay_below_a_gigabyte_and_a_half(tmp_path):
     path, rng = tmp_path / "ids.npy", np.random.default_rng(0)
