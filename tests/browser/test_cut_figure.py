@@ -1704,3 +1704,26 @@ def test_three_nouns_are_one_press_away_also_from_a_sentence_of_ones_own(page):
     chip.click()
     page.wait_for_function(f"{FIGURE}.sound === '{PICTURE}'")
     assert chip.get_attribute("aria-pressed") == "true"
+
+
+def test_a_german_cut_goes_along_to_the_row_that_writes_the_pronoun(page):
+    def row(sentence):
+        return len(parity.translator().tokens.encode(sentence.german.partition(f" {pronoun(sentence.german)} ")[0]))
+
+    there = FRAMES[3].say("picture")
+    assert row(there) != row(RUNNING[2])
+    settled(page, f"this.ask('{PICTURE}')")
+    cut(page, f"cross 1 0 {row(RUNNING[2])} {IT}", f"decoder 1 0 {row(RUNNING[2])} {row(RUNNING[2]) - 1}")
+    settled(page, f"this.ask('{there.english}')")
+    it = [parity.translator().name(i) for i in parity.translator().encode(there.english, 1)].index(" it")
+    assert changed(page) == [f"cross 1 0 {row(there)} {it}", f"decoder 1 0 {row(there)} {row(there) - 1}"]
+
+
+def test_a_trial_that_runs_is_not_begun_again(page):
+    cut(page, LINK)
+    trial = page.evaluate(f"({FIGURE}.tryAll(), {FIGURE}.tryAll(), {FIGURE}.trial)")
+    page.evaluate(f"{FIGURE}.tryAll()")
+    assert page.evaluate(f"{FIGURE}.trial") == trial
+    settled(page, f"this.cut(['{NOUN_HEAD} {IT} 6'])")
+    page.evaluate(f"{FIGURE}.tryAll()")
+    assert page.evaluate(f"{FIGURE}.trial") > trial

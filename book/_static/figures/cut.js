@@ -100,7 +100,7 @@ class CutFigure extends Player {
     else this.take(ofPage(this.given));
     if (asked) setTimeout(() => scrollY || this.scrollIntoView());
     live.tabIndex = -1;
-    on(this, "keydown", (event) => event.key === "z" && (event.ctrlKey || event.metaKey) && !event.target.matches("[type=text]") && this.stepBack());
+    on(document, "keydown", (event) => event.key === "z" && (event.ctrlKey || event.metaKey) && !event.target.matches("[type=text], [type=search]") && this.stepBack());
     on(this, "keydown", (event) => event.key === "Escape" && !event.target.matches("select, [type=text]") && this.escape() && event.preventDefault());
     on(ROOMY, "change", () => { this.more.open = ROOMY.matches; });
     new ResizeObserver(() => this.draw()).observe(this.stage);
@@ -265,7 +265,7 @@ class CutFigure extends Player {
     const spaced = (parts) => parts.flatMap((part, n) => [n ? " " : "", part]);
     const line = make("p", { class: "german", lang: "de" }, spaced(changed ? words.map((word, n) => make(others.includes(n) ? "strong" : "span", {}, word)) : old.map((word, n) => this.choice(n, word))));
     const same = plain.text === now.text, [cut, ...more] = this.changes.hidden, weight = same && cut && !more.length && this.weightOf(this.plain, cut);
-    const gone = weight ? `A weight of ${asShare(weight, 3)} is gone, and no word changed` : "No word changed";
+    const gone = weight >= 0.0005 ? `A weight of ${asShare(weight, 3)} is gone, and no word changed` : "No word changed";
     const about = withheld ? [p("ghost", "Your cut goes along, and its result waits for your guess: which word will it change here? Press it, or ", this.choice(-1, "none"), ", or ", this.button("show it", () => this.ready()), ".")]
       : !changed ? [this.guess === null ? p("ghost", "Guess before you cut: which word will change? Press it, or ", this.choice(-1, "none"), ".") : p("ghost", "Your guess: ", this.guess < 0 ? this.choice(-1, "none") : german(bare(old[this.guess])), ". Now ", this.sheet.hidden ? "cut." : "press the ✂ that is lit.")]
         : [p("verdict", same ? gone : [], ...this.judgement(old, words, lost, same), same ? this.unsettled() : []), ...(same ? [] : [p("ghost", "before: ", german(plain.text))])];
@@ -841,7 +841,7 @@ class CutFigure extends Player {
       return label;
     };
     const group = (kind, layer) => make("fieldset", {}, make("legend", {}, `${KINDS[kind]}, layer ${layer + 1}`), div("dials", this.all(kind).filter((name) => parted(name)[1] === layer).map(dial)));
-    return div("board", p("ghost", "Turn a head down, and it gives less. At the left end it is off, and gives nothing."), Object.keys(KINDS).flatMap((kind) => this.depths.slice(1).map((depth) => group(kind, depth - 1))));
+    return div("board", p("ghost", "Turn a head down, and it gives less. At the left end it is off, and gives nothing. Point at a slider, and its lines light up."), Object.keys(KINDS).flatMap((kind) => this.depths.slice(1).map((depth) => group(kind, depth - 1))));
   }
 
   mark() {
@@ -991,14 +991,17 @@ class CutFigure extends Player {
     return found.length > nth ? [found[nth]] : [];
   }
 
-  // All that has been changed, by parts instead of rows. German rows keep their number.
+  // The row that writes the pronoun, where the model is right.
+  pronounRow({ german }) { return this.model ? this.model.translator.tokens.encode(beforePronoun(german)).length : 0; }
+
+  // All that has been changed, by parts instead of rows. German rows are counted from the one that writes the pronoun.
   roles() {
-    const { gains, hidden, swaps, placed } = this.changes, role = (row) => this.roleIn(this.known, row);
+    const { gains, hidden, swaps, placed } = this.changes, role = (row) => this.roleIn(this.known, row), from = this.pronounRow(this.known);
     return {
       gains: [...gains], placed,
       hidden: [...hidden].map((name) => {
         const [kind, layer, head, row, column] = parted(name);
-        return { head: `${kind} ${layer} ${head}`, row: kind === "encoder" ? role(row) : row, column: kind === "decoder" ? column : role(column) };
+        return { head: `${kind} ${layer} ${head}`, row: kind === "encoder" ? role(row) : row - from, column: kind === "decoder" ? column - from : role(column) };
       }),
       swaps: [...swaps].map(([at, { text, row }]) => {
         const [depth, n] = at.split(" ").map(Number), own = this.ours(text);
@@ -1011,7 +1014,7 @@ class CutFigure extends Player {
 
   // The same in another sentence. A donor becomes its noun's sentence of that sort.
   within(roles, sentence, names) {
-    const place = this.places(names, sentence.thing), at = (role) => (Array.isArray(role) ? this.rowsOf(role, names, place) : [role]);
+    const place = this.places(names, sentence.thing), from = this.pronounRow(sentence), at = (role) => (Array.isArray(role) ? this.rowsOf(role, names, place) : [role + from].filter((row) => row >= 0));
     const hidden = new Set(roles.hidden.flatMap(({ head, row, column }) => at(row).flatMap((r) => at(column).map((c) => `${head} ${r} ${c}`)))), swaps = new Map();
     for (const { depth, row, text, from, own, thing } of roles.swaps) {
       const donor = own ? this.about(thing || sentence.thing, sentence.frame) : { english: text };
@@ -1033,6 +1036,7 @@ class CutFigure extends Player {
   }
 
   async tryAll(show = true) {
+    if (this.trying && this.place === this.file + this.signature()) return;
     if (show) {
       this.turnTo("all");
       if (BESIDE.matches) this.dots.scrollIntoView({ block: "nearest" });
