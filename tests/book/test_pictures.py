@@ -237,3 +237,10 @@ def test_a_tile_may_take_the_next_shade_and_change_the_element_that_it_is_writte
 def test_what_is_missing_is_said():
     assert pictures.picture_difference([], [tiled()]) == "1 stored pictures, 0 new ones"
     assert "nothing now" in pictures.picture_difference(["<g></g>"], ["<g><rect/></g>"])
+
+
+def test_a_name_of_one_letter_stands_where_others_are_turned():
+    _, axes = figures.kit.chart(2)
+    axes.imshow(np.zeros((1, 3)))
+    figures.kit.named(axes, ["row"], ["I", " .", "need"], rotation=90)
+    assert [name.get_rotation() for name in axes.get_xticklabels()] == [0, 0, 90]

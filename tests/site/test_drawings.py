@@ -6,6 +6,7 @@ import drawings
 import numpy as np
 import pytest
 import themes
+from docutils import nodes
 from helpers import contrast
 from matplotlib.colors import to_hex
 
@@ -76,3 +77,25 @@ def test_a_number_on_a_tile_can_be_read_in_the_dark(cmap):
         word = f'<text x="1" fill="{to_hex(pic.ink_on(tile))}">7</text>'
         assert f"var(--{pic.ink_on(tile)}-on-tile," in drawings.placed(SVG.replace("</svg>", f"{word}\n</svg>"), 0, {})
     assert "--white-on-tile:#000" in themes.style().partition("dark")[2]
+
+
+def test_words_have_the_quotation_marks_of_the_text():
+    said = SVG.replace(">it<", ">write &quot;er&quot; or &quot;sie&quot; in the book's way, 5' and x &lt; y<")
+    assert ">write “er” or “sie” in the book’s way, 5’ and x &lt; y<" in drawings.placed(said, 0, {})
+
+
+@pytest.mark.parametrize(
+    ("size", "wide"), [((490, 300), 563.5), ((660, 300), 688), ((490, 440), 512.273), ((300, 500), 300)]
+)
+def test_a_picture_with_which_a_page_begins_is_larger_where_there_is_room(size, wide):
+    svg = SVG.replace('width="490" height="300"', f'width="{size[0]}" height="{size[1]}"', 1)
+    assert f"width:{wide:g}px;aspect-ratio:{size[0]}/{size[1]}" in drawings.placed(svg, 0, {}, opens=True)
+    assert f"width:{size[0]}px;" in drawings.placed(svg, 0, {})
+
+
+def test_only_what_stands_before_the_first_heading_begins_a_page():
+    document, picture, later = (nodes.document(None, None), nodes.image(), nodes.image())
+    title = nodes.section("", nodes.title(), nodes.figure("", picture), nodes.section("", nodes.title(), later))
+    document += title
+    assert drawings.before_headings(picture)
+    assert not drawings.before_headings(later)
