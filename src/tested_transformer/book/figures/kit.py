@@ -62,9 +62,9 @@ def named(axes: Axes, rows: Sequence[str], columns: Sequence[str], **look: objec
 
 
 def upright(axes: Axes) -> None:
-    """Names of a single character stand, where the others are turned: a lying I is a dash."""
+    """Names of a single character stand, where the others lie: a lying I is a dash."""
     for name in axes.get_xticklabels():
-        if len(name.get_text().strip()) == 1:
+        if name.get_rotation() == 90 and len(name.get_text().strip()) == 1:
             name.set_rotation(0)
 
 
