@@ -59,11 +59,7 @@ def before_headings(node):
     """Whether this stands before the first heading below the title."""
     while not isinstance(node.parent, nodes.section | nodes.document):
         node = node.parent
-    above = node.parent.parent
-    return isinstance(above, nodes.document | None) and not any(
-        isinstance(sibling, nodes.section)
-        for sibling in node.parent[: node.parent.index(node)]
-    )
+    return isinstance(node.parent.parent, nodes.document | None)
 
 
 def place_drawings(app, doctree, page):

@@ -1614,7 +1614,7 @@ def test_a_step_back_leaves_what_was_done_before(page):
     cut(page, LINK)
     page.evaluate(f"{FIGURE}.remember()")
     cut(page, f"{NOUN_HEAD} {IT} 6")
-    settled(page, "this.back1.click()")
+    settled(page, "this.undoLast.click()")
     assert changed(page) == [LINK]
     settled(page, "this.changes.gains.set('encoder 1 2', 0.5); this.ready()")
     page.locator(".tokens button").first.focus()
@@ -1632,7 +1632,7 @@ def test_what_was_cut_before_the_sentence_changed_is_one_step(page):
         page.evaluate(f"{FIGURE}.remember()")
     settled(page, f"this.ask('{LAMP}')")
     assert len(changed(page)) == 2
-    settled(page, "this.back1.click()")
+    settled(page, "this.undoLast.click()")
     assert changed(page) == []
 
 

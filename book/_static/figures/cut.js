@@ -100,14 +100,14 @@ class CutFigure extends Player {
     else this.take(ofPage(this.given));
     if (asked) setTimeout(() => scrollY || this.scrollIntoView());
     live.tabIndex = -1;
-    on(document, "keydown", (event) => event.key === "z" && (event.ctrlKey || event.metaKey) && !event.target.matches("[type=text], [type=search]") && this.stepBack());
+    on(document, "keydown", (event) => this.isConnected && event.key === "z" && (event.ctrlKey || event.metaKey) && !event.target.matches("[type=text], [type=search]") && this.stepBack());
     on(this, "keydown", (event) => event.key === "Escape" && !event.target.matches("select, [type=text]") && this.escape() && event.preventDefault());
     on(ROOMY, "change", () => { this.more.open = ROOMY.matches; });
     new ResizeObserver(() => this.draw()).observe(this.stage);
     on(this, "pointerenter focusin", () => this.ready(true));
     on(document, "click", (event) => {
       const link = event.target.closest('a[href^="?"]');
-      if (!link || event.ctrlKey || event.metaKey) return;
+      if (!link || !this.isConnected || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       history.replaceState(null, "", link.href);
       this.clear();
@@ -329,13 +329,13 @@ class CutFigure extends Player {
     this.pairs = [0, 1, 2].map((n) => this.button("", () => { this.opened = null; this.cut(this.between(this.meant[n])); }));
     [this.pair] = this.pairs;
     this.order = onOff("English word order", true, (on) => { this.tidy(); this.changes.placed = on; this.ready(); });
-    this.back1 = this.button("↶", () => this.stepBack());
-    this.back1.setAttribute("aria-label", this.back1.title = "Undo the last change");
+    this.undoLast = this.button("↶", () => this.stepBack());
+    this.undoLast.setAttribute("aria-label", this.undoLast.title = "Undo the last change");
     this.undo = this.button("Undo all", () => { this.clear(); Object.assign(this, { guess: null, opened: null }); if (this.model || this.stale) this.ready(); else this.take(this.plain); });
     this.time = slider([], { min: 0, max: 1, step: 1, value: 1 }, (n) => this.moment(n), (n) => this.go(n));
     this.time.range.setAttribute("aria-label", "how far it has calculated");
     return div("controls tools",
-      make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pairs, this.back1, this.undo, this.more = make("details", { open: ROOMY.matches }, make("summary", {}, "more"), this.order, this.trained()));
+      make("fieldset", {}, make("legend", { class: "heard" }, "What a click on a line does"), tool("look", "look at a line", true), tool("cut", "✂ cut a line")), this.pairs, this.undoLast, this.undo, this.more = make("details", { open: ROOMY.matches }, make("summary", {}, "more"), this.order, this.trained()));
   }
 
   // What was changed before, in this sentence; what is done at once, as with a slider, is one step.
@@ -346,6 +346,7 @@ class CutFigure extends Player {
   }
 
   stepBack() {
+    if (this.undoLast.disabled) return;
     this.remember();
     this.past.pop();
     if (this.past.length) this.changes = structuredClone(this.past.at(-1).changes);
@@ -862,7 +863,7 @@ class CutFigure extends Player {
     this.order.firstChild.checked = this.changes.placed;
     if (!this.changed && this.undo === document.activeElement) this.live.focus({ preventScroll: true });
     this.undo.disabled = !this.changed;
-    this.back1.disabled = !this.changed && this.past.length < 2;
+    this.undoLast.disabled = !this.changed && this.past.length < 2;
     this.rule.hidden = !this.known || this.withheld;
     const undoes = this.singles.length + this.changes.gains.size;
     for (const option of this.models) option.textContent = this.data.models[option.value].name + (undoes && !option.selected ? ": undoes what is done to single heads" : "");
