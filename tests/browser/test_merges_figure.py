@@ -75,13 +75,13 @@ def test_back_leads_back_and_both_ends_hold(page):
     back.press("Enter")
     assert page.locator(".live").text_content() == first
     forward.click()
-    page.get_by_text("Merge 1: l + o = lo. The text has 55 tokens now. Next: v + e, 5 times.").wait_for()
+    page.get_by_role("status").get_by_text("Merge 1: l + o = lo. The text has 55 tokens now. Next: v + e, 5 times.").wait_for()
     back.click()
     page.get_by_role("status").get_by_text("No merge yet.").wait_for()
     for _ in range(len(bench().data["merges"]) + 1):
         forward.press("Enter")
     assert forward.get_attribute("aria-disabled") == "true"
-    page.get_by_text("No pair is left.").wait_for()
+    page.get_by_role("status").get_by_text("No pair is left.").wait_for()
 
 
 @pytest.mark.usefixtures("own_tab")
