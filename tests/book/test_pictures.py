@@ -244,3 +244,31 @@ def test_a_name_of_one_letter_stands_where_others_are_turned():
     axes.imshow(np.zeros((1, 3)))
     figures.kit.named(axes, ["row"], ["I", " .", "need"], rotation=90)
     assert [name.get_rotation() for name in axes.get_xticklabels()] == [0, 0, 90]
+
+
+def ended(curves):
+    """What `at_ends` makes of curves, axes four inches high: of each name, where its curve ends and how far up it is."""
+    _, axes = figures.kit.chart(4)
+    figures.kit.curves(axes, None, curves)
+    axes.set_ylim(0, 1)
+    figures.kit.at_ends(axes)
+    return axes, {text.get_text(): (text.xy[1], text.xyann[1], text.get_color()) for text in axes.texts}
+
+
+def test_names_are_at_the_ends_of_their_curves_and_do_not_meet():
+    axes, told = ended({"a": [0, 0.9], "b": [0, 0.52], "two words that are long": [0, 0.5], "c": [1, 0]})
+    assert axes.get_legend() is None
+    assert list(told) == ["a", "b", "two words that\nare long", "c"]
+    for line, (end, _, colour) in zip(axes.lines, told.values(), strict=True):
+        assert (end, colour) == (line.get_ydata()[-1], line.get_color())
+    (_, a, _), (_, b, _), (_, long, _), (_, c, _) = told.values()
+    assert a == pytest.approx(0)
+    assert 0.02 * 216 + b - long == pytest.approx(14 / 2 + 28 / 2), "a line is 14 points high"
+    assert b == pytest.approx(-long)
+    assert c == pytest.approx(7), "none hangs into the numbers below"
+
+
+def test_where_too_many_curves_end_together_there_is_a_legend():
+    axes, told = ended({name: [0, 0.5] for name in "abcdefg"})
+    assert not told
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == list("abcdefg")

@@ -75,7 +75,9 @@ def test_back_leads_back_and_both_ends_hold(page):
     back.press("Enter")
     assert page.locator(".live").text_content() == first
     forward.click()
-    page.get_by_role("status").get_by_text("Merge 1: l + o = lo. The text has 55 tokens now. Next: v + e, 5 times.").wait_for()
+    page.get_by_role("status").get_by_text(
+        "Merge 1: l + o = lo. The text has 55 tokens now. Next: v + e, 5 times."
+    ).wait_for()
     back.click()
     page.get_by_role("status").get_by_text("No merge yet.").wait_for()
     for _ in range(len(bench().data["merges"]) + 1):

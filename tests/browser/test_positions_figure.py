@@ -94,4 +94,6 @@ def test_sliders_have_names_and_values_and_move_by_keyboard(page):
         slider.focus()
         page.keyboard.press(key)
         assert slider.get_attribute("aria-valuetext") == slider.input_value() == value
-    page.get_by_role("status").get_by_text("Positions 3 and 3, width 32: dot product 16.00 of 16.").wait_for(state="attached")
+    page.get_by_role("status").get_by_text("Positions 3 and 3, width 32: dot product 16.00 of 16.").wait_for(
+        state="attached"
+    )

@@ -127,5 +127,7 @@ def memory(ages: ArrayLike, shares: Mapping[float, ArrayLike], level: float) -> 
     axes.axhline(level, color=pic.FAINT, linewidth=1.5, linestyle=":")
     beside(axes, f"{level:.2f}", (ages[0], level), (4, 4), color=pic.INK)
     axes.set(xscale="log", xlim=(ages[0], ages[-1]), ylim=(0, 1.02), xlabel="the last k steps", ylabel="their share")
-    axes.legend(loc="lower right")
+    for line in axes.lines[: len(shares)]:
+        x, y = line.get_xydata()[np.argmax(line.get_ydata() > 0.8)]
+        beside(axes, line.get_label(), (x, y), (7, -12), color=line.get_color())
     return figure

@@ -99,6 +99,7 @@ def alike(curves: pic.Arrays) -> pic.Picture:
     passed = range(len(next(iter(curves.values()))))
     kit.curves(axes, passed, curves, marks="os^d")
     axes.axhline(1, color=pic.FAINT, linewidth=1)
-    axes.set(ylim=(-0.1, 1.05), xticks=passed, xlabel="layers passed", ylabel="mean cosine of two rows")
-    figure.legend(loc="outside upper center", ncols=1)
+    axes.set(xlim=(0, passed[-1]), ylim=(-0.1, 1.05), xticks=passed)
+    axes.set(xlabel="layers passed", ylabel="mean cosine of two rows")
+    kit.at_ends(axes, 17)
     return figure

@@ -1,7 +1,8 @@
 """What nearly every picture repeats: a chart, curves, names, words beside a place, an arc, a sentence in one line."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
-from itertools import cycle
+from itertools import cycle, pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -47,6 +48,30 @@ def write(axes: Axes, x: ArrayLike, y: ArrayLike, words: str, **look: object) ->
 def beside(axes: Axes, words: str, place: Iterable, offset: Iterable, **look: object) -> None:
     """Words so many points across and up from a place, with a rim in the colour of the ground."""
     axes.annotate(words, place, offset, textcoords="offset points", **{"gid": "halo"} | look)
+
+
+def at_ends(axes: Axes, width: int = 14) -> None:
+    """The name of each curve at its right end, in its colour; where too many end together, a legend.
+
+    Names of more than `width` letters take several lines. Those that would meet move apart, and none hangs below.
+    """
+    lines = {line: textwrap.wrap(line.get_label(), width) for line in axes.lines if line.get_label()[0] != "_"}
+    axes.get_xlim(), axes.get_ylim()  # Matplotlib decides them when it is asked for them
+    ends = [line.get_xydata()[-1] for line in lines]
+    high = 0.75 * 72 * axes.figure.get_figheight() / axes.get_subplotspec().get_gridspec().nrows  # points, about
+    levels = high * (axes.transData + axes.transAxes.inverted()).transform(ends)[:, 1]
+    half = np.array([7 * len(words) for words in lines.values()])
+    order, moved = np.argsort(levels, kind="stable"), np.maximum(levels, half)
+    for _ in range(100):
+        for low, above in pairwise(order):
+            missing = max(0.0, half[low] + half[above] - (moved[above] - moved[low]))
+            down = min(missing / 2, moved[low] - half[low])
+            moved[low], moved[above] = moved[low] - down, moved[above] + missing - down
+    if (np.abs(moved - levels) > 30).any():
+        axes.legend()
+        return
+    for (line, words), end, up in zip(lines.items(), ends, moved - levels, strict=True):
+        beside(axes, "\n".join(words), end, (7, up), color=line.get_color(), va="center", annotation_clip=False)
 
 
 def named(axes: Axes, rows: Sequence[str], columns: Sequence[str], **look: object) -> None:

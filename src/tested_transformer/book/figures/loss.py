@@ -146,5 +146,5 @@ def smoothing(gaps: ArrayLike, curves: Mapping[float, ArrayLike], lowest: pic.Pa
     beside(axes, "lowest point", lowest, (0, 12), color=pic.KEY, ha="center")
     axes.axhline(0, color=pic.FAINT, linewidth=1)
     axes.set(xlim=(0, max(gaps)), xlabel="the right logit minus the others", ylabel="loss in nats")
-    axes.legend()
+    kit.at_ends(axes)
     return figure

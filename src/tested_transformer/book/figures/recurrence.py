@@ -139,7 +139,7 @@ def steps(lengths: ArrayLike, curves: pic.Arrays) -> pic.Picture:
     axes.set(ylim=(0.7, 1.6 * max(np.max(values) for values in curves.values())), xlabel="length of the sequence")
     axes.set_ylabel("steps one after the other")
     axes.minorticks_off()
-    axes.legend()
+    kit.at_ends(axes)
     return figure
 
 

@@ -58,7 +58,7 @@ def rates(steps: ArrayLike, curves: pic.Arrays, warmup: int) -> pic.Picture:
     ticks = [tick for tick in axes.get_xticks() if 0 <= tick <= np.max(steps)]
     axes.set(xticks=ticks, xticklabels=[f"{tick:,.0f}" for tick in ticks], xlim=(0, np.max(steps)), xlabel="step")
     axes.set_ylabel("learning rate")
-    axes.legend()
+    kit.at_ends(axes)
     return figure
 
 
@@ -72,8 +72,8 @@ def training(runs: Mapping[str, Sequence[ArrayLike]], level: float, name: str) -
             axes.plot(steps, loss, label=None if i else label, color=colour, linestyle=line, linewidth=1.5)
     axes.axhline(level, color=pic.INK, linewidth=1)
     beside(axes, name, (len(np.asarray(loss)), level), (0, -4), ha="right", va="top")
-    axes.set(xlim=(1, None), xlabel="step", ylabel="loss in nats")
-    axes.legend()
+    axes.set(xlim=(1, len(np.asarray(loss))), xlabel="step", ylabel="loss in nats")
+    kit.at_ends(axes)
     return figure
 
 

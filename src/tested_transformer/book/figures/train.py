@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import blank, tile
-from tested_transformer.book.figures.kit import beside, chart, curves
+from tested_transformer.book.figures.kit import at_ends, beside, chart, curves
 
 LINES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
@@ -74,17 +74,17 @@ def losses(
     for (name, loss), colour, line in zip(runs.items(), pic.SERIES, LINES, strict=False):
         steps = every * np.arange(1, len(np.asarray(loss)) + 1)
         axes.plot(steps, loss, color=colour, linestyle=line, linewidth=1.6, label=name)
+    last = every * max(len(np.asarray(loss)) for loss in runs.values())
     for name, level in (levels or {}).items():
         axes.axhline(level, color=pic.INK, linewidth=1)
-        last = every * max(len(np.asarray(loss)) for loss in runs.values())
         beside(axes, name, (last, level), (0, -4), ha="right", va="top")
-    axes.set(xlim=(1, None), xlabel="step", ylabel="loss for each token (nats)")
+    axes.set(xlim=(1, last), xlabel="step", ylabel="loss for each token (nats)")
     if logarithmic:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
     else:
         axes.set_ylim(0, None)
-    axes.legend()
+    at_ends(axes)
     return figure
 
 
