@@ -247,7 +247,7 @@ def test_a_name_of_one_letter_stands_where_others_are_turned():
 
 
 def ended(curves):
-    """What `at_ends` makes of curves, axes four inches high: of each name, where its curve ends and how far up it is."""
+    """What `at_ends` makes of curves, axes four inches high: each name, where its curve ends and how far up it is."""
     _, axes = figures.kit.chart(4)
     figures.kit.curves(axes, None, curves)
     axes.set_ylim(0, 1)
