@@ -489,4 +489,5 @@ def test_the_curves_of_smoothing_have_their_shares_and_a_lowest_point():
     assert drawn["smoothing 0"] == [3, 2, 1, 0]
     assert drawn["smoothing 0.1"] == [3, 1, 2, 3]
     assert axes.lines[2].get_xydata().tolist() == [[1, 1]]
-    assert [(text.get_text(), text.xy) for text in axes.texts] == [("lowest point", (1.0, 1.0))]
+    named = [("smoothing 0", (3, 0)), ("smoothing 0.1", (3, 3))]
+    assert [(text.get_text(), tuple(text.xy)) for text in axes.texts] == [("lowest point", (1, 1)), *named]

@@ -904,7 +904,7 @@ def test_losses_begin_at_step_one_and_levels_are_named():
     assert (a.get_xdata().tolist(), list(a.get_ydata()), a.get_label()) == ([1, 2], [3.0, 2.0], "a")
     assert (b.get_xdata().tolist(), list(b.get_ydata())) == ([1], [1.0])
     assert list(level.get_ydata()) == [0.5, 0.5]
-    assert [(t.get_text(), *t.xy) for t in axes.texts] == [("floor", 2, 0.5)]
+    assert [(t.get_text(), *t.xy) for t in axes.texts] == [("floor", 2, 0.5), ("a", 2, 2.0), ("b", 1, 1.0)]
     assert a.get_linestyle() != b.get_linestyle(), "not by colour alone"
 
 

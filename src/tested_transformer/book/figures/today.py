@@ -145,7 +145,7 @@ def along(lines: pic.Arrays) -> pic.Picture:
     looks = {"colours": (pic.OUT, pic.QUERY), "dashes": DASHES}
     curves(axes, np.arange(len(next(iter(lines.values())))), lines, **looks)
     for (name, y), colour in zip(lines.items(), looks["colours"], strict=True):
-        top = int(np.argmax(y))
+        top = int(np.median(np.flatnonzero(np.isclose(y, np.max(y)))))  # of a level line, the middle
         beside(axes, name, (top, np.asarray(y)[top]), (4, 6), color=colour)
     axes.set(xlabel="position of the first word", ylabel="score", xlim=(0, None))
     axes.margins(y=0.2)
