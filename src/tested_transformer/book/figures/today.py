@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from tested_transformer.book.figures import picture as pic
 from tested_transformer.book.figures.flow import arrow, bent, blank, joint, part, tile
-from tested_transformer.book.figures.kit import DASHES, beside, chart, curves, listed, width, write
+from tested_transformer.book.figures.kit import DASHES, at_ends, chart, curves, listed, width, write
 
 BOX, ROAD, HALF = 1.62, 2.12, 2.95
 """How wide a box is, how far its road is from the edge, and where the second layer begins, in inches."""
@@ -142,13 +142,11 @@ def hands(panels: Mapping[str, pic.Arrays]) -> pic.Picture:
 def along(lines: pic.Arrays) -> pic.Picture:
     """The score of two words at a fixed distance, wherever they are: a line for each way to tell positions."""
     figure, axes = chart(2.7)
-    looks = {"colours": (pic.OUT, pic.QUERY), "dashes": DASHES}
-    curves(axes, np.arange(len(next(iter(lines.values())))), lines, **looks)
-    for (name, y), colour in zip(lines.items(), looks["colours"], strict=True):
-        top = int(np.median(np.flatnonzero(np.isclose(y, np.max(y)))))  # of a level line, the middle
-        beside(axes, name, (top, np.asarray(y)[top]), (4, 6), color=colour)
-    axes.set(xlabel="position of the first word", ylabel="score", xlim=(0, None))
+    places = np.arange(len(next(iter(lines.values()))))
+    curves(axes, places, lines, (pic.OUT, pic.QUERY), DASHES)
+    axes.set(xlabel="position of the first word", ylabel="score", xlim=(0, places[-1]))
     axes.margins(y=0.2)
+    at_ends(axes)
     return figure
 
 
